@@ -158,7 +158,11 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     // set.
     mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
     if (!has_group) mode = for_another_group(mode, wanted.extended);
-    check(::fchmod(fd(), mode), "fchmod");
+    if (::fchmod(fd(), mode) != 0) {
+      // A process may be permitted all bits but these.
+      if (errno != EPERM || (mode & kPrivileges) == 0) throw_errno("fchmod");
+      check(::fchmod(fd(), mode & ~kPrivileges), "fchmod");
+    }
     const auto is_kept = [&](const std::string& name) { return has_group || name != kAccessList; };
     for (const std::string& name : extended_names(fd())) {
       const bool stays = is_kept(name) &&

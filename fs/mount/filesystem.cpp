@@ -63,6 +63,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
                    }),
       write_options_(options.write),
       writable_(!options.read_only),
+      set_ids_(options.set_ids),
+      devices_(options.devices),
       budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
@@ -229,6 +231,13 @@ void Filesystem::release(std::uint64_t number) {
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
+/// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
+/// alone: elsewhere SOURCE may be mounted with them.
+void Filesystem::require_permitted(mode_t mode) const {
+  if ((mode & kSetIds) != 0 && !set_ids_) throw_errno(EPERM, "set-user-ID without suid");
+  if ((S_ISCHR(mode) || S_ISBLK(mode)) && !devices_) throw_errno(EPERM, "device without dev");
+}
+
 void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
   node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "write");
@@ -248,6 +257,8 @@ void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
 void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
   node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "set attributes");
+  if (wanted.mode && (*wanted.mode & kSetIds) != 0)
+    require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
   // A store's file is never executed, whatever lets its directory be searched.
   if (wanted.mode && tree_.is_store(node)) wanted.mode = *wanted.mode & 0666;
   if (wanted.owner || wanted.group) {

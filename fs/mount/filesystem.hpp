@@ -150,6 +150,7 @@ class Filesystem final : public MountedFiles {
 
  private:
   void begin_writing(MountLock* lock, std::size_t committing_threads);
+  void require_permitted(mode_t mode) const;
   NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
   Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
@@ -170,6 +171,7 @@ class Filesystem final : public MountedFiles {
   DescriptorShares descriptors_;  ///< before whatever has a part
   const WriteOptions write_options_;
   const bool writable_;
+  const bool set_ids_, devices_;  ///< may be set, and made
   std::atomic<std::uint64_t> next_content_id_{1};
   DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
   HandleTable<FileHandle> handles_;

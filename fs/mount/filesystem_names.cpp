@@ -18,6 +18,7 @@ NodeId Filesystem::place_to_make(NodeId directory, const std::string& name, cons
 
 Tree::Found Filesystem::create_file(NodeId directory, const std::string& name, mode_t mode,
                                     const Caller& caller) {
+  require_permitted(mode);
   return names_.create_file(place_to_make(directory, name, caller), name, mode, caller);
 }
 
@@ -35,6 +36,7 @@ Tree::Found Filesystem::make_symlink(NodeId directory, const std::string& name,
 
 Tree::Found Filesystem::make_special(NodeId directory, const std::string& name, mode_t mode,
                                      dev_t device, const Caller& caller) {
+  require_permitted(mode);
   return names_.make_special(place_to_make(directory, name, caller), name, mode, device, caller);
 }
 

@@ -359,6 +359,8 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   if (name == "allow_other") options.allow_other = true;
   if (name == "ro") options.read_only = true;
   if (name == "rw") options.read_only = false;
+  if (name == "suid" || name == "nosuid") options.set_ids = name == "suid";
+  if (name == "dev" || name == "nodev") options.devices = name == "dev";
   options.passed_on.emplace_back(item);
 }
 

@@ -51,6 +51,8 @@ struct MountOptions {
   bool libfuse_io = false;         ///< libfuse reads requests and writes replies by itself
   SandboxPolicy sandbox = SandboxPolicy::automatic;
   bool trusted_xattrs = false;  ///< attributes trusted.* pass through, too
+  bool set_ids = false;         ///< set-user-ID and set-group-ID bits can be set
+  bool devices = false;         ///< devices can be made
   OwnerOverride owner;
   WriteOptions write;
   RemoteOptions remote;

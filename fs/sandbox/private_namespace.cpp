@@ -1,6 +1,8 @@
 #include "fs/sandbox/private_namespace.hpp"
 
+#include <cerrno>
 #include <exception>
+#include <functional>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -79,25 +81,70 @@ void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) 
          "");
 }
 
-void build(const UniqueFd& copy, const std::vector<std::string>& left_out) {
+/// A root directory with /proc and what `furnish` puts there.
+void build(const std::function<void(const UniqueFd&)>& furnish) {
   // Nothing of what follows is to be seen outside.
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
   const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd proc = processes();
   const UniqueFd root = new_mount("tmpfs", "mode", "0755", 0);
-  for (const char* name : {kSource, kProc, kEmptyDirectory})
-    check(::mkdirat(root.get(), name, 0755));
-  checked(::openat(root.get(), kEmptyFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+  check(::mkdirat(root.get(), kProc, 0755));
   attach(root, AT_FDCWD, "/");
   attach(proc, root.get(), kProc);
-  attach(copy, root.get(), kSource);
-  for (const std::string& path : left_out) cover(root, copy, path);
+  furnish(root);
   set_attributes(root, MOUNT_ATTR_RDONLY, 0, 0);
   check(::fchdir(root.get()));
   check(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")));
   check(::fchdir(old_root.get()));
   check(::umount2(".", MNT_DETACH));
   check(::chdir("/"));
+}
+
+/// The process then has that root directory; if it throws, what it had.
+void enter(const std::function<void(const UniqueFd&)>& furnish) {
+  const UniqueFd outside = checked(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd old_directory = checked(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  check(::unshare(CLONE_NEWNS));
+  try {
+    build(furnish);
+  } catch (const std::exception&) {
+    // Copies of all mounts would keep those alive that others unmount.
+    if (::setns(outside.get(), CLONE_NEWNS) != 0 || ::fchdir(old_root.get()) != 0 ||
+        ::chroot(".") != 0 || ::fchdir(old_directory.get()) != 0)
+      std::terminate();
+    throw;
+  }
+}
+
+/// Something to mount on at `path`, which is absolute and, outside, a directory or not.
+void make_place(const UniqueFd& root, const std::string& path, bool is_directory) {
+  struct stat st {};
+  const std::string below = path.substr(1);
+  if (::fstatat(root.get(), below.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return;
+  for (std::size_t end = below.find('/'); end != std::string::npos; end = below.find('/', end + 1))
+    if (::mkdirat(root.get(), below.substr(0, end).c_str(), 0755) != 0 && errno != EEXIST)
+      throw_errno(kMountNamespace);
+  if (is_directory)
+    check(::mkdirat(root.get(), below.c_str(), 0755));
+  else
+    checked(::openat(root.get(), below.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+}
+
+/// Shows what is at `path`, if something is, under the same name. A symlink stands for what it
+/// leads to now.
+void show(const UniqueFd& root, const std::string& path, bool writes) {
+  const UniqueFd there(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st {};
+  if (!there || ::fstat(there.get(), &st) != 0) return;
+  const UniqueFd copy =
+      checked(::open_tree(there.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  set_attributes(
+      copy,
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | (writes ? 0U : MOUNT_ATTR_RDONLY),
+      MS_SLAVE, 0);
+  make_place(root, path, S_ISDIR(st.st_mode));
+  attach(copy, root.get(), path.c_str() + 1);
 }
 
 }  // namespace
@@ -112,19 +159,20 @@ UniqueFd detached_copy(const UniqueFd& directory, OtherMounts others, bool write
 }
 
 void enter_private_namespace(const UniqueFd& copy, const std::vector<std::string>& left_out) {
-  const UniqueFd outside = checked(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
-  const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const UniqueFd old_directory = checked(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  check(::unshare(CLONE_NEWNS));
-  try {
-    build(copy, left_out);
-  } catch (const std::exception&) {
-    // Copies of all mounts would keep those alive that others unmount.
-    if (::setns(outside.get(), CLONE_NEWNS) != 0 || ::fchdir(old_root.get()) != 0 ||
-        ::chroot(".") != 0 || ::fchdir(old_directory.get()) != 0)
-      std::terminate();
-    throw;
-  }
+  enter([&](const UniqueFd& root) {
+    for (const char* name : {kSource, kEmptyDirectory}) check(::mkdirat(root.get(), name, 0755));
+    checked(::openat(root.get(), kEmptyFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+    attach(copy, root.get(), kSource);
+    for (const std::string& path : left_out) cover(root, copy, path);
+  });
+}
+
+void enter_private_namespace(const std::vector<std::string>& read,
+                             const std::vector<std::string>& written) {
+  enter([&](const UniqueFd& root) {
+    for (const std::string& path : read) show(root, path, false);
+    for (const std::string& path : written) show(root, path, true);
+  });
 }
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,5 @@
 #pragma once
-// A mount namespace of the daemon's own, in which SOURCE is all that there is of files.
+// A mount namespace of the daemon's own, in which what serving takes is all that there is of files.
 
 #include <string>
 #include <vector>
@@ -22,5 +22,10 @@ frame::UniqueFd detached_copy(const frame::UniqueFd& directory, OtherMounts othe
 /// each of `left_out`, paths in the copy, which else would show what another mount covers. Throws
 /// std::system_error; the process then sees what it saw before.
 void enter_private_namespace(const frame::UniqueFd& copy, const std::vector<std::string>& left_out);
+
+/// The same without SOURCE: what is at the paths `read`, to be read alone, and `written`, under
+/// their own names. Paths are absolute; what is not there is left out.
+void enter_private_namespace(const std::vector<std::string>& read,
+                             const std::vector<std::string>& written);
 
 }  // namespace bloscfs::fs

@@ -114,17 +114,15 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   ::tzset();  // the log's times need a file of the system
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
-  const bool devices = std::find(options.passed_on.begin(), options.passed_on.end(), "dev") !=
-                       options.passed_on.end();
   apply("fewer capabilities", [&] {
-    keep_needed_capabilities({writes, devices, options.trusted_xattrs});
+    keep_needed_capabilities({writes, options.devices, options.trusted_xattrs});
   });
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
   apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
   const int rescue = source.rescue ? source.rescue->descriptor().get() : -1;
   apply("Landlock", [&] { restrict_to_source(source.root.get(), writes, rescue); });
-  apply("seccomp", [&] { allow_needed_calls({false, devices}); });
+  apply("seccomp", [&] { allow_needed_calls({false, options.devices, options.set_ids}); });
 }
 
 void Sandbox::close_for_network(const std::vector<std::string>& files,
@@ -132,14 +130,15 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
   if (!janitor_) return;
   ::tzset();
   load_resolver();
+  std::vector<std::string> read(std::begin(kNetworkFiles), std::end(kNetworkFiles));
+  read.insert(read.end(), files.begin(), files.end());
+  if (::geteuid() == 0) apply("a mount namespace", [&] { enter_private_namespace(read, folders); });
   apply("fewer capabilities", [] { keep_no_capabilities(); });
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
   apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
-  std::vector<std::string> read(std::begin(kNetworkFiles), std::end(kNetworkFiles));
-  read.insert(read.end(), files.begin(), files.end());
   apply("Landlock", [&] { restrict_to_network(read, folders); });
-  apply("seccomp", [] { allow_needed_calls({true, false}); });
+  apply("seccomp", [] { allow_needed_calls({true, false, false}); });
 }
 
 }  // namespace bloscfs::fs

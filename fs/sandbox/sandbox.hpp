@@ -3,9 +3,9 @@
 // even when such a file has made it run somebody's code.
 //
 // In this order, each layer where the kernel has it: a mount namespace in which there is SOURCE
-// alone (root's, since a user namespace would show the owners of files as nobody), the capabilities
-// that serving takes, no new privileges and no dumps, Landlock, seccomp. A janitor outside of it
-// unmounts, which the daemon no longer can.
+// alone, or what connections take (root's, since a user namespace would show the owners of files as
+// nobody), the capabilities that serving takes, no new privileges and no dumps, Landlock, seccomp.
+// A janitor outside of it unmounts, which the daemon no longer can.
 
 #include <optional>
 #include <string>

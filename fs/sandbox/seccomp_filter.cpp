@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -33,22 +34,16 @@ constexpr int kCalls[] = {
     // requests of the kernel, and their answers
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(splice),
     SCMP_SYS(vmsplice), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
-    // files: finding, opening, closing
-    SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(dup2), SCMP_SYS(dup3),
-    SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(faccessat),
-    SCMP_SYS(faccessat2), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(lseek),
-    SCMP_SYS(chdir), SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch),
-    SCMP_SYS(inotify_rm_watch),
+    // files: finding, closing
+    SCMP_SYS(close), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
+    SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+    SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(lseek), SCMP_SYS(chdir),
     // their contents
     SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(pwritev), SCMP_SYS(ftruncate),
     SCMP_SYS(fallocate), SCMP_SYS(copy_file_range), SCMP_SYS(sync_file_range), SCMP_SYS(fsync),
     SCMP_SYS(fdatasync), SCMP_SYS(syncfs), SCMP_SYS(flock),
-    // their names and attributes
-    SCMP_SYS(mkdirat), SCMP_SYS(symlinkat), SCMP_SYS(linkat), SCMP_SYS(unlinkat),
-    SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
-    SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(utimensat), SCMP_SYS(getxattr),
-    SCMP_SYS(fgetxattr), SCMP_SYS(setxattr), SCMP_SYS(fsetxattr), SCMP_SYS(listxattr),
-    SCMP_SYS(flistxattr), SCMP_SYS(removexattr), SCMP_SYS(fremovexattr),
+    // their names
+    SCMP_SYS(mkdirat), SCMP_SYS(unlinkat), SCMP_SYS(renameat), SCMP_SYS(renameat2),
     // in somebody's name
     SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(setgroups), SCMP_SYS(getgroups),
     SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(umask), SCMP_SYS(geteuid), SCMP_SYS(getegid),
@@ -64,7 +59,18 @@ constexpr int kCalls[] = {
     // the end
     SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
-/// What connections take beside that, and looking up where to.
+/// What a SOURCE of files takes beside that: following changes, other names, and attributes, which
+/// Landlock leaves open for all files.
+constexpr int kFileCalls[] = {SCMP_SYS(inotify_init1),    SCMP_SYS(inotify_add_watch),
+                              SCMP_SYS(inotify_rm_watch), SCMP_SYS(symlinkat),
+                              SCMP_SYS(linkat),           SCMP_SYS(fchown),
+                              SCMP_SYS(fchownat),         SCMP_SYS(utimensat),
+                              SCMP_SYS(getxattr),         SCMP_SYS(fgetxattr),
+                              SCMP_SYS(setxattr),         SCMP_SYS(fsetxattr),
+                              SCMP_SYS(listxattr),        SCMP_SYS(flistxattr),
+                              SCMP_SYS(removexattr),      SCMP_SYS(fremovexattr)};
+
+/// What connections take instead, and looking up where to.
 constexpr int kNetworkCalls[] = {SCMP_SYS(connect),     SCMP_SYS(sendto),      SCMP_SYS(bind),
                                  SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
                                  SCMP_SYS(sendmsg),     SCMP_SYS(setsockopt),  SCMP_SYS(sendmmsg),
@@ -84,19 +90,20 @@ class Filter {
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   }
 
-  void allow(int call, std::initializer_list<scmp_arg_cmp> when = {}) {
-    check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call,
-                                   static_cast<unsigned>(when.size()), when.begin()));
+  void allow(int call, const std::vector<scmp_arg_cmp>& when = {}) {
+    add(SCMP_ACT_ALLOW, call, when);
   }
-
-  void refuse(int call, std::initializer_list<scmp_arg_cmp> when) {
-    check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(EPERM), call,
-                                   static_cast<unsigned>(when.size()), when.begin()));
+  void refuse(int call, const std::vector<scmp_arg_cmp>& when) {
+    add(SCMP_ACT_ERRNO(EPERM), call, when);
   }
 
   void load() { check(::seccomp_load(context_.get())); }
 
  private:
+  void add(std::uint32_t action, int call, const std::vector<scmp_arg_cmp>& when) {
+    check(::seccomp_rule_add_array(context_.get(), action, call, static_cast<unsigned>(when.size()),
+                                   when.data()));
+  }
   static void check(int result) {
     if (result < 0) frame::throw_errno(-result, kSeccomp);
   }
@@ -111,6 +118,63 @@ scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
 /// Of the bits in `mask` those of `value` are set.
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+constexpr mode_t kSetIds = S_ISUID | S_ISGID;
+
+/// Allows `call` with a mode of which the bits of `mask` are `value`: without set-user-ID and
+/// set-group-ID bits, unless these are needed (else EPERM). A call that hides its mode behind a
+/// pointer, as openat2 does, cannot be allowed at all.
+void allow_mode(Filter& filter, const NeededCalls& needed, int call, unsigned argument,
+                mode_t mask = 0, mode_t value = 0, std::initializer_list<scmp_arg_cmp> when = {}) {
+  for (const mode_t bits : {mode_t{0}, mode_t{S_ISUID}, mode_t{S_ISGID}, kSetIds}) {
+    std::vector<scmp_arg_cmp> conditions = when;
+    conditions.push_back(has_bits(argument, mask | kSetIds, value | bits));
+    if (bits == 0 || needed.set_ids)
+      filter.allow(call, conditions);
+    else
+      filter.refuse(call, conditions);
+  }
+}
+
+/// The mode counts where a file is made.
+void allow_opening(Filter& filter, const NeededCalls& needed) {
+  constexpr std::uint64_t kTemporary = O_TMPFILE & ~O_DIRECTORY;
+  constexpr std::uint64_t kMaking = O_CREAT | kTemporary;
+  filter.allow(SCMP_SYS(openat), {has_bits(2, kMaking, 0)});
+  for (const std::uint64_t how : {std::uint64_t{O_CREAT}, kTemporary, kMaking})
+    allow_mode(filter, needed, SCMP_SYS(openat), 3, 0, 0, {has_bits(2, kMaking, how)});
+}
+
+void allow_special_files(Filter& filter, const NeededCalls& needed) {
+  for (const mode_t type : {mode_t{0}, mode_t{S_IFREG}, mode_t{S_IFIFO}, mode_t{S_IFSOCK}})
+    allow_mode(filter, needed, SCMP_SYS(mknodat), 2, S_IFMT, type);
+  for (const mode_t type : {S_IFCHR, S_IFBLK}) {
+    if (needed.devices)
+      allow_mode(filter, needed, SCMP_SYS(mknodat), 2, S_IFMT, type);
+    else
+      filter.refuse(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
+  }
+}
+
+void allow_files(Filter& filter, const NeededCalls& needed) {
+  for (const int call : kFileCalls) filter.allow(call);
+  allow_mode(filter, needed, SCMP_SYS(chmod), 1);
+  allow_mode(filter, needed, SCMP_SYS(fchmod), 1);
+  allow_mode(filter, needed, SCMP_SYS(fchmodat), 2);
+  allow_special_files(filter, needed);
+  // To where a socket was connected before: the log, the janitor, the service manager.
+  filter.allow(SCMP_SYS(sendto), {equals(4, 0)});
+}
+
+void allow_network(Filter& filter) {
+  // curl wakes its threads by it. Of datagrams it could be connected to something else.
+  filter.allow(SCMP_SYS(socketpair), {equals(0, AF_UNIX), has_bits(1, 0xf, SOCK_STREAM)});
+  for (const int call : kNetworkCalls) filter.allow(call);
+  for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
+    filter.allow(SCMP_SYS(socket), {equals(0, static_cast<std::uint64_t>(family))});
+  filter.allow(SCMP_SYS(ioctl), {equals(1, FIONREAD)});
+  filter.allow(SCMP_SYS(fcntl), {equals(1, F_SETFL)});
 }
 
 }  // namespace
@@ -134,26 +198,11 @@ void allow_needed_calls(const NeededCalls& needed) {
   filter.allow(SCMP_SYS(ioctl), {equals(1, FS_IOC_GETFLAGS)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
-  for (const mode_t type : {mode_t{0}, mode_t{S_IFREG}, mode_t{S_IFIFO}, mode_t{S_IFSOCK}})
-    filter.allow(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
-  for (const mode_t type : {S_IFCHR, S_IFBLK}) {
-    if (needed.devices)
-      filter.allow(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
-    else
-      filter.refuse(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
-  }
-  if (!needed.network) {
-    // To where a socket was connected before: the log, the janitor, the service manager.
-    filter.allow(SCMP_SYS(sendto), {equals(4, 0)});
-  } else {
-    // curl wakes its threads by it. Of datagrams it could be connected to something else.
-    filter.allow(SCMP_SYS(socketpair), {equals(0, AF_UNIX), has_bits(1, 0xf, SOCK_STREAM)});
-    for (const int call : kNetworkCalls) filter.allow(call);
-    for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
-      filter.allow(SCMP_SYS(socket), {equals(0, static_cast<std::uint64_t>(family))});
-    filter.allow(SCMP_SYS(ioctl), {equals(1, FIONREAD)});
-    filter.allow(SCMP_SYS(fcntl), {equals(1, F_SETFL)});
-  }
+  allow_opening(filter, needed);
+  if (needed.network)
+    allow_network(filter);
+  else
+    allow_files(filter, needed);
   filter.load();
 }
 

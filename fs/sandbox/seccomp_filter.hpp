@@ -8,11 +8,12 @@ namespace bloscfs::fs {
 /// A call of another architecture ends the process. Threads can be made, but no processes, and
 /// nothing can be executed or mapped as executable; signals go to the process itself. No local
 /// socket can be made that connects to others, nor one of a network where there is none. Devices
-/// are made only where they are needed (else EPERM). In builds with sanitizers, which need more
-/// than that, it does nothing. Throws std::system_error.
+/// are made, and set-user-ID and set-group-ID bits are set, only where that is needed (else EPERM).
+/// In builds with sanitizers, which need more than that, it does nothing. Throws std::system_error.
 struct NeededCalls {
-  bool network = false;
+  bool network = false;  ///< SOURCE is reached by a network: no attributes of files are set
   bool devices = false;
+  bool set_ids = false;
 };
 void allow_needed_calls(const NeededCalls& needed);
 

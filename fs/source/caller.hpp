@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 namespace bloscfs::fs {
@@ -20,6 +21,9 @@ struct Caller {
   /// True for the groups of the process, supplementary ones included.
   bool is_in(gid_t wanted) const;
 };
+
+/// Who executes such a file gets the rights of its owner or group.
+inline constexpr mode_t kSetIds = S_ISUID | S_ISGID;
 
 /// The bits of `mode` that a file of that group loses by new contents from somebody who may not set
 /// such bits, and by a new owner or group from anybody. Where the group may not execute it, the bit

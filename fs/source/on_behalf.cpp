@@ -154,7 +154,7 @@ AsCaller::~AsCaller() {
 }
 
 mode_t AsCaller::mode_of_new(mode_t wanted) const {
-  return has_daemons_rights() ? wanted & ~mode_t{S_ISUID | S_ISGID} : wanted;
+  return has_daemons_rights() ? wanted & ~kSetIds : wanted;
 }
 
 bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {

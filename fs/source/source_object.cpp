@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
 
+#include <endian.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,6 +16,7 @@
 
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/caller.hpp"
 #include "fs/source/on_behalf.hpp"
 
 namespace bloscfs::fs {
@@ -36,6 +41,37 @@ ssize_t ask_for_attribute(std::string& value, const Ask& ask) {
 /// Symlinks and special files have no user attributes.
 bool means_no_attributes(int error) {
   return error == EOPNOTSUPP || error == EACCES || error == EPERM || error == ELOOP;
+}
+
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+/// `list`, which may be empty, with the permissions of `mode`: a value of kAccessList as in
+/// linux/posix_acl_xattr.h.
+std::string access_list_of(std::string_view list, mode_t mode) {
+  struct Entry {
+    std::uint16_t tag, permissions;
+    std::uint32_t id;
+  };
+  constexpr std::size_t kHeader = sizeof(std::uint32_t);
+  constexpr std::uint16_t kOwner = 1, kGroup = 4, kMask = 0x10, kOthers = 0x20;
+  const std::uint32_t version = htole32(2);
+  std::vector<Entry> entries;
+  for (std::size_t at = kHeader; at + sizeof(Entry) <= list.size(); at += sizeof(Entry))
+    std::memcpy(&entries.emplace_back(), list.data() + at, sizeof(Entry));
+  if (entries.empty())
+    for (const std::uint16_t tag : {kOwner, kGroup, kOthers})
+      entries.push_back({htole16(tag), 0, htole32(0xffffffff)});
+  const bool has_mask =
+      std::ranges::any_of(entries, [](const Entry& entry) { return le16toh(entry.tag) == kMask; });
+  for (Entry& entry : entries) {
+    const std::uint16_t tag = le16toh(entry.tag);
+    if (tag == kOwner) entry.permissions = htole16(mode >> 6 & 7);
+    if (tag == (has_mask ? kMask : kGroup)) entry.permissions = htole16(mode >> 3 & 7);
+    if (tag == kOthers) entry.permissions = htole16(mode & 7);
+  }
+  std::string value(reinterpret_cast<const char*>(&version), kHeader);
+  value.append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
+  return value;
 }
 
 }  // namespace
@@ -106,7 +142,18 @@ void SourceObject::check_access(int mask) const {
 
 void SourceObject::set_mode(mode_t mode) const {
   const AsCaller as;
-  if (::chmod(path().c_str(), mode) != 0) frame::throw_errno(name_);
+  if (::chmod(path().c_str(), mode) == 0) return;
+  const int error = errno;
+  const bool changes_others =
+      (mode & kSetIds) == 0 || ((mode ^ stat().st_mode) & (mode_t{07777} & ~mode_t{0777})) != 0;
+  if (error != EPERM || changes_others) frame::throw_errno(error, name_);
+  // The sandbox lets nobody set such bits, not even anew; a list of access leaves them as they are.
+  std::array<char, kAttributeBytes.back()> list;
+  const ssize_t size = ::getxattr(path().c_str(), kAccessList, list.data(), list.size());
+  const std::string wanted =
+      access_list_of({list.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))}, mode);
+  if (::setxattr(path().c_str(), kAccessList, wanted.data(), wanted.size(), 0) != 0)
+    frame::throw_errno(EPERM, name_);
 }
 
 void SourceObject::set_owner(uid_t owner, gid_t group) const {

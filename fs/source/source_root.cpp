@@ -1,14 +1,15 @@
 #include "fs/source/source_root.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -25,18 +26,51 @@ using frame::throw_errno;
 /// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
-const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+/// Which mount a descriptor is on, which the kernel tells unasked and without its filesystem;
+/// before Linux 5.8 which filesystem. 0 with errno set where that cannot be.
+std::uint64_t mount_of(int fd) {
+  struct statx st {};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0) return 0;
+  if ((st.stx_mask & STATX_MNT_ID) != 0) return st.stx_mnt_id;
+  return gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor);
+}
 
 }  // namespace
 
-/// A descriptor, or -1 with errno set.
+SourceRoot::SourceRoot(frame::UniqueFd directory, OtherMounts others, dev_t own_device)
+    : directory_(std::make_shared<const frame::UniqueFd>(std::move(directory))),
+      others_(others),
+      own_device_(own_device),
+      mount_(others == OtherMounts::leave_out ? mount_of(descriptor()) : 0) {}
+
+/// One name of a directory, with O_PATH: a descriptor, or -1 with errno set, to EXDEV for what is
+/// mounted there, if that is left out. openat2, which does the same for whole paths, could make
+/// files with any mode, so that the sandbox does not allow it.
+int SourceRoot::step_into(int directory, const std::string& name, int flags) const {
+  frame::UniqueFd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags));
+  if (!fd || others_ == OtherMounts::enter) return fd.release();
+  const std::uint64_t mount = mount_of(fd.get());
+  if (mount == mount_) return fd.release();
+  if (mount != 0) errno = EXDEV;
+  return -1;
+}
+
+/// A descriptor, or -1 with errno set. A symlink that now stands where a directory was seen would
+/// lead elsewhere: it is ENOTDIR.
 int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
-  // A symlink that now stands where a directory was seen would lead elsewhere.
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  if (others_ == OtherMounts::leave_out) how.resolve |= RESOLVE_NO_XDEV;
-  return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
+  frame::UniqueFd last;
+  int above = directory;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const bool is_last = end == path.size();
+    last = frame::UniqueFd(
+        step_into(above, path.substr(at, end - at), is_last ? flags & O_DIRECTORY : O_DIRECTORY));
+    if (!last) return -1;
+    above = last.get();
+    at = end + 1;
+  }
+  if ((flags & O_PATH) != 0 && last) return last.release();
+  return ::openat(above, ".", flags | O_CLOEXEC);
 }
 
 /// True for the mount itself, where SOURCE contains its mountpoint. Told without asking the

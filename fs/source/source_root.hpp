@@ -40,10 +40,7 @@ class SourceRoot {
   /// `directory` is an open directory (O_PATH is enough).
   /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
   explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
-                      dev_t own_device = 0)
-      : directory_(std::make_shared<const frame::UniqueFd>(std::move(directory))),
-        others_(others),
-        own_device_(own_device) {}
+                      dev_t own_device = 0);
 
   /// From now on; before there are others who use this.
   void watch_directories(std::size_t descriptors);
@@ -52,7 +49,8 @@ class SourceRoot {
 
   int descriptor() const { return directory_->get(); }
 
-  /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
+  /// Opens with O_CLOEXEC what is beneath the root; `flags` have O_PATH, or are those of a
+  /// directory.
   frame::UniqueFd open(const SourcePath& path, int flags) const;
   /// Goes to where the rest of the path is short; all of a short one is left.
   NearPath approach(const SourcePath& path) const;
@@ -100,6 +98,7 @@ class SourceRoot {
   std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
   int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;
 
+  int step_into(int directory, const std::string& name, int flags) const;
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
@@ -110,7 +109,8 @@ class SourceRoot {
 
   const frame::SharedFd directory_;
   const OtherMounts others_;
-  const dev_t own_device_;  ///< 0: none
+  const dev_t own_device_;     ///< 0: none
+  const std::uint64_t mount_;  ///< which others are left out beside; 0: none
   std::unique_ptr<WatchedDirectories> watched_;
   Identity identity_;  ///< if directories are watched
 };

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -62,7 +63,9 @@ BOOST_AUTO_TEST_SUITE(describing)
 BOOST_AUTO_TEST_CASE(mode_owner_and_times_are_the_source_files, *precondition(needs_fuse_as_root)) {
   const TempDir source;
   fill_with_frames(source.path());
-  Mount mount(source.path());
+  MountSettings settings;
+  settings.options = {"suid"};
+  Mount mount(source.path(), settings);
   const timespec times[2] = {{1000, 5}, {2000, 7}};
   for (const std::string& name : kNames) {
     const fs_std::path path = mount / name;
@@ -183,7 +186,7 @@ BOOST_AUTO_TEST_CASE(changes_clear_set_user_id_bits, *precondition(needs_fuse_as
   const std::vector<std::string> by_root = {"echo text >>", ": >", "truncate -s 3 ", "chown 4321 ",
                                             "chgrp 4321 "};
   MountSettings settings;
-  settings.options = {"allow_other"};
+  settings.options = {"allow_other", "suid"};
   for (const mode_t mode : {06777u, 04666u, 02776u, 02766u, 0777u}) {
     maker.flat("flat.b2frame");
     maker.sparse("sparse.b2frame");
@@ -209,6 +212,46 @@ BOOST_AUTO_TEST_CASE(changes_clear_set_user_id_bits, *precondition(needs_fuse_as
     BOOST_TEST(mount.unmount().ok(), mount.log());
     for (const auto& entry : fs_std::directory_iterator(source.path())) fs_std::remove_all(entry);
   }
+}
+
+// Where the rest of SOURCE is mounted these would work.
+BOOST_AUTO_TEST_CASE(set_user_id_bits_and_devices_take_an_option,
+                     *precondition(needs_fuse_as_root)) {
+  for (const char* sandbox : {"sandbox=auto", "sandbox=off"}) BOOST_TEST_CONTEXT(sandbox) {
+      const TempDir source;
+      const Maker maker(source.path());
+      fill_with_frames(source.path());
+      maker.directory("group");
+      maker.flat("privileged.b2frame");
+      fs_std::permissions(source / "group", fs_std::perms(02775));
+      fs_std::permissions(source / "privileged.b2frame", fs_std::perms(06755));
+      MountSettings settings;
+      settings.options = {sandbox};
+      Mount mount(source.path(), settings);
+      for (const std::string& name : kNames)
+        for (const mode_t mode : {04755u, 02755u, 06000u}) {
+          const mode_t before = status_of(mount / name).st_mode;
+          BOOST_TEST(errno_of(chmod((mount / name).c_str(), mode)) == EPERM, name);
+          BOOST_TEST(status_of(mount / name).st_mode == before, name);
+        }
+      const fs_std::path made = mount / "new";
+      BOOST_TEST(errno_of(::open(made.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 04755)) == EPERM);
+      for (const mode_t mode : {S_IFREG | 04755u, S_IFIFO | 02755u, S_IFCHR | 0600u})
+        BOOST_TEST(errno_of(mknod(made.c_str(), mode, makedev(1, 3))) == EPERM);
+      BOOST_TEST(!fs_std::exists(made));
+      // What is there stays, also where other permissions change.
+      const auto change = [&](const char* name, mode_t mode) {
+        BOOST_TEST(errno_of(chmod((mount / name).c_str(), mode)) == 0, name);
+        BOOST_TEST((status_of(mount / name).st_mode & 07777) == mode, name);
+      };
+      change("group", 02750);
+      change("privileged", 06711);
+      BOOST_TEST(errno_of(mkdir((mount / "group/d").c_str(), 0755)) == 0);
+      BOOST_TEST((status_of(mount / "group/d").st_mode & 07777) == 02755u);
+      change("group", 0750);
+      BOOST_TEST(errno_of(chmod((mount / "group").c_str(), 02750)) == EPERM);
+      BOOST_TEST(mount.unmount().ok(), mount.log());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(an_ordinary_users_mount_makes_files_of_that_user,

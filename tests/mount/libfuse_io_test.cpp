@@ -48,7 +48,9 @@ BOOST_AUTO_TEST_CASE(keeps_what_was_synced, *precondition(needs_fuse)) {
 
 BOOST_AUTO_TEST_CASE(leaves_set_user_id_bits_to_the_kernel, *precondition(needs_fuse)) {
   const SourceDir source;
-  const Mount mount(source.path(), settings());
+  MountSettings with_bits = settings();
+  with_bits.options.emplace_back("suid");
+  const Mount mount(source.path(), with_bits);
   write_file(mount / "a", ByteVector(10, 1));
   BOOST_REQUIRE(chmod((mount / "a").c_str(), 06755) == 0);
   const Fd fd(open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));

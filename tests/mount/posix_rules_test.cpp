@@ -231,7 +231,7 @@ void compare(const std::vector<PosixCase>& cases, Origin origin, bool holds_open
     fs_std::permissions(directory->path(), fs_std::perms(0755));
   MountSettings settings;
   settings.options = options;
-  settings.options.insert(settings.options.end(), {"allow_other", "dev"});
+  settings.options.insert(settings.options.end(), {"allow_other", "dev", "suid"});
   Mount mount(source.path(), settings);
   for (std::size_t first = 0; first < cases.size(); first += kCasesAtOnce) {
     const auto begin = cases.begin() + static_cast<std::ptrdiff_t>(first);

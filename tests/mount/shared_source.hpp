@@ -41,6 +41,13 @@ inline MountSettings for_all(uid_t mounter, MountSettings settings = {}) {
   return settings;
 }
 
+/// Set-user-ID and set-group-ID bits are what such a mount is tried with.
+inline MountSettings with_set_ids() {
+  MountSettings settings;
+  settings.options = {"suid"};
+  return settings;
+}
+
 inline constexpr uid_t kVictim = 70001, kStranger = 70002;
 inline constexpr gid_t kShared = 70010;
 

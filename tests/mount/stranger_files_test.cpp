@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(changes_of_others_files_are_committed,
 
 BOOST_AUTO_TEST_CASE(nothing_that_is_made_gives_the_daemons_rights,
                      *precondition(needs_fuse_for_others) * precondition(kNeedsOwners)) {
-  Shared shared(nobody());
+  Shared shared(nobody(), with_set_ids());
   const auto result = shared.run_stranger(
       "p",
       "python3 -c \"import os; os.umask(0); os.mknod('n', 0o106777); os.mknod('f', 0o16777); "

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(lock_sidecar_of_another_stays_in_a_sticky_director
 // Whoever owns a sparse frame may have put anything into its directory.
 BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
                      *precondition(needs_fuse_as_root)) {
-  Shared shared;
+  Shared shared(0, with_set_ids());
   const fs_std::path frame = shared.source / "p" / "s.b2frame";
   Cut cut;
   cut.chunksize = 20000;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("
       "chmod 6775 $d/a; chgrp 70010 $d/a; chgrp 70001 $d/l; mv $d/a $d/m; "
       "touch -d 2001-01-01 $d/m; rm -f $d/f; mv $d/f $d/g; mkdir $d/h && rmdir $d/h; done 2>&1 | "
       "sed 's/:.*: /: /'; true";
-  Shared shared;
+  Shared shared(0, with_set_ids());
   const TempDir plain;
   give(plain.path(), 0, 0755);
   make_directory(plain / "p", kStranger, 0755);

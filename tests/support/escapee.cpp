@@ -18,9 +18,11 @@
 #include <linux/bpf.h>
 #include <linux/io_uring.h>
 #include <linux/keyctl.h>
+#include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -34,6 +36,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace {
@@ -148,6 +151,26 @@ bool reads_environment() {
   return can_read(open(("/proc/" + std::to_string(victim()) + "/environ").c_str(), O_RDONLY));
 }
 
+/// True for a descriptor of a file that gives its owner's rights to who executes it.
+bool is_privileged(int fd) {
+  struct stat st {};
+  const bool is = fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  unlinkat(source_directory(), "privileged", 0);
+  errno = error;
+  return is;
+}
+
+int make_plain() {
+  return openat(source_directory(), "privileged", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+}
+
+int open_privileged() { return openat(source_directory(), "privileged", O_RDONLY | O_CLOEXEC); }
+
+/// A path that SOURCE has nothing to do with, but whose owner the daemon's user is.
+std::string secret() { return outside("/secret"); }
+
 bool listens() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in any{};
@@ -217,6 +240,75 @@ constexpr Way kWays[] = {
     {"open_handle", opens_handle},
     {"device", uses_device},
     {"make_device", makes_device},
+    {"set_ids_by_openat",
+     [] {
+       return is_privileged(
+           openat(source_directory(), "privileged", O_WRONLY | O_CREAT | O_CLOEXEC, 04755));
+     }},
+    {"set_ids_by_temporary",
+     [] {
+       return is_privileged(
+           openat(source_directory(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 04755));
+     }},
+    {"set_ids_by_openat2",
+     [] {
+       open_how how{};
+       how.flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+       how.mode = 04755;
+       return is_privileged(static_cast<int>(
+           syscall(SYS_openat2, source_directory(), "privileged", &how, sizeof how)));
+     }},
+    {"set_ids_by_mknodat",
+     [] {
+       mknodat(source_directory(), "privileged", S_IFREG | 04755, 0);
+       return is_privileged(open_privileged());
+     }},
+    {"set_ids_by_fchmod",
+     [] {
+       const int fd = make_plain();
+       fchmod(fd, 02755);
+       return is_privileged(fd);
+     }},
+    {"set_ids_by_fchmodat",
+     [] {
+       close(make_plain());
+       fchmodat(source_directory(), "privileged", 06755, 0);
+       return is_privileged(open_privileged());
+     }},
+    {"set_ids_by_fchmodat2",
+     [] {
+       constexpr long kFchmodat2 = 452;
+       close(make_plain());
+       syscall(kFchmodat2, source_directory(), "privileged", 04755, 0);
+       return is_privileged(open_privileged());
+     }},
+    {"file_capabilities",
+     [] {
+       const int fd = make_plain();
+       constexpr std::array<std::uint32_t, 5> kAll{0x02000001, 0xffffffff, 0, 0xff, 0};
+       const bool can = is_done(fsetxattr(fd, "security.capability", kAll.data(), sizeof kAll, 0));
+       is_privileged(fd);
+       return can;
+     }},
+    {"mode_outside", [] { return is_done(chmod(secret().c_str(), 0644)); }},
+    {"mode_outside_by_fchmodat",
+     [] { return is_done(fchmodat(AT_FDCWD, secret().c_str(), 0644, 0)); }},
+    {"owner_outside",
+     [] {
+       return is_done(
+           fchownat(AT_FDCWD, secret().c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1), 0));
+     }},
+    {"times_outside", [] { return is_done(utimensat(AT_FDCWD, secret().c_str(), nullptr, 0)); }},
+    {"attribute_outside",
+     [] { return is_done(setxattr(secret().c_str(), "user.escaped", "x", 1, 0)); }},
+    {"attributes_read_outside", [] { return is_done(listxattr(secret().c_str(), nullptr, 0)); }},
+    {"look_outside",
+     [] {
+       struct stat st {};
+       return is_done(stat(secret().c_str(), &st));
+     }},
+    {"watch_outside",
+     [] { return is_done(inotify_add_watch(inotify_init1(IN_CLOEXEC), "/etc", IN_ACCESS)); }},
     {"environment_of_other", reads_environment},
     {"local_socket", [] { return can_open(socket(AF_UNIX, SOCK_STREAM, 0)); }},
     {"local_datagrams",
