@@ -114,7 +114,9 @@ class HttpClient::Loop {
   explicit Loop(HttpSettings settings) : settings_(std::move(settings)) {
     static const CURLcode ready = ::curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) throw RemoteError(EIO, "libcurl cannot be used");
-    if (!settings_.netrc.empty() && ::access(settings_.netrc.c_str(), R_OK) != 0)
+    // Not access(2), which a sandbox may refuse.
+    if (!settings_.netrc.empty() &&
+        ::faccessat(AT_FDCWD, settings_.netrc.c_str(), R_OK, AT_EACCESS) != 0)
       throw RemoteError(errno, settings_.netrc);
     multi_.reset(::curl_multi_init());
     if (!multi_) throw std::bad_alloc();

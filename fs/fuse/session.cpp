@@ -297,6 +297,9 @@ void run_session(SessionSettings settings) {
   // error that one would keep the mount from ending, before what waits is committed.
   ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
   log::use(log::Target::terminal);
+  if (::access("/proc/self/fd", X_OK) != 0)
+    throw std::runtime_error(
+        "/proc: not mounted here; bloscfs opens files by their descriptors there");
   remove_dead_mount(settings.mountpoint);
   settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);

@@ -72,6 +72,7 @@ void Nginx::write_settings() const {
       "    location = /down {{ return 302 http://127.0.0.1:{}/small.b2frame; }}\n"
       "    location = /closed {{ return 403; }}\n"
       "    location = /login {{ return 401; }}\n"
+      "    location /private/ {{ alias www/; auth_basic private; auth_basic_user_file users; }}\n"
       "    location /busy/ {{ alias www/; limit_req zone=busy burst=4 nodelay; }}\n"
       "    location /bare/ {{ alias www/; etag off; add_header Last-Modified ''; }}\n",
       port_);
@@ -87,6 +88,7 @@ void Nginx::write_settings() const {
       "    ssl_certificate server.pem;\n    ssl_certificate_key server.key;\n{3}  }}\n}}\n",
       temporaries, port_, secure_port_, locations);
   write_file(root_ / "nginx.conf", std::string_view(text));
+  write_file(root_ / "users", std::string_view("me:{PLAIN}secret\n"));
 }
 
 bool Nginx::answers() const {
