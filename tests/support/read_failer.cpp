@@ -83,7 +83,8 @@ extern "C" int openat64(int directory, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  if (fails("open", "/" + std::string(path))) return -1;
+  const bool only_finds = (flags & O_PATH) != 0;
+  if (!only_finds && fails("open", "/" + std::string(path))) return -1;
   return next<OpenAt>("openat64")(directory, path, flags, mode);
 }
 

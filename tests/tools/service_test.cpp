@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(works_with_the_privileges_that_the_unit_leaves,
   std::ofstream(mount / "new") << "contents";
   const ProcessResult changes =
       run({"sh", "-c",
-           "cd \"$0\" && chown 1234:1234 new && chmod 2750 new && mkfifo pipe && ln new other && "
+           "cd \"$0\" && chown 1234:1234 new && chmod 0750 new && mkfifo pipe && ln new other && "
            "mv new moved && rm other && cat note moved",
            mount.path().string()});
   BOOST_TEST(changes.out == "read mecontents", changes.description());
