@@ -1,18 +1,24 @@
 #include "fs/fuse/kernel_channel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
-#include <new>
+#include <exception>
+#include <memory>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
+#include "frame/store/byte_source.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -46,13 +52,6 @@ bool takes_privileges(codec::Bytes request) {
   }
 }
 
-KernelChannel& channel_of(void* state) { return *static_cast<MountState*>(state)->channel; }
-
-ssize_t splice_to_kernel(int from, off_t* from_offset, int to, off_t* to_offset, std::size_t size,
-                         unsigned flags, void*) {
-  return ::splice(from, from_offset, to, to_offset, size, flags);
-}
-
 /// The later form of FUSE_HANDLE_KILLPRIV libfuse does not know; the other it forgets to take
 /// before its version 3.14.1.
 std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
@@ -60,108 +59,199 @@ std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
   return FUSE_HANDLE_KILLPRIV_V2 | (at_once ? FUSE_PARALLEL_DIROPS : 0);
 }
 
+/// For a request of the largest size, with its headers.
+constexpr std::size_t kBufferSize = kRequestSize + 4096;
+
+/// Which is over at once, and waits for nobody.
+bool is_forget(codec::Bytes request) {
+  const std::uint32_t opcode = part_of<fuse_in_header>(request, 0).opcode;
+  return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET;
+}
+
+void set_cancelling(bool is_possible) {
+  ::pthread_setcancelstate(is_possible ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, nullptr);
+}
+
+/// While it lives what is written to a descriptor comes here, and does not go to the kernel.
+class Diversion {
+ public:
+  explicit Diversion(int fd) : fd_(fd), kernel_(::fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
+    int ends[2];
+    if (!kernel_ || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) frame::throw_errno("session");
+    out_ = frame::UniqueFd(ends[0]);
+    const frame::UniqueFd in(ends[1]);
+    if (::dup3(in.get(), fd_, O_CLOEXEC) < 0) frame::throw_errno("session");
+  }
+  ~Diversion() { ::dup3(kernel_.get(), fd_, O_CLOEXEC); }
+  Diversion(const Diversion&) = delete;
+  Diversion& operator=(const Diversion&) = delete;
+
+  /// What was written, as read(2).
+  ssize_t take(codec::MutableBytes buffer) const {
+    return ::read(out_.get(), buffer.data(), buffer.size());
+  }
+
+ private:
+  const int fd_;
+  const frame::UniqueFd kernel_;
+  frame::UniqueFd out_;
+};
+
 }  // namespace
 
-/// What a thread has read last.
-struct KernelChannel::Incoming {
-  explicit Incoming(PagePool& pages) : cells(pages) {}
+/// What one thread has read last.
+class KernelChannel::Reader {
+ public:
+  explicit Reader(PagePool& pages)
+      : cells(pages), buffer(std::make_unique_for_overwrite<std::uint8_t[]>(kBufferSize)) {}
+
+  codec::MutableBytes all() { return {buffer.get(), kBufferSize}; }
 
   RequestCells cells;
+  const std::unique_ptr<std::uint8_t[]> buffer;
   bool drops_privileges = false;
+
+  /// Of the thread, while it answers a request: libfuse passes nothing of a reader's on.
+  static thread_local Reader* answering;
 };
+
+thread_local KernelChannel::Reader* KernelChannel::Reader::answering = nullptr;
 
 KernelChannel::KernelChannel(fuse_session* session, PagePool& pages,
                              DirectoryRequests directory_requests)
-    : pages_(pages), wanted_(wanted_offers(directory_requests)) {
-  if (const int error = ::pthread_key_create(&incoming_of_thread_, nullptr); error != 0)
-    frame::throw_errno(error, "session");
-  fuse_custom_io io{};
-  io.read = read_from_kernel;
-  io.writev = write_to_kernel;
-  io.splice_send = splice_to_kernel;
-  const int result = fuse_session_custom_io(session, &io, fuse_session_fd(session));
-  if (result == 0) return;
-  ::pthread_key_delete(incoming_of_thread_);
-  frame::throw_errno(-result, "session");
+    : session_(session), pages_(pages), wanted_(wanted_offers(directory_requests)) {}
+
+KernelChannel::~KernelChannel() = default;
+
+/// The kernel's first request. libfuse does not know each offer that is wanted, so its reply is
+/// completed on the way.
+void KernelChannel::agree(Reader& reader, std::size_t size) {
+  const codec::Bytes request = reader.all().first(size);
+  const std::uint32_t accepted =
+      part_of<fuse_init_in>(request, sizeof(fuse_in_header)).flags & wanted_;
+  fuse_buf buffer{};
+  buffer.mem = reader.buffer.get();
+  buffer.size = size;
+  std::array<std::uint8_t, 4096> reply;
+  ssize_t got = -1;
+  {
+    const Diversion diversion(fuse_session_fd(session_));
+    fuse_session_process_buf(session_, &buffer);
+    got = diversion.take(reply);
+  }
+  if (got <= 0) return log::warn("libfuse answers the kernel by itself; writes are slower");
+  constexpr std::size_t kFlags = sizeof(fuse_out_header) + offsetof(fuse_init_out, flags);
+  const codec::MutableBytes bytes(reply.data(), static_cast<std::size_t>(got));
+  if (part_of<fuse_out_header>(bytes, 0).error == 0 &&
+      bytes.size() >= kFlags + sizeof(std::uint32_t)) {
+    const std::uint32_t flags = part_of<std::uint32_t>(bytes, kFlags) | accepted;
+    std::memcpy(bytes.data() + kFlags, &flags, sizeof flags);
+  }
+  if (::write(fuse_session_fd(session_), bytes.data(), bytes.size()) < 0)
+    frame::throw_errno("session");
 }
 
-KernelChannel::~KernelChannel() { ::pthread_key_delete(incoming_of_thread_); }
+void KernelChannel::answer(Reader& reader, std::size_t size) {
+  const codec::Bytes request = reader.all().first(size);
+  if (part_of<fuse_in_header>(request, 0).opcode == FUSE_INIT) return agree(reader, size);
+  reader.drops_privileges = takes_privileges(request);
+  fuse_buf buffer{};
+  buffer.mem = reader.buffer.get();
+  buffer.size = size;
+  Reader::answering = &reader;
+  fuse_session_process_buf(session_, &buffer);
+  Reader::answering = nullptr;
+}
 
-/// Null without memory.
-KernelChannel::Incoming* KernelChannel::incoming() noexcept {
-  if (void* const known = ::pthread_getspecific(incoming_of_thread_))
-    return static_cast<Incoming*>(known);
+int KernelChannel::serve_one() {
+  Reader reader(pages_);
+  const ssize_t got = reader.cells.read(fuse_session_fd(session_), reader.all());
+  if (got < 0) return errno;
+  answer(reader, static_cast<std::size_t>(got));
+  return 0;
+}
+
+/// One more, for when all others answer requests; those that are there do where there can be none.
+void KernelChannel::start_worker() {
+  if (has_ended_ || workers_.size() >= most_workers_) return;
+  pthread_t worker{};
+  const auto run = [](void* channel) -> void* {
+    set_cancelling(false);
+    static_cast<KernelChannel*>(channel)->work();
+    return nullptr;
+  };
+  reading_++;
+  const int error = ::pthread_create(&worker, nullptr, run, this);
+  if (error == 0) return workers_.push_back(worker);
+  reading_--;
+  if (workers_.empty()) frame::throw_errno(error, "session");
+}
+
+void KernelChannel::work() {
   try {
-    auto made = std::make_unique<Incoming>(pages_);
-    Incoming* const own = made.get();
+    Reader reader(pages_);
+    while (!has_ended_) {
+      set_cancelling(true);
+      const ssize_t got = reader.cells.read(fuse_session_fd(session_), reader.all());
+      const int error = got < 0 ? errno : 0;
+      set_cancelling(false);
+      // ENOENT: the request was interrupted before it was read. ECONNABORTED: so the kernel tells
+      // of an unmount to a thread that it was just handing a request to.
+      if (error == EINTR || error == EAGAIN || error == ENOENT) continue;
+      if (error != 0 || got == 0) return end(error == ENODEV || error == ECONNABORTED ? 0 : error);
+      if (--reading_ == 0 && !is_forget(reader.all())) {
+        const MutexLock lock(mutex_);
+        start_worker();
+      }
+      answer(reader, static_cast<std::size_t>(got));
+      reading_++;
+    }
+  } catch (const std::exception& failure) {
+    log::error(failure.what());
+    end(ENOMEM);
+  }
+}
+
+void KernelChannel::end(int error) {
+  if (error != 0) error_ = error;
+  has_ended_ = true;
+  ::pthread_kill(serving_, SIGTERM);
+}
+
+int KernelChannel::serve(unsigned threads) {
+  serving_ = ::pthread_self();
+  int error = EINTR;
+  while (error == EINTR || error == EAGAIN) error = serve_one();
+  if (error != 0) return error == ENODEV || error == ECONNABORTED ? 0 : error;
+  {
     const MutexLock lock(mutex_);
-    incoming_.push_back(std::move(made));
-    if (::pthread_setspecific(incoming_of_thread_, own) == 0) return own;
-    incoming_.pop_back();
-  } catch (const std::bad_alloc&) {
-    // As if the key had found no room.
+    most_workers_ = threads;
+    start_worker();
   }
-  return nullptr;
-}
-
-ssize_t KernelChannel::read(int fd, codec::MutableBytes buffer) {
-  Incoming* const own = incoming();
-  if (own == nullptr) {
-    errno = EINTR;  // libfuse asks again; of any other error it would end
-    return -1;
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&ends, number);
+  while (::sigwaitinfo(&ends, nullptr) < 0 && errno == EINTR) continue;
+  has_ended_ = true;
+  fuse_session_exit(session_);
+  // None is started any more.
+  std::list<pthread_t> workers;
+  {
+    const MutexLock lock(mutex_);
+    workers.swap(workers_);
   }
-  const ssize_t got = own->cells.read(fd, buffer);
-  if (got > 0) {
-    const codec::Bytes request = buffer.first(static_cast<std::size_t>(got));
-    const auto header = part_of<fuse_in_header>(request, 0);
-    if (header.opcode == FUSE_INIT) note_offer(request);
-    own->drops_privileges = takes_privileges(request);
-  }
-  // So the kernel tells of an unmount to a thread that it was handing a request just then. libfuse
-  // would take it for a failure.
-  if (got < 0 && errno == ECONNABORTED) errno = ENODEV;
-  return got;
-}
-
-void KernelChannel::note_offer(codec::Bytes request) {
-  const auto header = part_of<fuse_in_header>(request, 0);
-  offered_ = part_of<fuse_init_in>(request, sizeof header).flags & wanted_;
-  if (offered_ != 0) unanswered_offer_ = header.unique;
-}
-
-/// Takes the offers.
-void KernelChannel::accept_offer(const iovec& header_part, const iovec& body) {
-  fuse_out_header header{};
-  std::memcpy(&header, header_part.iov_base, std::min(header_part.iov_len, sizeof header));
-  if (header.unique != unanswered_offer_) return;
-  unanswered_offer_ = 0;
-  constexpr std::size_t kFlags = offsetof(fuse_init_out, flags);
-  std::uint32_t flags = 0;
-  if (header.error != 0 || body.iov_len < kFlags + sizeof flags) return;
-  auto* const place = static_cast<std::uint8_t*>(body.iov_base) + kFlags;
-  std::memcpy(&flags, place, sizeof flags);
-  flags |= offered_;
-  std::memcpy(place, &flags, sizeof flags);
-}
-
-ssize_t KernelChannel::read_from_kernel(int fd, void* buffer, std::size_t size, void* state) {
-  return channel_of(state).read(fd, {static_cast<std::uint8_t*>(buffer), size});
-}
-
-ssize_t KernelChannel::write_to_kernel(int fd, iovec* parts, int count, void* state) {
-  KernelChannel& channel = channel_of(state);
-  if (channel.unanswered_offer_ != 0 && count > 1) channel.accept_offer(parts[0], parts[1]);
-  return ::writev(fd, parts, count);
+  for (const pthread_t worker : workers) ::pthread_cancel(worker);
+  for (const pthread_t worker : workers) ::pthread_join(worker, nullptr);
+  return error_;
 }
 
 bool KernelChannel::drops_privileges() noexcept {
-  const Incoming* const own = incoming();
-  return own != nullptr && own->drops_privileges;
+  return Reader::answering != nullptr && Reader::answering->drops_privileges;
 }
 
 std::span<PooledBuffer> KernelChannel::written_cells() noexcept {
-  Incoming* const own = incoming();
-  return own == nullptr ? std::span<PooledBuffer>() : own->cells.written();
+  return Reader::answering == nullptr ? std::span<PooledBuffer>()
+                                      : Reader::answering->cells.written();
 }
 
 bool request_drops_privileges(fuse_req_t request) {

@@ -1,14 +1,12 @@
 #pragma once
-// How requests come from the kernel and replies go to it, where libfuse's own ways cost too much:
-// what a write brings is read to where it stays (fs/fuse/request_cells.hpp), and it is the daemon
-// who clears set-user-ID bits, so that the kernel asks for no attributes before it sends a write.
-// An unmount is told apart from a failure whenever it comes.
+// The loop that takes requests from the kernel. libfuse decodes them and writes the replies. Its
+// own loop is not used since that would copy what a write brings (fs/fuse/request_cells.hpp), and
+// hides what the kernel says of set-user-ID bits and of unmounts.
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <list>
 #include <span>
-#include <vector>
 
 #include <fuse_lowlevel.h>
 #include <pthread.h>
@@ -22,49 +20,55 @@ namespace bloscfs::fs {
 /// Whether the kernel asks for several names of one directory at once, or lists it meanwhile.
 enum class DirectoryRequests : std::uint8_t { one_by_one, at_once };
 
-/// Thread-safe. libfuse reads a request and calls its operation on one thread, and passes nothing
-/// of the reader's on: so what was read is kept for each thread, as long as the channel lives.
 class KernelChannel {
  public:
   /// For a session that is mounted, and has not begun. The session's user data is a MountState,
-  /// whose channel this becomes. The session ends before this, and `pages` outlives it. Throws
-  /// std::system_error.
+  /// whose channel this becomes. The session and `pages` outlive it.
   KernelChannel(fuse_session* session, PagePool& pages,
                 DirectoryRequests directory_requests = DirectoryRequests::one_by_one);
   ~KernelChannel();
   KernelChannel(const KernelChannel&) = delete;
   KernelChannel& operator=(const KernelChannel&) = delete;
 
-  /// True if the request that this thread has read last, one that writes, truncates or opens, takes
+  /// Serves with up to so many threads until the mount is gone, or SIGHUP, SIGINT or SIGTERM comes,
+  /// which the caller has blocked in all threads. Returns 0, or the errno of a read that failed.
+  /// Throws std::system_error where there can be no thread.
+  int serve(unsigned threads);
+
+  /// Takes one request and answers it on this thread. Returns 0, or the errno of the read: EINTR
+  /// to try again, ENODEV after an unmount.
+  int serve_one();
+
+  /// True if the request that this thread is answering, one that writes, truncates or opens, takes
   /// the set-user-ID and set-group-ID bits from the file.
   bool drops_privileges() noexcept;
-  /// The bytes of the write request that this thread has read last, as RequestCells::written().
+  /// The bytes of the write request that this thread is answering, as RequestCells::written().
   std::span<PooledBuffer> written_cells() noexcept;
 
  private:
-  struct Incoming;
+  class Reader;
 
-  static ssize_t read_from_kernel(int fd, void* buffer, std::size_t size, void* state);
-  static ssize_t write_to_kernel(int fd, iovec* parts, int count, void* state);
+  void answer(Reader& reader, std::size_t size);
+  void agree(Reader& reader, std::size_t size);
+  void start_worker() REQUIRES(mutex_);
+  void work();
+  void end(int error);
 
-  Incoming* incoming() noexcept EXCLUDES(mutex_);
-  /// As RequestCells::read().
-  ssize_t read(int fd, codec::MutableBytes buffer);
-  void note_offer(codec::Bytes request);
-  void accept_offer(const iovec& header_part, const iovec& body);
-
+  fuse_session* const session_;
   PagePool& pages_;
   const std::uint32_t wanted_;  ///< of the kernel's offers, those that libfuse does not take
-  std::atomic<std::uint32_t> offered_{0};
-  /// Number of the request that begins the session, where the kernel offers any of them.
-  std::atomic<std::uint64_t> unanswered_offer_{0};
-  pthread_key_t incoming_of_thread_{};
+
   Mutex mutex_;
-  std::vector<std::unique_ptr<Incoming>> incoming_ GUARDED_BY(mutex_);
+  std::list<pthread_t> workers_ GUARDED_BY(mutex_);
+  unsigned most_workers_ GUARDED_BY(mutex_) = 0;
+  std::atomic<unsigned> reading_{0};  ///< workers that wait for a request
+  std::atomic<bool> has_ended_{false};
+  std::atomic<int> error_{0};
+  pthread_t serving_{};  ///< thread of serve()
 };
 
-// The same of the mount's channel, for the request that this thread is answering. Where there is
-// none, the kernel takes the bits by itself, and libfuse has the bytes.
+// The same of the mount's channel, for the request that this thread is answering. With libfuse's
+// own loop the kernel takes the bits by itself, and libfuse has the bytes.
 
 bool request_drops_privileges(fuse_req_t request);
 std::span<PooledBuffer> written_cells(fuse_req_t request);

@@ -64,7 +64,7 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->max_readahead = kReadaheadKib << 10;
   connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
-  // The later form of this is agreed on in fs/fuse/kernel_channel.
+  // The later form of this is agreed on in fs/fuse/kernel_channel.cpp.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
   // Nobody could interrupt a read that the kernel does not wait for itself.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
@@ -195,27 +195,22 @@ void require_directory(const std::string& mountpoint) {
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
-/// Keeps what ends a mount from all threads but the one that waits for the end: from the object's
-/// construction on none that is started takes such a signal. Another one would note the end while
-/// that goes on waiting.
-class EndingSignals {
- public:
-  EndingSignals() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals, number);
-    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
-  }
-  ~EndingSignals() { take(); }
-  EndingSignals(const EndingSignals&) = delete;
-  EndingSignals& operator=(const EndingSignals&) = delete;
+/// Those that end a mount.
+sigset_t ending_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals, number);
+  return signals;
+}
 
-  /// The calling thread takes them from here on, also those that came meanwhile.
-  void take() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
+/// Keeps them for the thread that waits for the end, from it and all that are started from here on.
+void keep_ending_signals() {
+  // A shell starts background commands with SIGINT ignored.
+  for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
 
 class Session {
  public:
@@ -226,14 +221,8 @@ class Session {
     session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
     if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
     state.session = session_;
-    // A shell starts background commands with SIGINT ignored, and libfuse leaves that alone.
-    ::signal(SIGINT, SIG_DFL);
-    if (fuse_set_signal_handlers(session_) != 0) {
-      fuse_session_destroy(session_);
-      throw std::runtime_error("signal handlers could not be set");
-    }
+    keep_ending_signals();
     if (fuse_session_mount(session_, settings.mountpoint.c_str()) != 0) {
-      fuse_remove_signal_handlers(session_);
       fuse_session_destroy(session_);
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
@@ -246,7 +235,6 @@ class Session {
   ~Session() {
     if (janitor_ != nullptr) end_connection();
     fuse_session_unmount(session_);
-    fuse_remove_signal_handlers(session_);
     fuse_session_destroy(session_);
   }
   Session(const Session&) = delete;
@@ -254,17 +242,28 @@ class Session {
 
   /// Serves until the unmount; returns 0, or the number of the error that ended it before.
   int serve(unsigned threads) {
-    const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
-        fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
-    fuse_loop_cfg_set_max_threads(config.get(), threads);
-    fuse_loop_cfg_set_idle_threads(config.get(), threads);
-    const int error = std::max(-fuse_session_loop_mt(session_, config.get()), 0);
+    const int error = channel_ ? channel_->serve(threads) : serve_by_libfuse(threads);
     // Nothing that is mounted there while the rest is committed is to be taken for this mount.
     if (janitor_ != nullptr && has_ended()) janitor_->unmount();
     return error;
   }
 
  private:
+  int serve_by_libfuse(unsigned threads) {
+    if (fuse_set_signal_handlers(session_) != 0)
+      throw std::runtime_error("signal handlers could not be set");
+    const sigset_t signals = ending_signals();
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
+        fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
+    fuse_loop_cfg_set_max_threads(config.get(), threads);
+    fuse_loop_cfg_set_idle_threads(config.get(), threads);
+    const int error = std::max(-fuse_session_loop_mt(session_, config.get()), 0);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    fuse_remove_signal_handlers(session_);
+    return error;
+  }
+
   bool has_ended() const {
     pollfd channel{fuse_session_fd(session_), 0, 0};
     return ::poll(&channel, 1, 0) == 1 && (channel.revents & POLLERR) != 0;
@@ -324,7 +323,6 @@ void run_session(SessionSettings settings) {
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
-  EndingSignals ending_signals;
   const auto filesystem = source->show(settings.options, threads.workers, pages);
   state.filesystem = filesystem.get();
   Turns turns(threads.in_turns);
@@ -350,7 +348,6 @@ void run_session(SessionSettings settings) {
     log::use(log::Target::system_log);
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
-  ending_signals.take();
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
     filesystem->dirty_budget().release_all();

@@ -1,5 +1,7 @@
 #include "tests/bench/fuse_session.hpp"
 
+#include <csignal>
+
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
@@ -27,18 +29,15 @@ int serve(const std::string& name, const std::string& options, const fuse_lowlev
   fs::MountState state;  // of which the channel alone is used
   fuse_session* const session =
       fuse_session_new(&arguments, &operations, sizeof operations, &state);
-  if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
-      fuse_session_mount(session, mountpoint) != 0)
-    return 1;
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&ends, number);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  if (session == nullptr || fuse_session_mount(session, mountpoint) != 0) return 1;
   fs::KernelChannel channel(session, pages);
   state.channel = &channel;
-  fuse_loop_config* const config = fuse_loop_cfg_create();
-  fuse_loop_cfg_set_max_threads(config, kRequestThreads);
-  fuse_loop_cfg_set_idle_threads(config, kRequestThreads);
-  const int result = fuse_session_loop_mt(session, config);
-  fuse_loop_cfg_destroy(config);
+  const int result = channel.serve(kRequestThreads);
   fuse_session_unmount(session);
-  fuse_remove_signal_handlers(session);
   fuse_session_destroy(session);
   fuse_opt_free_args(&arguments);
   return result == 0 ? 0 : 1;

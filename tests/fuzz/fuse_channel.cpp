@@ -79,8 +79,7 @@ std::uint64_t FuseChannel::send(std::uint32_t opcode, std::uint64_t node, const 
   message_.assign(as_bytes(header).begin(), as_bytes(header).end());
   for (const codec::Bytes& part : parts) message_.insert(message_.end(), part.begin(), part.end());
   require(::send(kernel_, message_.data(), message_.size(), 0) >= 0, "send");
-  require(fuse_session_receive_buf(state_.session, &buffer_) > 0, "fuse_session_receive_buf");
-  fuse_session_process_buf(state_.session, &buffer_);
+  require(channel_->serve_one() == 0, "serve_one");
   return header.unique;
 }
 

@@ -68,7 +68,6 @@ class FuseChannel {
   fs::PagePool pages_;
   std::optional<fs::KernelChannel> channel_;
   int kernel_ = -1;  ///< the end that requests are sent from
-  fuse_buf buffer_{};
   std::uint64_t last_unique_ = 0;
   std::vector<std::uint8_t> message_;
 };
