@@ -180,7 +180,7 @@ std::optional<CachedPiece> CacheFolder::read(const PieceName& name) const {
   if (!fd || ::fstat(fd.get(), &st) != 0) return std::nullopt;
   std::vector<std::uint8_t> file;
   if (S_ISREG(st.st_mode) && st.st_size >= static_cast<off_t>(kPieceOverhead) &&
-      st.st_size <= static_cast<off_t>(kPieceOverhead + kPieceSize))
+      st.st_size <= static_cast<off_t>(kPieceOverhead + kCachePieceSize))
     file = read_file(fd.get(), static_cast<std::size_t>(st.st_size));
   if (file.empty() || !is_whole(file, name)) {
     remove(name);

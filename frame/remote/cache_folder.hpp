@@ -50,7 +50,8 @@ class CacheFolder {
   std::optional<CachedPiece> read(const PieceName& name) const;
   /// True if it is there, whole or not.
   bool has(const PieceName& name) const noexcept;
-  /// Of at most kPieceSize bytes; takes the place of one that is there. Throws std::system_error.
+  /// Of at most kCachePieceSize bytes; takes the place of one that is there. Throws
+  /// std::system_error.
   void write(const PieceName& name, Bytes bytes) const;
   void remove(const PieceName& name) const noexcept;
 

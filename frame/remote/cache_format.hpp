@@ -13,7 +13,7 @@ namespace bloscfs::frame {
 inline constexpr std::array<char, 8> kPieceMagic = {'b', '2', 'c', 'a', 'c', 'h', 'e', '\n'};
 inline constexpr std::uint32_t kPieceVersion = 1;
 /// Bytes of a piece, at most.
-inline constexpr std::size_t kPieceSize = std::size_t{64} << 10;
+inline constexpr std::size_t kCachePieceSize = std::size_t{64} << 10;
 
 struct RawPieceHeader {
   std::array<char, 8> magic;

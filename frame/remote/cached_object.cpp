@@ -51,7 +51,7 @@ AnswerHeaders headers_in(Bytes bytes) {
   headers.last_modified = parse_date(json.at("last_modified").get<std::string>());
   headers.fields = json.at("fields").get<std::map<std::string, std::string>>();
   const auto total = json.at("size").get<std::uint64_t>();
-  headers.range = {0, std::min<std::uint64_t>(kPieceSize, total) - 1, total, true};
+  headers.range = {0, std::min<std::uint64_t>(kCachePieceSize, total) - 1, total, true};
   return headers;
 }
 
@@ -67,10 +67,10 @@ std::size_t CachedObject::read(std::uint64_t offset, MutableBytes out) const {
   std::size_t done = 0;
   while (done < out.size()) {
     const std::uint64_t at = offset + done;
-    const DiskCache::Piece piece = cache_->find(name_of(at / kPieceSize));
+    const DiskCache::Piece piece = cache_->find(name_of(at / kCachePieceSize));
     if (!piece) break;
     const Bytes bytes = piece->bytes();
-    const auto skipped = static_cast<std::size_t>(at % kPieceSize);
+    const auto skipped = static_cast<std::size_t>(at % kCachePieceSize);
     if (bytes.size() <= skipped) break;
     const std::size_t count = std::min(bytes.size() - skipped, out.size() - done);
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(skipped), count,
@@ -81,17 +81,17 @@ std::size_t CachedObject::read(std::uint64_t offset, MutableBytes out) const {
 }
 
 bool CachedObject::has(std::uint64_t offset) const {
-  return cache_->has(name_of(offset / kPieceSize));
+  return cache_->has(name_of(offset / kCachePieceSize));
 }
 
 void CachedObject::keep(std::uint64_t offset, Bytes bytes) const {
   const std::uint64_t end = offset + bytes.size();
-  for (std::uint64_t at = (offset + kPieceSize - 1) / kPieceSize * kPieceSize; at < end;
-       at += kPieceSize) {
-    const std::uint64_t size = std::min<std::uint64_t>(kPieceSize, size_ - at);
+  for (std::uint64_t at = (offset + kCachePieceSize - 1) / kCachePieceSize * kCachePieceSize;
+       at < end; at += kCachePieceSize) {
+    const std::uint64_t size = std::min<std::uint64_t>(kCachePieceSize, size_ - at);
     if (at + size > end) return;
-    cache_->keep(name_of(at / kPieceSize), bytes.subspan(static_cast<std::size_t>(at - offset),
-                                                         static_cast<std::size_t>(size)));
+    cache_->keep(name_of(at / kCachePieceSize), bytes.subspan(static_cast<std::size_t>(at - offset),
+                                                              static_cast<std::size_t>(size)));
   }
 }
 
@@ -106,7 +106,7 @@ std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, c
   }
   if (!is_strong(first.headers.etag) || first.headers.range->total == 0) return std::nullopt;
   const std::uint64_t total = first.headers.range->total;
-  first.body.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPieceSize, total)));
+  first.body.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCachePieceSize, total)));
   first.object = std::make_shared<const CachedObject>(cache, url, first.headers.etag, total);
   if (first.object->read(0, first.body) != first.body.size()) return std::nullopt;
   return first;
@@ -125,7 +125,7 @@ void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
   } catch (const nlohmann::json::exception&) {
     return;
   }
-  if (text.size() <= kPieceSize)
+  if (text.size() <= kCachePieceSize)
     cache->keep(name_of_headers(url),
                 Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), true);
 }

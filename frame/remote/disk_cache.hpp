@@ -41,8 +41,8 @@ class DiskCache {
   Piece find(const PieceName& name);
   /// Without a look at its bytes.
   bool has(const PieceName& name) const noexcept { return folder_.has(name); }
-  /// Of at most kPieceSize bytes. Returns at once: a thread writes, and what is too much for it is
-  /// dropped. `replaces`: what is there of that name has other bytes.
+  /// Of at most kCachePieceSize bytes. Returns at once: a thread writes, and what is too much for
+  /// it is dropped. `replaces`: what is there of that name has other bytes.
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
   /// Waits until all that was to be kept is on disk, or was dropped.

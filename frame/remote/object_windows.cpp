@@ -50,22 +50,23 @@ ObjectWindows::Windows::iterator ObjectWindows::find(std::uint64_t offset) {
 }
 
 /// Whole pieces alone are kept on disk.
-Extent ObjectWindows::in_pieces(const Extent& extent) const {
+ReadSpan ObjectWindows::in_pieces(const ReadSpan& extent) const {
   if (!source_->cached) return extent;
-  return {std::max(extent.begin / kPieceSize * kPieceSize, begin_),
-          std::min((extent.end + kPieceSize - 1) / kPieceSize * kPieceSize, size_)};
+  return {std::max(extent.begin / kCachePieceSize * kCachePieceSize, begin_),
+          std::min((extent.end + kCachePieceSize - 1) / kCachePieceSize * kCachePieceSize, size_)};
 }
 
 /// Where the first piece begins that is on disk; `begin` if that is there.
 std::uint64_t ObjectWindows::end_of_missing(std::uint64_t begin, std::uint64_t limit) const {
   std::uint64_t end = begin;
-  while (end < limit && !source_->cached->has(end)) end = (end / kPieceSize + 1) * kPieceSize;
+  while (end < limit && !source_->cached->has(end))
+    end = (end / kCachePieceSize + 1) * kCachePieceSize;
   return std::min(end, limit);
 }
 
 /// Windows for what has none and, if it `uses_cache`, is not on disk; each of `range` bytes at
 /// most.
-void ObjectWindows::fill(Extent extent, std::size_t range, Fetches& fresh, bool uses_cache) {
+void ObjectWindows::fill(ReadSpan extent, std::size_t range, Fetches& fresh, bool uses_cache) {
   const auto now = Clock::now();
   extent = in_pieces(extent);
   for (std::uint64_t at = extent.begin; at < extent.end;) {
@@ -82,7 +83,7 @@ void ObjectWindows::fill(Extent extent, std::size_t range, Fetches& fresh, bool 
     if (source_->cached && uses_cache) {
       end = end_of_missing(at, end);
       if (end == at) {
-        at = (at / kPieceSize + 1) * kPieceSize;
+        at = (at / kCachePieceSize + 1) * kCachePieceSize;
         continue;
       }
     }
@@ -93,8 +94,8 @@ void ObjectWindows::fill(Extent extent, std::size_t range, Fetches& fresh, bool 
 }
 
 /// The neighbourhood of a small read, as far as it has no windows.
-Extent ObjectWindows::widened(const Extent& gap) const {
-  Extent wide{gap.begin / kUnit * kUnit, std::min((gap.end + kUnit - 1) / kUnit * kUnit, size_)};
+ReadSpan ObjectWindows::widened(const ReadSpan& gap) const {
+  ReadSpan wide{gap.begin / kUnit * kUnit, std::min((gap.end + kUnit - 1) / kUnit * kUnit, size_)};
   // Trailer and index stand at the end, and are wanted together.
   const std::uint64_t last = size_ - std::min(size_, kUnit);
   if (gap.begin >= last) wide.begin = last;
@@ -134,13 +135,13 @@ void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_
   {
     const std::lock_guard guard(mutex_);
     const auto now = Clock::now();
-    const Extent read{offset, offset + size};
+    const ReadSpan read{offset, offset + size};
     const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
     is_new = queue(offset, [&](Fetches& fresh) {
       fill(read, range_of_read(size), fresh, uses_cache);
       if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
         // Alone it would be too small to be worth a request.
-        const Extent gap{fresh.front()->begin(), fresh.front()->end()};
+        const ReadSpan gap{fresh.front()->begin(), fresh.front()->end()};
         windows_.erase(gap.begin);
         fresh.clear();
         fill(widened(gap), kUnit * 2, fresh, uses_cache);
@@ -251,7 +252,7 @@ void ObjectWindows::trim(Fetches& dropped) {
 
 /// What was ahead of readers who have gone.
 void ObjectWindows::drop_left(Clock::time_point now, Fetches& dropped) {
-  for (const Extent& left : streams_.take_left(now))
+  for (const ReadSpan& left : streams_.take_left(now))
     for (auto at = find(left.begin); at != windows_.end() && at->first < left.end;) {
       const Window& window = at->second;
       if (window.taken > 0 || window.fetch->is_waited_for()) {
@@ -271,7 +272,7 @@ std::uint64_t ObjectWindows::unread() const {
   return bytes;
 }
 
-Extent ObjectWindows::inside(const ByteRange& range) const {
+ReadSpan ObjectWindows::inside(const ByteRange& range) const {
   if (range.offset < 0 || range.size <= 0) return {};
   const auto offset = static_cast<std::uint64_t>(range.offset);
   return {std::max(offset, begin_),
@@ -281,13 +282,13 @@ Extent ObjectWindows::inside(const ByteRange& range) const {
 bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
   const std::lock_guard guard(mutex_);
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
-    for (Extent extent = inside(range); extent.begin < extent.end;) {
+    for (ReadSpan extent = inside(range); extent.begin < extent.end;) {
       const auto window = find(extent.begin);
       const bool is_window = window != windows_.end() && window->first <= extent.begin;
       if (is_window && window->second.fetch->is_here())
         extent.begin = window->second.fetch->end();
       else if (!is_window && source_->cached && source_->cached->has(extent.begin))
-        extent.begin = (extent.begin / kPieceSize + 1) * kPieceSize;
+        extent.begin = (extent.begin / kCachePieceSize + 1) * kCachePieceSize;
       else
         return false;
     }
@@ -296,15 +297,15 @@ bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
 }
 
 void ObjectWindows::expect(std::span<const ByteRange> ranges) {
-  std::vector<Extent> wanted;
+  std::vector<ReadSpan> wanted;
   for (const ByteRange& range : ranges) {
-    const Extent extent = inside(range);
+    const ReadSpan extent = inside(range);
     if (extent.begin < extent.end) wanted.push_back(extent);
   }
   std::sort(wanted.begin(), wanted.end(),
-            [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
-  std::vector<Extent> joined;
-  for (const Extent& extent : wanted)
+            [](const ReadSpan& a, const ReadSpan& b) { return a.begin < b.begin; });
+  std::vector<ReadSpan> joined;
+  for (const ReadSpan& extent : wanted)
     if (!joined.empty() && extent.begin < joined.back().end + kUnit)
       joined.back().end = std::max(joined.back().end, extent.end);
     else
@@ -313,7 +314,7 @@ void ObjectWindows::expect(std::span<const ByteRange> ranges) {
   {
     const std::lock_guard guard(mutex_);
     is_new = queue(size_, [&](Fetches& fresh) {
-      for (const Extent& extent : joined)
+      for (const ReadSpan& extent : joined)
         if (unread() < source_->traffic->budget()) fill(extent, largest_range(), fresh);
     });
   }

@@ -49,12 +49,12 @@ class ObjectWindows final : public IdleSweep::Keeper,
   std::size_t range_of_read(std::size_t size) const;
   void plan_read(std::uint64_t offset, std::size_t size, bool uses_cache = true);
   /// The part of a range that the object has behind `begin_`.
-  Extent inside(const ByteRange& range) const;
-  Extent widened(const Extent& gap) const;
+  ReadSpan inside(const ByteRange& range) const;
+  ReadSpan widened(const ReadSpan& gap) const;
   Windows::iterator find(std::uint64_t offset);
-  Extent in_pieces(const Extent& extent) const;
+  ReadSpan in_pieces(const ReadSpan& extent) const;
   std::uint64_t end_of_missing(std::uint64_t begin, std::uint64_t limit) const;
-  void fill(Extent extent, std::size_t range, Fetches& fresh, bool uses_cache = true);
+  void fill(ReadSpan extent, std::size_t range, Fetches& fresh, bool uses_cache = true);
   std::size_t read_cached(std::uint64_t offset, MutableBytes out);
   template <typename Work>
   bool queue(std::uint64_t wanted, const Work& work);

@@ -27,13 +27,13 @@ bool ReadStreams::Stream::is_in_order() const {
   return steps >= kOrderSteps && in_order >= kOrderBytes;
 }
 
-bool ReadStreams::belongs(const Extent& read, const Stream& stream) {
+bool ReadStreams::belongs(const ReadSpan& read, const Stream& stream) {
   const std::uint64_t slack = stream.is_in_order() ? kSlack : 0;
   return read.begin <= std::max(stream.next, stream.planned) + kGap &&
          read.begin + slack >= stream.next;
 }
 
-ReadStreams::Stream& ReadStreams::stream_for(const Extent& read) {
+ReadStreams::Stream& ReadStreams::stream_for(const ReadSpan& read) {
   const auto found = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const Stream& stream) { return belongs(read, stream); });
   if (found != streams_.end()) return *found;
@@ -62,7 +62,8 @@ std::uint64_t ReadStreams::reached_in(const Stream& stream, std::chrono::millise
   return std::max(static_cast<std::uint64_t>(std::min(bytes, kMost)), kUsualRange);
 }
 
-ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most, Clock::time_point now,
+ReadStreams::Ahead ReadStreams::on_read(const ReadSpan& read, std::size_t most,
+                                        Clock::time_point now,
                                         std::chrono::milliseconds most_time) {
   Stream& stream = stream_for(read);
   if (stream.steps == 0) stream.since = now;
@@ -83,7 +84,7 @@ ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most, Cl
   const std::size_t range =
       std::clamp(static_cast<std::size_t>(std::max(target / 8, std::min(target / 2, kUsualRange))),
                  kLeastRange, kMostRange);
-  const Extent ahead{stream.planned, stream.next + target};
+  const ReadSpan ahead{stream.planned, stream.next + target};
   if (ahead.end < ahead.begin + range) return {};
   stream.planned = ahead.end;
   return {ahead, range};
@@ -94,8 +95,8 @@ bool ReadStreams::is_left(const Stream& stream, Clock::time_point now) const {
   return pause > kGone || (pause > kPause && reads_ - stream.number > kOvertaken);
 }
 
-std::vector<Extent> ReadStreams::take_left(Clock::time_point now) {
-  std::vector<Extent> left = std::move(left_);
+std::vector<ReadSpan> ReadStreams::take_left(Clock::time_point now) {
+  std::vector<ReadSpan> left = std::move(left_);
   left_.clear();
   std::erase_if(streams_, [&](const Stream& stream) {
     if (!is_left(stream, now)) return false;
@@ -103,7 +104,7 @@ std::vector<Extent> ReadStreams::take_left(Clock::time_point now) {
     return true;
   });
   // What others come for.
-  std::erase_if(left, [&](const Extent& extent) {
+  std::erase_if(left, [&](const ReadSpan& extent) {
     return extent.begin >= extent.end ||
            std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {
              return extent.begin < stream.planned && stream.next < extent.end;

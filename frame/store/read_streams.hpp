@@ -9,7 +9,7 @@
 namespace bloscfs::frame {
 
 /// Bytes [begin, end) of an object.
-struct Extent {
+struct ReadSpan {
   std::uint64_t begin = 0, end = 0;
 };
 
@@ -19,16 +19,16 @@ class ReadStreams {
   using Clock = std::chrono::steady_clock;
   /// What is to be asked for ahead of a reader, in ranges of so many bytes; nothing to do if empty.
   struct Ahead {
-    Extent extent;
+    ReadSpan extent;
     std::size_t range = 0;
   };
 
   /// Tells of a read. `most` bytes are to be ahead, if it goes on for long; where `most_time` is
   /// not 0 no more than its reader comes to in that, as fast as he has been.
-  Ahead on_read(const Extent& read, std::size_t most, Clock::time_point now,
+  Ahead on_read(const ReadSpan& read, std::size_t most, Clock::time_point now,
                 std::chrono::milliseconds most_time = {});
   /// What nobody comes for any more.
-  std::vector<Extent> take_left(Clock::time_point now);
+  std::vector<ReadSpan> take_left(Clock::time_point now);
 
  private:
   struct Stream {
@@ -44,12 +44,12 @@ class ReadStreams {
   };
 
   static std::uint64_t reached_in(const Stream& stream, std::chrono::milliseconds time);
-  static bool belongs(const Extent& read, const Stream& stream);
-  Stream& stream_for(const Extent& read);
+  static bool belongs(const ReadSpan& read, const Stream& stream);
+  Stream& stream_for(const ReadSpan& read);
   bool is_left(const Stream& stream, Clock::time_point now) const;
 
   std::vector<Stream> streams_;
-  std::vector<Extent> left_;
+  std::vector<ReadSpan> left_;
   std::uint64_t reads_ = 0;
 };
 

@@ -14,7 +14,7 @@ class FarReaders {
  public:
   /// Tells of a read of contents; returns which ones of them are to be asked for now, so that
   /// `most` bytes are ahead of a reader who goes on for long.
-  frame::Extent on_read(const frame::Extent& read, std::size_t most) {
+  frame::ReadSpan on_read(const frame::ReadSpan& read, std::size_t most) {
     const std::lock_guard guard(mutex_);
     const auto now = frame::ReadStreams::Clock::now();
     // What is ahead of one who has gone is dropped by its age.

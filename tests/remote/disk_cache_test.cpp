@@ -31,7 +31,7 @@ PieceName numbered(std::uint64_t number) {
   return name;
 }
 
-ByteVector filled(std::uint64_t number, std::size_t size = kPieceSize) {
+ByteVector filled(std::uint64_t number, std::size_t size = kCachePieceSize) {
   ByteVector bytes(size);
   std::uint64_t state = number;
   for (auto& byte : bytes)
@@ -46,7 +46,7 @@ fs_std::path file_of(const fs_std::path& folder, const PieceName& name) {
   return folder / text.substr(0, 2) / text.substr(2, 2) / text;
 }
 
-bool has_bytes(DiskCache& cache, std::uint64_t number, std::size_t size = kPieceSize) {
+bool has_bytes(DiskCache& cache, std::uint64_t number, std::size_t size = kCachePieceSize) {
   const auto piece = cache.find(numbered(number));
   if (!piece) return false;
   const ByteVector wanted = filled(number, size);
@@ -86,16 +86,16 @@ BOOST_AUTO_TEST_CASE(pieces_are_there_again_later) {
   {
     DiskCache cache(folder, kRoomy, {});
     BOOST_TEST(!cache.find(numbered(1)));
-    for (std::uint64_t i = 0; i < 50; i++) cache.keep(numbered(i), filled(i, kPieceSize - i));
+    for (std::uint64_t i = 0; i < 50; i++) cache.keep(numbered(i), filled(i, kCachePieceSize - i));
     cache.keep(numbered(99), {});
     cache.flush();
-    for (std::uint64_t i = 0; i < 50; i++) BOOST_TEST(has_bytes(cache, i, kPieceSize - i));
+    for (std::uint64_t i = 0; i < 50; i++) BOOST_TEST(has_bytes(cache, i, kCachePieceSize - i));
     BOOST_TEST(has_bytes(cache, 99, 0));
   }
   BOOST_TEST((fs_std::status(folder).permissions() == fs_std::perms(0700)));
   BOOST_TEST((fs_std::status(file_of(folder, numbered(1))).permissions() == fs_std::perms(0600)));
   DiskCache again(folder, kRoomy, {});
-  for (std::uint64_t i = 0; i < 50; i++) BOOST_TEST(has_bytes(again, i, kPieceSize - i));
+  for (std::uint64_t i = 0; i < 50; i++) BOOST_TEST(has_bytes(again, i, kCachePieceSize - i));
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_is_written_at_the_end) {
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
   const TempDir place;
   const std::string folder = place.path().string();
   constexpr std::uint64_t kCount = 100;
-  const std::uint64_t each = CacheFolder::taken_by_piece(kPieceSize);
+  const std::uint64_t each = CacheFolder::taken_by_piece(kCachePieceSize);
   {
     DiskCache cache(folder, kRoomy, {});
     for (std::uint64_t i = 0; i < kCount; i++) {
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
 
 BOOST_AUTO_TEST_CASE(the_size_is_kept_to) {
   const TempDir place;
-  const std::uint64_t size = 40 * CacheFolder::taken_by_piece(kPieceSize);
+  const std::uint64_t size = 40 * CacheFolder::taken_by_piece(kCachePieceSize);
   DiskCache cache(place.path().string(), size, {});
   for (std::uint64_t i = 0; i < 300; i++) {
     cache.keep(numbered(i), filled(i));
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(killed_writers_leave_nothing_wrong) {
 BOOST_AUTO_TEST_CASE(two_processes_share_a_folder) {
   const TempDir place;
   const std::string folder = place.path().string();
-  const std::uint64_t size = 64 * CacheFolder::taken_by_piece(kPieceSize);
+  const std::uint64_t size = 64 * CacheFolder::taken_by_piece(kCachePieceSize);
   const auto work = [&](std::uint64_t seed) {
     DiskCache cache(folder, size, {});
     int wrong = 0;
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_folder) {
 
 BOOST_AUTO_TEST_CASE(many_threads_share_a_cache) {
   const TempDir place;
-  DiskCache cache(place.path().string(), 64 * CacheFolder::taken_by_piece(kPieceSize), {});
+  DiskCache cache(place.path().string(), 64 * CacheFolder::taken_by_piece(kCachePieceSize), {});
   std::atomic<int> wrong{0};
   {
     std::vector<std::jthread> threads;
@@ -428,14 +428,14 @@ BOOST_AUTO_TEST_CASE(whole_pieces_alone_are_kept) {
   object.keep(1000, Bytes(bytes).subspan(1000, 200000));
   cache->flush();
   BOOST_TEST(!object.has(0));
-  BOOST_TEST(object.has(kPieceSize));
-  BOOST_TEST(object.has(2 * kPieceSize));
-  BOOST_TEST(!object.has(3 * kPieceSize));
+  BOOST_TEST(object.has(kCachePieceSize));
+  BOOST_TEST(object.has(2 * kCachePieceSize));
+  BOOST_TEST(!object.has(3 * kCachePieceSize));
   ByteVector out(bytes.size());
-  BOOST_TEST(object.read(70000, out) == 3 * kPieceSize - 70000);
-  object.keep(4 * kPieceSize, Bytes(bytes).subspan(4 * kPieceSize));
+  BOOST_TEST(object.read(70000, out) == 3 * kCachePieceSize - 70000);
+  object.keep(4 * kCachePieceSize, Bytes(bytes).subspan(4 * kCachePieceSize));
   cache->flush();
-  BOOST_TEST(object.read(4 * kPieceSize, out) == 300000 - 4 * kPieceSize);
+  BOOST_TEST(object.read(4 * kCachePieceSize, out) == 300000 - 4 * kCachePieceSize);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
