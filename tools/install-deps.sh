@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the packages that building bloscfs needs, on Debian 12; with --tests also those that
+# Installs the packages that building bloscfs needs, on Debian 12, 13 and sid; with --tests also those that
 # tests/run.sh and .ci/run need, with --bench those that tests/bench/run.sh needs, with --package those
 # that tools/package.sh needs. Run as root or as a user who may use sudo.
 set -euo pipefail
@@ -25,7 +25,7 @@ bench_packages=(
   python3-numpy attr
   squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone git rsync
 )
-package_packages=(dpkg-dev debhelper fakeroot lintian)
+package_packages=(build-essential dpkg-dev debhelper fakeroot lintian)
 # A package of its own in later releases; its programs are left out of the benchmark elsewhere.
 if apt-cache show erofsfuse >/dev/null 2>&1; then bench_packages+=(erofsfuse); fi
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 #include "fs/fuse/running_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace bloscfs::fs {
 

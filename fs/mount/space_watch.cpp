@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/btrfs.h>
 #include <linux/dqblk_xfs.h>
 #include <linux/quota.h>
