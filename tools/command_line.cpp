@@ -9,13 +9,13 @@
 #include "fs/support/printable.hpp"
 #include "tools/help_layout.hpp"
 #include "tools/unknown_word.hpp"
+#include "tools/version.hpp"
 
 namespace bloscfs::tools {
 
 CommandLine::CommandLine(std::string_view first) {
   app_.formatter(help_layout());
-  app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION,
-                        "Print the version");
+  app_.set_version_flag("-V,--version", "b2frame " + version_text(), "Print the version");
   app_.set_help_flag("-h,--help", "Print this help; of a subcommand, see man b2frame-create, too");
   app_.footer(
       "Examples:\n"

@@ -4,6 +4,7 @@
 
 #include "tools/command_line.hpp"
 #include "tools/storage_options.hpp"
+#include "tools/version.hpp"
 
 namespace bloscfs::tools {
 
@@ -144,7 +145,7 @@ void CommandLine::add_report(const char* name) {
       ->required()
       ->check(local());
   add_remote(*command, report_.remote);
-  report_.program = std::string("b2frame ") + BLOSCFS_VERSION;
+  report_.program = "b2frame " + version_text();
   command->callback([this] { work_ = [this] { return run_report(report_); }; });
 }
 

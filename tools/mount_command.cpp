@@ -13,6 +13,7 @@
 #include "fs/support/printable.hpp"
 #include "tools/help_layout.hpp"
 #include "tools/unknown_word.hpp"
+#include "tools/version.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -31,7 +32,7 @@ struct Words {
 void add_common(CLI::App& app, Words& words, fs::SessionSettings& settings) {
   app.formatter(help_layout());
   app.set_help_flag("-h,--help", "print this help");
-  app.set_version_flag("-V,--version", app.get_name() + " " + BLOSCFS_VERSION, "print the version");
+  app.set_version_flag("-V,--version", app.get_name() + " " + version_text(), "print the version");
   app.add_option("SOURCE", settings.source,
                  "frame, sparse frame, or directory; or a URL: http, https, s3");
   app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory");
