@@ -1,0 +1,88 @@
+# What .ci/run and .ci/nightly share; they source it from the top of the tree.
+
+failed=()
+logs=$(mktemp -d)
+aside=
+trap 'rm -rf "$logs"; [ -z "$aside" ] || kill -- -"$aside" 2>/dev/null || true' EXIT
+
+# Links in a tenth of the time.
+if command -v mold >/dev/null; then export CXX_LD=mold; fi
+
+# The same random sequences each time, so that what they find is the change's doing.
+export BLOSCFS_MODEL_SEED=${BLOSCFS_MODEL_SEED:-1} BLOSCFS_SEED=${BLOSCFS_SEED:-1}
+
+# Sets `processor_seconds` to what processes that have been waited for took, whole seconds.
+count_processor_seconds() {
+  # Not by $(...): a subshell has no children yet.
+  times >"$logs/times"
+  processor_seconds=$(awk -F'[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$logs/times")
+}
+
+# step NAME COMMAND...: runs it, says how long it took, and remembers a failure.
+step() {
+  local name=$1 begin=$SECONDS processor_begin
+  shift
+  count_processor_seconds
+  processor_begin=$processor_seconds
+  echo "=== $name"
+  "$@" || failed+=("$name")
+  count_processor_seconds
+  echo "=== $name: $((SECONDS - begin)) s, $((processor_seconds - processor_begin)) s of processors"
+}
+
+# keep LOG COMMAND...: shows what it prints, and keeps that for the sum of all tests.
+keep() {
+  local log=$1
+  shift
+  "$@" | tee "$logs/$log.tests"
+}
+
+# begin_aside FUNCTION: what only has to be done is done while tests wait, which is most of their time;
+# in a session of its own, since processors are shared by sessions first. One at a time.
+begin_aside() {
+  # shellcheck disable=SC2016
+  setsid -w bash -c "$(declare -f; declare -p sanitized)"'
+    echo 19 2>/dev/null >/proc/self/autogroup; renice -n 19 $$ >/dev/null; set -eo pipefail; "$1"' \
+    aside "$1" >"$logs/aside" 2>&1 &
+  aside=$!
+}
+end_aside() {
+  local status=0
+  wait "$aside" || status=$?
+  aside=
+  cat "$logs/aside"
+  return "$status"
+}
+
+sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
+
+# Twelve source files in one go take a third of the time that they take one by one.
+set_up() { meson setup "$@" --unity=on -Dunity_size=12 >/dev/null; }
+
+# Suites `quick` and `mount` of the tests, which have been run with the sanitizers of each change.
+sanitized=(test_codec test_frame test_fs test_model test_tools test_mount)
+
+# set_up_clang: the second compiler's warning check, tests under sanitizers, and the fuzzers.
+set_up_clang() {
+  rm -rf build-clang
+  CXX=clang++ set_up build-clang --buildtype=debug --optimization=1 \
+    -Dwerror=true -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+    -Dcpp_args=-gline-tables-only
+}
+
+test_sanitized() {
+  tests/run.sh --build-dir=build-clang --sanitize=address,undefined --timeout=1800 "$@"
+}
+
+# check_tidy FILE...: groups of source files in build-clang, or such that are compiled by themselves.
+# Files are checked in the groups that they are compiled in: most of the work is in the headers of
+# libraries, which each group includes once.
+check_tidy() { printf '%s\n' "$@" | xargs -r -n 1 -P "$(nproc)" clang-tidy --quiet -p build-clang 2>/dev/null; }
+
+# finish: tells which steps failed, and the sum of all tests. Its status is that of the whole run.
+finish() {
+  [ ${#failed[@]} -eq 0 ] || printf 'failed step: %s\n' "${failed[@]}"
+  cat "$logs"/*.tests 2>/dev/null | awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }
+    END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+  [ ${#failed[@]} -eq 0 ]
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Compiles each header of the libraries and programs by itself, so that none lacks an include.
+
+A source that includes a header behind others, and the groups of a unity build, hide that. Takes the
+folder of a build, whose compiler and options are used.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("codec", "frame", "fs", "tools")
+OPTIONS = ("-std", "-I", "-isystem", "-D", "-m")
+
+
+def command_of(build, folder):
+    """The compiler, and all options by which sources of a folder are compiled."""
+    words = []
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if entry["output"].startswith(f"{folder}/"):
+            words += shlex.split(entry["command"])
+    compiler = [word for word in words[:2] if not word.startswith("-")]
+    return compiler + sorted({word for word in words if word.startswith(OPTIONS)})
+
+
+def complaint(build, command, header):
+    """What the compiler says; empty where nothing is missing."""
+    result = subprocess.run([*command, "-fsyntax-only", "-w", "-x", "c++", "-include", str(header), os.devnull],
+                            cwd=build, capture_output=True, text=True)
+    return "" if result.returncode == 0 else f"{header}: cannot be compiled by itself\n{result.stderr[:2000]}"
+
+
+def main():
+    build = Path(sys.argv[1]).resolve()
+    listed = subprocess.run(["git", "ls-files", *(f"{folder}/*.hpp" for folder in FOLDERS)], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout.split()
+    commands = {folder: command_of(build, folder) for folder in FOLDERS}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        complaints = [text for text in pool.map(
+            lambda name: complaint(build, commands[name.partition("/")[0]], ROOT / name), listed) if text]
+    for text in complaints:
+        print(text)
+    print(f"{len(listed)} headers, {len(complaints)} that lack something")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
