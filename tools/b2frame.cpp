@@ -1,6 +1,5 @@
 // b2frame: works on frames without mounting them.
 
-#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -15,12 +14,12 @@
 int main(int argc, char** argv) {
   bloscfs::fs::log::use(bloscfs::fs::log::Target::plain);
   try {
+    bloscfs::tools::watch_for_interrupts();
     const int status = bloscfs::tools::CommandLine(argc > 1 ? argv[1] : "").run(argc, argv);
     if (std::fflush(stdout) == 0) return status;
     std::perror("b2frame: stdout");
   } catch (const bloscfs::tools::Interrupted& interrupted) {
-    std::signal(interrupted.signal(), SIG_DFL);
-    std::raise(interrupted.signal());
+    bloscfs::tools::end_by_signal(interrupted.signal());
   } catch (const std::exception& error) {
     fmt::print(stderr, "b2frame: {}\n", bloscfs::fs::printable(error.what()));
   }

@@ -13,7 +13,6 @@
 #include "tools/advice_picture.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/text_columns.hpp"
 
@@ -64,7 +63,6 @@ void write_advice_picture(const Advice& advice, const std::string& path) {
 
 int run_advise(const AdviseOptions& options) {
   require(options.picture.empty() || options.files.size() == 1, "--picture is of one FILE");
-  note_interrupts();
   int status = 0;
   for (std::size_t i = 0; i < options.files.size(); i++) {
     const std::string& file = options.files[i];

@@ -19,7 +19,6 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/conversion.hpp"
 #include "tools/file_jobs.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/remote_files.hpp"
 
 namespace bloscfs::tools {
@@ -162,7 +161,6 @@ class Converter {
 
 int run_convert(const ConvertOptions& options) {
   require_sensible(options);
-  note_interrupts();
   return guarded(options.directory, [&] { return Converter(options).run(); });
 }
 

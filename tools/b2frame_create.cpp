@@ -9,7 +9,6 @@
 #include "tools/creation.hpp"
 #include "tools/frame_output.hpp"
 #include "tools/input.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/metalayer_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/raw_input.hpp"
@@ -25,7 +24,6 @@ void refuse_same_file(const CreateOptions& options) {
 
 int create(const CreateOptions& options) {
   refuse_same_file(options);
-  note_interrupts();
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)

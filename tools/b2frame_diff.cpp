@@ -223,7 +223,6 @@ class Difference {
 }  // namespace
 
 int run_diff(const DiffOptions& options) {
-  note_interrupts();
   RemoteFiles remote(options.remote);
   std::optional<Side> a, b;
   const auto opened = [&](const std::string& path, std::optional<Side>& side) {

@@ -111,12 +111,10 @@ int unpack(const PackOptions& options) {
 }  // namespace
 
 int run_pack(const PackOptions& options) {
-  note_interrupts();
   return guarded(options.input, [&] { return pack(options); });
 }
 
 int run_unpack(const PackOptions& options) {
-  note_interrupts();
   return guarded(options.input, [&] { return unpack(options); });
 }
 

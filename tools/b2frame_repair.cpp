@@ -118,7 +118,6 @@ int repair(const RepairOptions& options) {
 }  // namespace
 
 int run_repair(const RepairOptions& options) {
-  note_interrupts();
   return guarded(options.input, [&] { return repair(options); });
 }
 

@@ -37,7 +37,6 @@ class Reporter {
   explicit Reporter(const ReportOptions& options) : options_(options), remote_(options.remote) {}
 
   int run() {
-    note_interrupts();
     for (const std::string& file : options_.files)
       for (const std::string& name : frames_of(file)) add(name);
     // A page that says nothing does not replace one.

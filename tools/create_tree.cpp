@@ -19,7 +19,6 @@
 #include "tools/creation.hpp"
 #include "tools/file_jobs.hpp"
 #include "tools/input.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/plain_tree.hpp"
 #include "tools/tree_target.hpp"
 
@@ -210,7 +209,6 @@ int create_tree(const CreateOptions& options) {
   require(!options.chunk_shape && !options.block_shape, "shapes are for one array, not for -r");
   require(options.metalayers.empty() && options.vlmetalayers.empty(),
           "metalayers are for one frame, not for -r");
-  note_interrupts();
   return guarded(options.input, [&] { return TreeCreation(options).run(); });
 }
 

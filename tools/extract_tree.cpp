@@ -142,7 +142,6 @@ int extract_tree(const ExtractOptions& options) {
   if (options.chunk || options.npy || options.json || options.offset != 0 || options.length)
     throw UsageError("-r writes whole files as a mount would show them, and goes with no other");
   if (frame::is_remote(options.file)) throw UsageError("-r goes with local directories");
-  note_interrupts();
   return guarded(options.file, [&] { return TreeExtraction(options).run(); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "codec/error.hpp"
@@ -11,6 +12,7 @@
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/mount_lock.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
 
@@ -36,6 +38,14 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   return frame::open_writer(directory, real.filename(), info.is_directory(), settings);
 }
 
+/// Its new index is a temporary among its files.
+struct SparseFrame {
+  explicit SparseFrame(const std::string& path)
+      : directory(open_directory(path)), watched(directory.get()) {}
+  frame::UniqueFd directory;
+  WatchedDirectory watched;
+};
+
 void edit_and_tidy(frame::FrameWriter& writer,
                    const std::function<void(frame::FrameWriter&)>& edit) {
   edit(writer);
@@ -56,6 +66,9 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
       // Another file may be there by now.
       const std::filesystem::path real = std::filesystem::canonical(path);
       const frame::UniqueFd directory = open_directory(real.parent_path());
+      const WatchedDirectory watched(directory.get());
+      std::optional<SparseFrame> sparse;
+      if (std::filesystem::is_directory(real)) sparse.emplace(real);
       fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
                          fs::WaitNotice(path));
       lock.release_source();

@@ -19,6 +19,7 @@
 #include "fs/mount/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -108,6 +109,7 @@ void FrameOutput::create(frame::FrameSettings& settings) {
   const auto store = frame::make_local_store(another(name_->directory()), nullptr, syncing);
   settings.mode = 0600;
   const std::string name = frame::temporary_name();
+  const InterruptHold hold;
   writer_ = sparse_ ? frame::create_sframe(store, name, settings, {})
                     : frame::create_cframe(store, name, settings, {});
   name_->set_temporary(name);
@@ -190,6 +192,7 @@ void FrameOutput::give_attributes() const {
 }
 
 void FrameOutput::swap_names() {
+  const InterruptHold hold;
   const int fd = name_->directory();
   const std::string temporary = name_->temporary();
   const std::string& name = name_->name();
@@ -197,6 +200,7 @@ void FrameOutput::swap_names() {
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
   if (::renameat2(fd, temporary.c_str(), fd, name.c_str(), flags) != 0) {
     // Filesystems that FUSE serves may not exchange names: for a moment none has the name then.
+    // An interrupt must not end the program in that moment.
     if (over_file || errno != EINVAL) frame::throw_errno();
     const std::string aside = frame::temporary_name();
     if (::renameat(fd, name.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();

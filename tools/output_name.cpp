@@ -72,12 +72,14 @@ OutputName::OutputName(const std::string& path) {
   const std::size_t start = followed.rfind('/') + 1;
   name_ = followed.substr(start);
   directory_ = open_directory(start == 0 ? "." : followed.substr(0, start));
+  watched_.emplace(directory());
 }
 
 OutputName::OutputName(const fs::SourceDirectory& directory, std::string name)
     : directory_(::openat(directory.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       name_(std::move(name)) {
   if (!directory_) frame::throw_errno();
+  watched_.emplace(this->directory());
 }
 
 OutputName::~OutputName() {
@@ -95,6 +97,7 @@ std::optional<struct stat> OutputName::status() const {
 }
 
 frame::UniqueFd OutputName::make_file() {
+  const InterruptHold hold;
   std::string name = frame::temporary_name();
   frame::UniqueFd fd(::openat(directory(), name.c_str(), kMadeFlags, 0600));
   if (!fd) frame::throw_errno();
@@ -103,6 +106,7 @@ frame::UniqueFd OutputName::make_file() {
 }
 
 frame::UniqueFd OutputName::make_directory() {
+  const InterruptHold hold;
   std::string name = frame::temporary_name();
   check(::mkdirat(directory(), name.c_str(), 0700));
   temporary_ = std::move(name);

@@ -9,6 +9,7 @@
 
 #include "frame/store/byte_store.hpp"
 #include "fs/source/source_directory.hpp"
+#include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
 
@@ -41,7 +42,7 @@ class OutputName {
   explicit OutputName(const std::string& path);
   /// No symlink is followed; the directory outlives this.
   OutputName(const fs::SourceDirectory& directory, std::string name);
-  /// Removes the temporary.
+  /// Removes the temporary, and so does an interrupt.
   ~OutputName();
   OutputName(const OutputName&) = delete;
   OutputName& operator=(const OutputName&) = delete;
@@ -66,6 +67,7 @@ class OutputName {
 
  private:
   frame::UniqueFd directory_;
+  std::optional<WatchedDirectory> watched_;
   std::string name_;
   std::string temporary_;  ///< empty when there is none
 };
