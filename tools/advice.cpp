@@ -64,14 +64,15 @@ std::optional<codec::EncodeSettings> frame_settings(const frame::FrameInfo& info
   return settings;
 }
 
-AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot) {
+AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot,
+                                 RunLimits& limits) {
   struct Opened {
-    explicit Opened(std::shared_ptr<const frame::Snapshot> snapshot)
-        : input(std::move(snapshot)), elements(input) {}
+    Opened(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
+        : input(std::move(snapshot), limits), elements(input) {}
     Input input;
     Elements elements;
   };
-  const auto opened = std::make_shared<Opened>(std::move(snapshot));
+  const auto opened = std::make_shared<Opened>(std::move(snapshot), limits);
   const frame::FrameInfo& info = opened->input.info();
   AdvisedContents contents;
   contents.size = opened->elements.nbytes();
@@ -113,7 +114,8 @@ AdvisedContents advised_file_contents(const std::string& path,
   return contents;
 }
 
-AdvisedContents open_contents(const std::string& path, std::optional<std::int32_t> typesize) {
+AdvisedContents open_contents(const std::string& path, std::optional<std::int32_t> typesize,
+                              RunLimits& limits) {
   std::shared_ptr<const frame::Snapshot> snapshot;
   if (const auto address = parse_store_address(path))
     snapshot = open_leaf(*address);
@@ -121,7 +123,7 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
     snapshot = frame::open_path(path, {});
   if (!snapshot) return advised_file_contents(path, typesize);
   require(!typesize, "--typesize is for files that are no frames");
-  return advised_contents(std::move(snapshot));
+  return advised_contents(std::move(snapshot), limits);
 }
 
 using SamplePiece = std::vector<std::uint8_t>;
@@ -193,9 +195,9 @@ std::string create_options_text(const codec::EncodeSettings& settings,
   return text;
 }
 
-Advice advise(const std::string& file, std::optional<std::int32_t> typesize) {
+Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits) {
   const AdviceClock::time_point begin = AdviceClock::now();
-  const AdvisedContents contents = open_contents(file, typesize);
+  const AdvisedContents contents = open_contents(file, typesize, limits);
   const std::vector<SamplePiece> taken = take_pieces(contents, begin + kReadingEnds);
   const std::vector<codec::Bytes> pieces(taken.begin(), taken.end());
   frame::SettingsSearch search(pieces, contents.typesize, frame::kLargeBudget);

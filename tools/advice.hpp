@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/run_limits.hpp"
 #include "tools/settings_measurement.hpp"
 
 namespace bloscfs::tools {
@@ -27,7 +28,7 @@ struct Advice {
 /// Takes less than 10 seconds, whatever the file is. `typesize` is that of the items of a file that
 /// is no frame and no array; absent: to be found out. Throws Error, std::system_error, FileError
 /// and std::runtime_error for what has no contents, UsageError, Interrupted.
-Advice advise(const std::string& file, std::optional<std::int32_t> typesize);
+Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits);
 
 /// The options of create that give these settings, where items of `known_typesize` bytes need not
 /// be told (0: they do).

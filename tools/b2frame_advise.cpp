@@ -63,11 +63,12 @@ void write_advice_picture(const Advice& advice, const std::string& path) {
 
 int run_advise(const AdviseOptions& options) {
   require(options.picture.empty() || options.files.size() == 1, "--picture is of one FILE");
+  RunLimits limits;
   int status = 0;
   for (std::size_t i = 0; i < options.files.size(); i++) {
     const std::string& file = options.files[i];
     const int failed = guarded(file, [&] {
-      const Advice advice = advise(file, options.typesize);
+      const Advice advice = advise(file, options.typesize, limits);
       if (options.json) {
         print_advice_json(advice);
       } else {

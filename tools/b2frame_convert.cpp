@@ -91,7 +91,7 @@ class Converter {
     std::int64_t sum = 0;
     for (const std::string& file : options_.files) {
       try {
-        sum += fs::view_shape(Input(file, false, remote_).info(), true).content_size;
+        sum += fs::view_shape(Input(file, false, remote_, limits_).info(), true).content_size;
       } catch (const std::exception&) {
         continue;
       }
@@ -124,7 +124,7 @@ class Converter {
   }
 
   void convert(const std::string& file, const FileJobs::Advance& advance) {
-    Input input(file, false, remote_);
+    Input input(file, false, remote_, limits_);
     Elements elements(input);
     const frame::FrameInfo& info = input.info();
     ConversionPlan plan = plan_conversion(options_.storage, input.snapshot(), elements);
@@ -152,6 +152,7 @@ class Converter {
 
   const ConvertOptions& options_;
   RemoteFiles remote_;
+  RunLimits limits_;
   unsigned chunk_threads_ = 1;
   fs::Mutex mutex_;
   std::set<std::string> outputs_ GUARDED_BY(mutex_);

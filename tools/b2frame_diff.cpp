@@ -26,13 +26,13 @@ namespace {
 
 constexpr const char* kNone = "none";
 /// Of a metalayer.
-constexpr std::size_t kMaxLayer = std::size_t{64} << 20;
+constexpr std::size_t kMaxLayer = std::size_t{32} << 20;
 /// Characters of a value that a line shows.
 constexpr std::size_t kMaxShown = 60;
 
 struct Side {
-  Side(const std::string& path, RemoteFiles& remote)
-      : name(frame::shown_url(path)), input(path, false, remote), elements(input) {}
+  Side(const std::string& path, RemoteFiles& remote, RunLimits& limits)
+      : name(frame::shown_url(path)), input(path, false, remote, limits), elements(input) {}
 
   std::string name;
   Input input;
@@ -224,10 +224,11 @@ class Difference {
 
 int run_diff(const DiffOptions& options) {
   RemoteFiles remote(options.remote);
+  RunLimits limits;
   std::optional<Side> a, b;
   const auto opened = [&](const std::string& path, std::optional<Side>& side) {
     return guarded(path, [&] {
-             side.emplace(path, remote);
+             side.emplace(path, remote, limits);
              return 0;
            }) == 0;
   };

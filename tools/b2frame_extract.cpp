@@ -114,8 +114,8 @@ int extract_items(const ExtractOptions& options, Input& input) {
 }
 
 void extract_table(const StoreAddress& address, const frame::PythonStore& store,
-                   const ExtractOptions& options) {
-  Table table(store, address.key);
+                   const ExtractOptions& options, RunLimits& limits) {
+  Table table(store, address.key, limits);
   const bool npy = options.npy || options.output.ends_with(".npy");
   if (!wants_all(options) || (!npy && !options.output.ends_with(".csv")))
     throw UsageError("a table is written whole, to a .csv or a .npy file");
@@ -128,13 +128,13 @@ void extract_table(const StoreAddress& address, const frame::PythonStore& store,
 }
 
 /// True if the file was a table, and is written.
-bool extract_if_table(const ExtractOptions& options) {
+bool extract_if_table(const ExtractOptions& options, RunLimits& limits) {
   const auto address = options.chunk ? std::nullopt : parse_store_address(options.file);
   if (!address) return false;
   const auto store = open_store(address->store);
   const frame::StoreEntry entry = find_entry(*store, address->key);
   if (entry.leaf) return false;
-  extract_table(*address, *store, options);
+  extract_table(*address, *store, options, limits);
   return true;
 }
 
@@ -142,8 +142,9 @@ int extract(const ExtractOptions& options) {
   RemoteFiles remote(options.remote);
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
-  if (extract_if_table(options)) return 0;
-  Input input(options.file, options.chunk, remote);
+  RunLimits limits;
+  if (extract_if_table(options, limits)) return 0;
+  Input input(options.file, options.chunk, remote, limits);
   if (options.json) return extract_objects(options, input);
   if (wants_items(options)) return extract_items(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());

@@ -32,8 +32,9 @@ using frame::metalayer_to_json;
 using frame::to_line;
 using json = nlohmann::ordered_json;
 
-/// Contents of a metalayer that are shown; of larger ones only the size is.
-constexpr std::size_t kMaxShownMetalayer = std::size_t{1} << 20;
+/// Contents of all metalayers of a frame that are shown; of those that do not fit any more only the
+/// size is. As JSON a byte may take a hundred.
+constexpr std::int64_t kMaxShownMetalayers = std::int64_t{1} << 20;
 
 json filter_names(const frame::FrameInfo& info) {
   json names = json::array();
@@ -107,10 +108,17 @@ json summary_fields(const ChunkSummary& chunks, const std::optional<std::int64_t
   return out;
 }
 
-json metalayer_fields(const Input& input) {
+/// False where there is no room for the contents of a metalayer.
+bool takes_room(std::int64_t size, std::int64_t& room) {
+  if (size > room) return false;
+  room -= size;
+  return true;
+}
+
+json metalayer_fields(const Input& input, std::int64_t& room) {
   json out = json::object();
   for (const auto& entry : input.snapshot().metalayers()) {
-    if (entry.stored_size > kMaxShownMetalayer)
+    if (!takes_room(entry.stored_size, room))
       out[entry.name] = {{"nbytes", entry.stored_size}};
     else
       out[entry.name] = metalayer_to_json(input.snapshot().read_metalayer(entry));
@@ -118,16 +126,16 @@ json metalayer_fields(const Input& input) {
   return out;
 }
 
-json vlmetalayer_fields(const frame::Snapshot& snapshot) {
+json vlmetalayer_fields(const frame::Snapshot& snapshot, std::int64_t& room) {
   json out = json::object();
   for (const auto& entry : snapshot.vlmetalayers()) {
     try {
       const std::int64_t size = snapshot.vlmetalayer_size(entry);
-      if (size > static_cast<std::int64_t>(kMaxShownMetalayer))
+      if (!takes_room(size, room))
         out[entry.name] = {{"nbytes", size}};
       else
         out[entry.name] = metalayer_to_json(
-            snapshot.read_vlmetalayer(entry, kMaxShownMetalayer, fs::thread_decoder()));
+            snapshot.read_vlmetalayer(entry, static_cast<std::size_t>(size), fs::thread_decoder()));
     } catch (const codec::Error& error) {
       out[entry.name] = {{"error", error.what()}};
     }
@@ -188,8 +196,9 @@ int show_store(const std::string& file, const frame::PythonStore& store, bool as
   fields["external"] = counts[0];
   fields["embedded"] = counts[1];
   fields["references"] = counts[2];
+  std::int64_t room = kMaxShownMetalayers;
   if (auto attributes = store.attributes("/"))
-    fields["attributes"] = vlmetalayer_fields(*attributes);
+    fields["attributes"] = vlmetalayer_fields(*attributes, room);
   print_fields(fields, as_json);
   for (const std::string& message : store.messages()) complain(file, message);
   return store.has_map() ? 0 : kExitBadData;
@@ -208,24 +217,27 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
         chunks, options.chunk ? std::nullopt : dead_space(file, input.snapshot(), chunks));
   }
   if (!options.chunk) {
-    fields["metalayers"] = metalayer_fields(input);
-    fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot());
+    std::int64_t room = kMaxShownMetalayers;
+    fields["metalayers"] = metalayer_fields(input, room);
+    fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot(), room);
   }
   print_fields(fields, options.json);
 }
 
-int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote) {
+int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
+               RunLimits& limits) {
   if (!options.chunk && !parse_store_address(file))
     if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
       return show_store(file, *store, options.json);
-  Input input(file, options.chunk, remote);
+  Input input(file, options.chunk, remote, limits);
   show_info(frame::shown_url(file), input, options);
   return 0;
 }
 
-int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& options) {
+int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& options,
+               RunLimits& limits) {
   if (auto snapshot = tree.open(file)) {
-    Input input(std::move(snapshot));
+    Input input(std::move(snapshot), limits);
     show_info(file.shown, input, options);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, options.json);
@@ -235,31 +247,34 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
   return 0;
 }
 
-int show_tree(FileTree& tree, const InfoOptions& options) {
+int show_tree(FileTree& tree, const InfoOptions& options, RunLimits& limits) {
   int status = 0;
   while (const auto file = tree.next())
-    status =
-        std::max(status, guarded(file->shown, [&] { return show_found(tree, *file, options); }));
+    status = std::max(
+        status, guarded(file->shown, [&] { return show_found(tree, *file, options, limits); }));
   return status;
 }
 
-int show_argument(const std::string& file, const InfoOptions& options, RemoteFiles& remote) {
+int show_argument(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
+                  RunLimits& limits) {
   if (options.recursive && frame::is_remote(file)) {
-    if (const auto tree = remote.files(file)) return show_tree(*tree, options);
+    if (const auto tree = remote.files(file)) return show_tree(*tree, options, limits);
   } else if (options.recursive && is_tree(file)) {
     FrameTree tree(file);
-    return show_tree(tree, options);
+    return show_tree(tree, options, limits);
   }
-  return show_named(file, options, remote);
+  return show_named(file, options, remote, limits);
 }
 
 }  // namespace
 
 int run_info(const InfoOptions& options) {
   RemoteFiles remote(options.remote);
+  RunLimits limits;
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] { return show_argument(file, options, remote); }));
+    status = std::max(status,
+                      guarded(file, [&] { return show_argument(file, options, remote, limits); }));
   return status;
 }
 

@@ -94,7 +94,7 @@ class Reporter {
   Section make(const std::string& file) {
     const std::string id = page_.next_id();
     try {
-      Input input(file, false, remote_);
+      Input input(file, false, remote_, limits_);
       return frame_section(file, id, input);
     } catch (const Interrupted&) {
       throw;
@@ -112,6 +112,7 @@ class Reporter {
 
   const ReportOptions& options_;
   RemoteFiles remote_;
+  RunLimits limits_;
   Page page_;
   bool is_worth_writing_ = false;
   int status_ = 0;

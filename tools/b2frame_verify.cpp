@@ -263,7 +263,9 @@ class Verification {
 
   Health verify_named(const Piece& piece, Share& share) {
     const std::string& name = piece.shown;
-    const Open open = [&] { return std::make_unique<Input>(name, options_.chunk, remote_); };
+    const Open open = [&] {
+      return std::make_unique<Input>(name, options_.chunk, remote_, limits_);
+    };
     if (options_.chunk || frame::is_remote(name)) return verify_frame(piece, name, open, share);
     if (const auto address = parse_store_address(name)) {
       const auto store = open_store(address->store);
@@ -288,7 +290,7 @@ class Verification {
       return Health::ok;
     }
     const Health health = verify_frame(
-        piece, piece.shown, [&] { return std::make_unique<Input>(snapshot); }, share);
+        piece, piece.shown, [&] { return std::make_unique<Input>(snapshot, limits_); }, share);
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
     // The leaves in it alone: others are files of the tree.
@@ -309,7 +311,7 @@ class Verification {
       if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
       const Open open = [&] {
         std::shared_ptr<const frame::Snapshot> snapshot = store.open(leaf);
-        return snapshot ? std::make_unique<Input>(std::move(snapshot)) : nullptr;
+        return snapshot ? std::make_unique<Input>(std::move(snapshot), limits_) : nullptr;
       };
       Share none(0, output_);
       worst = std::max(worst, verify_frame(piece, path + ":" + key, open, none));
@@ -337,6 +339,7 @@ class Verification {
   const VerifyOptions& options_;
   const std::size_t file_threads_, chunk_threads_;  ///< one of them is 1
   RemoteFiles remote_;
+  RunLimits limits_;
   Pieces pieces_;
   OrderedOutput output_;
   fs::Mutex mutex_;

@@ -9,9 +9,11 @@ namespace {
 /// Chunks under way beside those that the workers are at: two wait, so that no worker does while
 /// a finished one is stored.
 constexpr std::size_t kSpareChunks = 3;
-/// Each chunk is a run; how many there are is all that bounds their memory.
+/// Contents of chunks under way; of larger chunks there is one.
+constexpr std::size_t kMostUnderWay = std::size_t{48} << 20;
+/// Each chunk is a run.
 fs::RunBounds bounds(unsigned workers) {
-  return {.runs = workers + kSpareChunks, .run_size = 0, .bytes = SIZE_MAX};
+  return {.runs = workers + kSpareChunks, .run_size = 0, .bytes = kMostUnderWay};
 }
 
 /// Unspecified bytes, which are the calling thread's own until its next call.

@@ -14,8 +14,6 @@ namespace {
 
 /// Ratios that the median is taken of, at most (8 MiB).
 constexpr std::int64_t kMaxSample = 1 << 20;
-/// Chunks between two times that the cache is emptied.
-constexpr std::int64_t kTrimInterval = 1024;
 
 class Summariser {
  public:
@@ -47,7 +45,6 @@ class Summariser {
       } catch (const codec::Error&) {
         summary_.damaged++;
       }
-      if (chunk % kTrimInterval == 0) input_.trim();
       progress_.update(chunk);
     }
   }

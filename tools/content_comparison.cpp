@@ -75,8 +75,6 @@ bool ContentComparison::are_stored_alike(std::int64_t first_chunk, std::int64_t 
   for (std::int64_t chunk = first_chunk; chunk < end_chunk; chunk++) {
     throw_if_interrupted();
     if (!is_stored_alike(chunk)) return false;
-    first_input_.trim();
-    other_input_.trim();
   }
   return true;
 }

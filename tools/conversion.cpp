@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
 #include "frame/header/b2nd.hpp"
 #include "tools/interrupt.hpp"
 
@@ -44,7 +47,6 @@ void Conversion::run() {
   for (std::int64_t chunk = 0; chunk < count; chunk++) {
     throw_if_interrupted();
     add(chunk);
-    input_.trim();
   }
   pipeline_.finish();
 }
@@ -79,6 +81,8 @@ codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
     input_.snapshot().read_stored(*opened, {0, header.cbytes}, out.first(stored));
     return {codec::SpecialValue::none, stored};
   }
+  require_modest(size);
+  const fs::MemoryBudget::Part part(input_.limits().cache().budget(), size);
   std::vector<std::uint8_t> contents(size);
   input_.reader().visit_chunk(
       chunk, 0, static_cast<std::int64_t>(size),
@@ -92,9 +96,19 @@ codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
 codec::EncodedSize Conversion::encode_anew(std::int64_t chunk, std::size_t size,
                                            codec::ChunkEncoder& encoder, codec::MutableBytes out) {
   if (is_hole(chunk)) return {codec::SpecialValue::zero, 0};
+  require_modest(size);
+  const fs::MemoryBudget::Part part(input_.limits().cache().budget(), size);
   std::vector<std::uint8_t> contents(size);
   read(chunk, contents);
   return encoder.encode_into(contents, out);
+}
+
+void Conversion::require_modest(std::size_t size) const {
+  if (plan_.has_asked_chunks || size <= RunLimits::kMaxWholeChunk) return;
+  throw codec::Error(codec::FormatErrc::too_large,
+                     fmt::format("chunks of {} bytes take too much memory to encode: give another "
+                                 "--chunk-size or --chunk-shape",
+                                 size));
 }
 
 bool Conversion::is_hole(std::int64_t chunk) const {

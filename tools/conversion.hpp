@@ -35,6 +35,10 @@ class Conversion {
   void read(std::int64_t chunk, codec::MutableBytes contents);
   void store(const fs::RecodedChunk& chunk);
 
+  /// Memory for the contents of a chunk. Throws Error(too_large) for one that is as large as the
+  /// file has it, and larger than RunLimits allow.
+  void require_modest(std::size_t size) const;
+
   Input& input_;
   Elements& elements_;
   const ConversionPlan& plan_;

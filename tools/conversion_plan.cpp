@@ -113,6 +113,7 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
   const frame::FrameInfo& info = source.info();
   require_convertible(source);
   ConversionPlan plan;
+  plan.has_asked_chunks = options.chunk_size.has_value() || options.chunk_shape.has_value();
   plan.copies_chunks =
       info.is_frame() && info.chunksize > 0 && !changes_codec(options) && !changes_chunks(options);
   if (plan.copies_chunks) {

@@ -10,6 +10,7 @@ namespace bloscfs::tools {
 struct ConversionPlan {
   CreatePlan target;
   bool copies_chunks = false;  ///< as they are stored: chunks, codec and filters stay what they are
+  bool has_asked_chunks = false;  ///< their size is the options', not the source's
 };
 
 /// `options.sparse` says nothing here. Throws UsageError where options contradict each other or the

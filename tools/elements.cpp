@@ -45,7 +45,6 @@ void Elements::read_in_order(std::int64_t offset, codec::MutableBytes out) {
     view_.read(offset + static_cast<std::int64_t>(done), static_cast<std::int64_t>(piece), reply);
     reply.copy_to(out.subspan(done, piece));
     done += piece;
-    input_.trim();
   }
 }
 

@@ -117,9 +117,9 @@ class TreeExtraction {
     target_.note_made(entry.path);
   }
 
-  static void write_contents(const std::shared_ptr<const frame::Snapshot>& snapshot,
-                             OutputFile& out, const FileJobs::Advance& advance) {
-    Input input(snapshot);
+  void write_contents(const std::shared_ptr<const frame::Snapshot>& snapshot, OutputFile& out,
+                      const FileJobs::Advance& advance) {
+    Input input(snapshot, limits_);
     const fs::FileView view(fs::view_shape(snapshot->info(), false), input.reader());
     view.require_contents();
     std::int64_t told = 0;
@@ -132,6 +132,7 @@ class TreeExtraction {
 
   const ExtractOptions& options_;
   const RemoteFiles remote_;
+  RunLimits limits_;
   ShownTree tree_;
   TreeTarget target_;
 };

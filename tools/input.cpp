@@ -1,6 +1,6 @@
 #include "tools/input.hpp"
 
-#include <algorithm>
+#include <limits>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -24,11 +24,6 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Lets the largest block that the format allows be decoded; trim() keeps what is held far below.
-constexpr std::size_t kInputCacheCapacity = std::size_t{3} << 30;
-constexpr std::size_t kKeptCache = std::size_t{32} << 20;
-constexpr std::size_t kMaxKeptCache = std::size_t{512} << 20;
-
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote) {
   if (frame::is_remote(path)) {
@@ -44,27 +39,27 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
 }
 
-/// Who reads an array in order comes to each block of a row of blocks again and again.
-std::size_t kept_cache(const frame::FrameInfo& info) {
-  if (!info.has_blocked_array() || info.array->blockshape.empty()) return kKeptCache;
+/// Bytes of what a reader in order comes to again and again: the blocks along the first dimension.
+std::int64_t row_of_blocks(const frame::FrameInfo& info) {
+  if (!info.has_blocked_array() || info.array->blockshape.empty()) return 0;
   std::int64_t row = 0;
   if (__builtin_mul_overflow(frame::row_size(*info.array, info.typesize),
                              info.array->blockshape.front(), &row))
-    return kMaxKeptCache;
-  return std::min(kMaxKeptCache, kKeptCache + static_cast<std::size_t>(row));
+    return std::numeric_limits<std::int64_t>::max();
+  return row;
 }
 
 }  // namespace
 
-Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote)
-    : Input(open_input(path, bare_chunk, remote)) {}
+Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits)
+    : Input(open_input(path, bare_chunk, remote), limits) {}
 
-Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
-    : kept_(kept_cache(snapshot->info())),
-      cache_(kInputCacheCapacity, pages_, stats_),
-      reader_(std::move(snapshot), 1, 2, cache_, stats_) {}
-
-void Input::trim() { cache_.shrink(kept_); }
+Input::Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
+    : limits_(limits),
+      reader_(std::move(snapshot), limits.next_content(), limits.next_content(), limits.cache(),
+              limits.stats()) {
+  limits.keep_row(row_of_blocks(info()));
+}
 
 std::string reason(const std::exception& error) {
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return error.what();

@@ -7,8 +7,8 @@
 
 #include "frame/container/snapshot.hpp"
 #include "fs/support/file_error.hpp"
-#include "fs/support/page_pool.hpp"
 #include "fs/view/frame_reader.hpp"
+#include "tools/run_limits.hpp"
 
 namespace bloscfs::tools {
 
@@ -19,21 +19,17 @@ class Input {
  public:
   /// `path` may be a URL, or the address of a leaf in a store (tools/store_address.hpp). Throws
   /// Error, std::system_error or frame::UrlError if there is no sound container (or chunk).
-  Input(const std::string& path, bool bare_chunk, RemoteFiles& remote);
-  explicit Input(std::shared_ptr<const frame::Snapshot> snapshot);
+  Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits);
+  /// `limits` outlives it.
+  Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
   const frame::FrameInfo& info() const { return snapshot().info(); }
   const fs::FrameReader& reader() const { return reader_; }
-  /// Forgets decoded blocks beyond what reading in order needs, 32 to 512 MiB; to be called between
-  /// pieces of long work.
-  void trim();
+  RunLimits& limits() const { return limits_; }
 
  private:
-  const std::size_t kept_;  ///< bytes
-  fs::Stats stats_;
-  fs::PagePool pages_;
-  fs::BlockCache cache_;
+  RunLimits& limits_;
   fs::FrameReader reader_;
 };
 

@@ -32,7 +32,6 @@ class ObjectWriter {
         throw codec::Error(static_cast<codec::FormatErrc>(error.code().value()),
                            fmt::format("chunk {}: {}", chunk, error.what()));
       }
-      input_.trim();
       progress.update(chunk);
     }
     flush();

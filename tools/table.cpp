@@ -84,7 +84,7 @@ std::vector<std::string> read_columns(const nlohmann::json& schema) {
 
 }  // namespace
 
-Column::Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot)
+Column::Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
     : name_(std::move(name)) {
   const frame::FrameInfo& info = snapshot->info();
   if (!info.array || info.array->shape.size() != 1 || !info.array->dtype)
@@ -94,7 +94,7 @@ Column::Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot
     throw_unsupported(fmt::format("column {}: has items of {}", name_, *info.array->dtype));
   dtype_ = *dtype;
   rows_ = info.array->shape[0];
-  input_ = std::make_unique<Input>(std::move(snapshot));
+  input_ = std::make_unique<Input>(std::move(snapshot), limits);
   view_ = std::make_unique<fs::FileView>(fs::view_shape(input_->info(), true), input_->reader());
   view_->require_contents();
 }
@@ -104,20 +104,21 @@ void Column::read(std::int64_t row, codec::MutableBytes out) {
   view_->read(row * dtype_.itemsize, static_cast<std::int64_t>(out.size()), reply);
   if (reply.size() != out.size()) throw_malformed(fmt::format("column {}: ends early", name_));
   reply.copy_to(out);
-  input_->trim();
 }
 
-Table::Table(const frame::PythonStore& store, const std::string& group) {
+Table::Table(const frame::PythonStore& store, const std::string& group, RunLimits& limits)
+    : limits_(limits) {
   if (store.group_kind(group) != "ctable") frame::throw_errno(EISDIR, group);
   const auto names = read_columns(read_schema(*open_part(store, below(group, "_meta"))));
-  valid_ = std::make_unique<Column>("_valid_rows", open_part(store, below(group, "_valid_rows")));
+  valid_ = std::make_unique<Column>("_valid_rows", open_part(store, below(group, "_valid_rows")),
+                                    limits);
   if (valid_->dtype().stored != "|b1") throw_malformed("_valid_rows: no array of booleans");
   for (const std::string& name : names) add_column(store, group, name);
 }
 
 void Table::add_column(const frame::PythonStore& store, const std::string& group,
                        const std::string& name) {
-  columns_.emplace_back(name, open_part(store, below(group, "_cols/" + name)));
+  columns_.emplace_back(name, open_part(store, below(group, "_cols/" + name)), limits_);
   const Column& column = columns_.back();
   if (column.rows() != rows())
     throw_malformed(

@@ -20,7 +20,7 @@ class Column {
  public:
   /// Throws Error: malformed where the leaf is no such array, unsupported for items that NumPy has
   /// not.
-  Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot);
+  Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
 
   const std::string& name() const { return name_; }
   const fs::NumpyDtype& dtype() const { return dtype_; }
@@ -48,7 +48,7 @@ class Table {
  public:
   /// `group` is a group of the kind ctable. Throws Error: malformed, or unsupported with the name
   /// of a column of a kind that is not read.
-  Table(const frame::PythonStore& store, const std::string& group);
+  Table(const frame::PythonStore& store, const std::string& group, RunLimits& limits);
 
   std::vector<Column>& columns() { return columns_; }
   /// Bytes of one row.
@@ -64,6 +64,7 @@ class Table {
   void add_column(const frame::PythonStore& store, const std::string& group,
                   const std::string& name);
 
+  RunLimits& limits_;
   std::unique_ptr<Column> valid_;
   std::vector<Column> columns_;
   std::size_t row_size_ = 0;

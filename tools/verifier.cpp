@@ -89,7 +89,6 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t s
       } catch (const std::exception&) {
         errors[static_cast<std::size_t>(i)] = std::current_exception();
       }
-      input_.trim();
       if (done) done(static_cast<double>(chunk + 1) / static_cast<double>(input_.info().nchunks));
     }
   };

@@ -24,7 +24,6 @@ void write_view(const fs::FileView& view, const FileRange& range, Input& input, 
       view.read(piece, std::min(kWrittenAtOnce, at - piece), reply);
       for (const iovec& part : reply.pieces())
         out.write({static_cast<const std::uint8_t*>(part.iov_base), part.iov_len});
-      input.trim();
       done(piece - range.begin);
     }
   }

@@ -9,6 +9,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
 #include "frame/reading/chunk_index.hpp"
+#include "frame/stored/paged_table.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -155,6 +156,7 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
       header.nbytes / width > max_chunk_count(false) || header.vl_blocks ||
       header.cbytes < kMinStoredChunk)
     return std::nullopt;
+  if (header.has_block_starts() && header.blocksize > kMaxTableBlock) return std::nullopt;
   IndexRemains index;
   index.at = position;
   index.end = position + static_cast<std::uint64_t>(header.cbytes);

@@ -41,6 +41,10 @@ TableChunk::TableChunk(const ByteSource& source, const StoredAt& at, int size_of
   if (header.typesize != entry_size || header.nbytes % entry_size != 0 || header.vl_blocks)
     throw_malformed(fmt::format("table chunk at {}: {} bytes in items of {}, entries have {}",
                                 position, header.nbytes, header.typesize, entry_size));
+  if (!is_virtual() && header.blocksize > kMaxTableBlock)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("table chunk at {}: a block of {} bytes > {}", position,
+                                   header.blocksize, kMaxTableBlock));
   if (!is_virtual() && header.blocksize % entry_size != 0 && header.block_count > 1)
     throw_malformed(fmt::format("table chunk at {}: blocks of {} bytes for entries of {}", position,
                                 header.blocksize, entry_size));

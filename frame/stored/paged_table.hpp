@@ -13,6 +13,11 @@
 
 namespace bloscfs::frame {
 
+/// Largest block of a table: 2^21 entries. Writers choose blocks of 16 KiB to a few MiB. A larger
+/// one is the claim of a file that wants its readers to use memory: a run of 512 MiB is stored in 8
+/// bytes.
+inline constexpr std::int32_t kMaxTableBlock = std::int32_t{16} << 20;
+
 struct TablePage {
   std::int64_t first = 0;  ///< number of its first entry
   std::vector<std::int64_t> entries;

@@ -8,11 +8,8 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::size_t kKeptBySurvey = std::size_t{32} << 20;
 /// Of chunks that cannot be opened: why not, of so many.
 constexpr std::size_t kReasons = 1000;
-/// Chunks between two times that the cache is emptied.
-constexpr std::int64_t kTrimInterval = 1024;
 
 class Surveyor {
  public:
@@ -31,11 +28,8 @@ class Surveyor {
     }
     survey_.is_sample = stride_ > 1;
     Request request = reader_.begin_request();
-    std::int64_t seen = 0;
-    for (std::int64_t chunk = 0; chunk < count_; chunk += std::min(stride_, count_ - chunk)) {
+    for (std::int64_t chunk = 0; chunk < count_; chunk += std::min(stride_, count_ - chunk))
       add(chunk, request);
-      if (++seen % kTrimInterval == 0) reader_.cache().shrink(kKeptBySurvey);
-    }
     return std::move(survey_);
   }
 

@@ -11,8 +11,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Decoded blocks that are kept for the next ones.
-constexpr std::size_t kKeptBySampler = std::size_t{32} << 20;
 /// Elements so near to each other are read with what is between them.
 constexpr std::int64_t kNear = 256;
 constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 20;
@@ -122,7 +120,6 @@ std::int64_t ElementSampler::rest_of_unit(std::int64_t element) const {
 
 bool ElementSampler::fetch(std::int64_t offset, std::int64_t size) const {
   BlockCache& cache = view_->reader().cache();
-  cache.shrink(kKeptBySampler);
   bytes_.resize(static_cast<std::size_t>(size));
   try {
     ReplyData reply(cache.pages());

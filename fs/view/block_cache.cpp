@@ -35,10 +35,11 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
 }
 
 BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
-                       const EvictionRules& rules)
+                       const EvictionRules& rules, LargestWork largest)
     : pages_(pages),
       stats_(stats),
-      budget_(capacity, [this] { return drop_one(); }),
+      budget_(
+          capacity, [this] { return drop_one(); }, largest),
       uses_(rules),
       policy_(rules, uses_) {
   stats_.cache_size = capacity;

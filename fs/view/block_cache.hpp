@@ -42,9 +42,11 @@ struct CacheKeyHash {
 class BlockCache {
  public:
   /// `capacity` in bytes; `pages` and `stats` outlive the cache.
-  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats)
-      : BlockCache(capacity, pages, stats, EvictionRules(capacity)) {}
-  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats, const EvictionRules& rules);
+  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
+             LargestWork largest = LargestWork::is_refused)
+      : BlockCache(capacity, pages, stats, EvictionRules(capacity), largest) {}
+  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats, const EvictionRules& rules,
+             LargestWork largest = LargestWork::is_refused);
 
   /// Where the memory of blocks comes from.
   PagePool& pages() const { return pages_; }

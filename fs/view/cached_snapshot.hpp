@@ -36,10 +36,22 @@ class CachedSnapshot {
   bool is_tiny(const frame::ChunkPlace& place) const;
 
   /// The value under `key` of the cache; who does not find it there makes it, with `memory` bytes
-  /// of working memory, and a permit where that is much. Otherwise as BlockCache::get().
+  /// of working memory, and a permit where that is much. Otherwise as BlockCache::get(). A value
+  /// whose making runs alone keeps the permit until the caller lets go of it: the next one like it
+  /// is made when this one can be dropped.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(const CacheKey& key, std::int64_t memory, Make make,
                                Purpose purpose = Purpose::read) const {
+    if (cache_.budget().runs_alone(memory)) {
+      auto permit = std::make_shared<const MemoryBudget::LargeWork>(cache_.budget(), memory);
+      auto value = cache_.get<T>(key, memory, make, purpose);
+      const T* const made = value.get();
+      struct Kept {  // the value goes first
+        std::shared_ptr<const MemoryBudget::LargeWork> permit;
+        std::shared_ptr<const T> value;
+      };
+      return {std::make_shared<const Kept>(Kept{std::move(permit), std::move(value)}), made};
+    }
     if (MemoryBudget::LargeWork::is_large(memory))
       if (auto there = cache_.find<T>(key, purpose)) return there;
     const MemoryBudget::LargeWork permit(cache_.budget(), memory);

@@ -26,9 +26,11 @@ constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one)
+MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one,
+                           LargestWork largest)
     : capacity_(capacity),
       free_one_(std::move(free_one)),
+      largest_(largest),
       held_limit_(capacity / 2 + kHeldBesides),
       held_(held_limit_) {}
 
@@ -43,11 +45,16 @@ void MemoryBudget::shrink(std::size_t most) {
 }
 
 void MemoryBudget::require_affordable(std::size_t working_memory) const {
-  if (working_memory > capacity_ / 2)
+  if (largest_ == LargestWork::is_refused && working_memory > capacity_ / 2)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("needs {} bytes of memory, more than half of cache_size {}: "
                                    "mount with a larger cache_size",
                                    working_memory, capacity()));
+}
+
+bool MemoryBudget::runs_alone(std::int64_t working_memory) const {
+  return largest_ == LargestWork::runs_alone &&
+         working_memory > static_cast<std::int64_t>(capacity_ / 2);
 }
 
 void MemoryBudget::refuse_held(std::size_t bytes) {
@@ -90,7 +97,7 @@ MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
   // without waiting, so that it is given back. Two works of 60 MiB of 256 run together, a third
   // waits for either.
   std::optional<frame::WaitMark> mark;
-  while (budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
+  while (budget_.large_work_ > 0 && budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
     TurnAtNeed::need();
     if (!mark) mark.emplace(frame::WaitReason::memory);
     budget_.large_freed_.wait_for(budget_.large_mutex_, RequestLimits::kBetweenChecks);

@@ -3,7 +3,7 @@
 //
 //   a value of the cache     what its memory() says and BlockCache::kEntryCost, while it is kept
 //   working memory           what making a value takes beside it, while it is made; more than half
-//                            of the budget is refused
+//                            of the budget is refused, or taken alone (LargestWork)
 //   large working memory     the same, and a permit (LargeWork): permits together have half of the
 //                            budget, so that two large decodings never wait for each other's end
 //   a part (Part)            bytes outside of the cache: dirty data, listings, attributes
@@ -27,12 +27,19 @@
 
 namespace bloscfs::fs {
 
+/// Working memory of more than half of the budget.
+enum class LargestWork : std::uint8_t {
+  is_refused,  ///< by codec::Error(too_large)
+  runs_alone,  ///< beyond the budget, with no other large work beside it
+};
+
 /// Thread-safe.
 class MemoryBudget {
  public:
   /// `capacity` in bytes. `free_one` drops a value that nobody uses, false where it finds none; it
   /// is called whenever too much is taken, with whatever locks the taker holds.
-  MemoryBudget(std::size_t capacity, std::function<bool()> free_one);
+  MemoryBudget(std::size_t capacity, std::function<bool()> free_one,
+               LargestWork largest = LargestWork::is_refused);
 
   std::size_t capacity() const { return capacity_; }
   /// More than before: whatever was allowed stays so. What open files may have does not grow.
@@ -43,8 +50,11 @@ class MemoryBudget {
   void give_back(std::size_t bytes) { used_ -= bytes; }
   /// Drops values until at most `most` bytes are taken, or all of them are in use.
   void shrink(std::size_t most);
-  /// Throws codec::Error(too_large) for working memory of more than half of the budget.
+  /// Throws codec::Error(too_large) for working memory of more than half of the budget, where that
+  /// is refused.
   void require_affordable(std::size_t working_memory) const;
+  /// True for working memory of more than half of the budget, where that is allowed.
+  bool runs_alone(std::int64_t working_memory) const;
 
   /// Bytes that are taken while it lives. For one thread at a time; the budget outlives it.
   class Part {
@@ -98,6 +108,7 @@ class MemoryBudget {
 
   std::atomic<std::size_t> capacity_;
   const std::function<bool()> free_one_;
+  const LargestWork largest_;
   std::atomic<std::size_t> used_{0};
   const std::size_t held_limit_;  ///< for all users together
   FairShare held_;                ///< by open files

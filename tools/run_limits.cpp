@@ -1,0 +1,30 @@
+#include "tools/run_limits.hpp"
+
+#include <algorithm>
+
+#include <malloc.h>
+
+namespace bloscfs::tools {
+namespace {
+
+/// Larger pieces go back to the system when they are freed. Else pages of an index, and then blocks
+/// that take their place in the cache, could each hold kMostCache. It costs page faults, so that a
+/// small cache goes without.
+constexpr int kLeastMapped = 1 << 20;
+
+}  // namespace
+
+RunLimits::RunLimits() : cache_(kUsualCache, pages_, stats_, fs::LargestWork::runs_alone) {}
+
+void RunLimits::keep_row(std::int64_t bytes) {
+  // Beside the row itself there is what is read ahead of it, and the index.
+  constexpr std::size_t kBeside = kUsualCache / 2;
+  const std::size_t wanted =
+      kBeside + std::min(kMostCache - kBeside, static_cast<std::size_t>(bytes));
+  const fs::MutexLock lock(growth_mutex_);
+  if (wanted <= cache_.budget().capacity()) return;
+  ::mallopt(M_MMAP_THRESHOLD, kLeastMapped);
+  cache_.grow(wanted);
+}
+
+}  // namespace bloscfs::tools
