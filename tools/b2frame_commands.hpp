@@ -107,6 +107,9 @@ struct VerifyOptions {
   bool recursive = false;   ///< directories mean the frames below them
   bool json = false;        ///< one JSON object per frame and line
   bool repairable = false;  ///< say what a repair would bring back
+  /// Bytes that are decoded of one file at most. Absent: with `recursive` default_limit(), else
+  /// all.
+  std::optional<std::int64_t> limit;
 };
 int run_verify(const VerifyOptions& options);
 

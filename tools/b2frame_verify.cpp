@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -33,12 +34,21 @@ namespace {
 /// Findings of one file that its line of JSON has; of more only the number is told.
 constexpr std::size_t kMaxFindings = 1000;
 
+/// Bytes that verify -r decodes of a file: contents rarely compress better than 256 times, and a
+/// file that claims more must not keep the others of the tree from being verified.
+std::int64_t default_limit(std::int64_t stored) {
+  constexpr std::int64_t kLeast = std::int64_t{16} << 30, kFactor = 256;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return stored > (kMost - kLeast) / kFactor ? kMost : kLeast + kFactor * stored;
+}
+
 int exit_status(Health health) {
   switch (health) {
     case Health::ok:
       return 0;
     case Health::unsupported:
       return kExitUnsupported;
+    case Health::too_large:
     case Health::unreadable:
       return kExitUnreadable;
     case Health::no_contents:
@@ -328,12 +338,20 @@ class Verification {
       if (is_far_away(piece)) share.note_size(input->info().cbytes);
       Verifier(
           *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
-          [&](double part) { share.reach(part); })
+          [&](double part) { share.reach(part); }, limit_for(piece, *input))
           .run();
     } catch (const std::exception& error) {
       report.add({"", health_of(error), reason(error)});
     }
     return report.finish();
+  }
+
+  /// By the size that the file has, whatever it claims.
+  std::int64_t limit_for(const Piece& piece, const Input& input) const {
+    if (options_.limit) return *options_.limit;
+    if (!options_.recursive) return std::numeric_limits<std::int64_t>::max();
+    const std::int64_t listed = piece.file ? piece.file->size : 0;
+    return default_limit(std::max(listed, input.snapshot().stamp().size));
   }
 
   const VerifyOptions& options_;

@@ -26,7 +26,10 @@ class Summariser {
     if (const auto special = input_.snapshot().all_chunks_special())
       count_special(*special, input_.info().nchunks);
     else
-      for_each_page(input_.reader(), [this](const frame::IndexPage& page) { add_page(page); });
+      for_each_page(input_.reader(), [this](const frame::IndexPage& page) {
+        add_page(page);
+        return true;
+      });
     finish_ratios();
     return summary_;
   }

@@ -126,6 +126,11 @@ void CommandLine::add_verify(const char* name) {
   command->add_flag("--repairable", verify_.repairable,
                     "Say what repair would bring back, with its exit status");
   add_recursive(*command, verify_.recursive);
+  command
+      ->add_option_function<std::string>(
+          "--limit", [this](const std::string& text) { verify_.limit = parse_bytes(text); },
+          "Most bytes to decode of a file; -r has a default")
+      ->option_text("SIZE");
   add_remote(*command, verify_.remote);
   command->add_option("FILE", verify_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
       ->required();

@@ -47,8 +47,8 @@ void complain(const std::string& file, const std::string& what);
 /// Runs `work` and returns its exit status, or complains about `file` and returns kExitBadData.
 int guarded(const std::string& file, const std::function<int()>& work);
 
-/// Calls `visit` for the index pages in order.
+/// Calls `visit` for the index pages in order, until it returns false.
 void for_each_page(const fs::FrameReader& reader,
-                   const std::function<void(const frame::IndexPage&)>& visit);
+                   const std::function<bool(const frame::IndexPage&)>& visit);
 
 }  // namespace bloscfs::tools

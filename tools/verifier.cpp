@@ -20,6 +20,11 @@ namespace {
 /// No metalayer of a sound frame is larger than its 32-bit length allows; this keeps a small
 /// hostile one from growing to that.
 constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
+/// Memory that reading a metalayer takes, for each of its bytes: its contents, its stored bytes,
+/// and scratch of the filters.
+constexpr std::int64_t kMetalayerCopies = 3;
+/// What opening a chunk takes, as bytes that are decoded in that time.
+constexpr std::int64_t kPerChunk = 4096;
 /// After so many what was found is told.
 constexpr std::int64_t kChunksAtOnce = 256;
 
@@ -31,6 +36,8 @@ const char* health_name(Health health) {
       return "ok";
     case Health::unsupported:
       return "unsupported";
+    case Health::too_large:
+      return "too_large";
     case Health::unreadable:
       return "unreadable";
     case Health::no_contents:
@@ -42,8 +49,10 @@ const char* health_name(Health health) {
 }
 
 Health health_of(const std::exception& error) {
-  if (const auto* format = dynamic_cast<const codec::Error*>(&error))
-    return format->code() == codec::FormatErrc::unsupported ? Health::unsupported : Health::damaged;
+  if (const auto* format = dynamic_cast<const codec::Error*>(&error)) {
+    if (format->code() == codec::FormatErrc::unsupported) return Health::unsupported;
+    return format->code() == codec::FormatErrc::too_large ? Health::too_large : Health::damaged;
+  }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return Health::unreadable;
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   // A file that was named, or that a frame needs, and that is not there.
@@ -57,7 +66,19 @@ void Verifier::run() {
   if (input_.snapshot().all_chunks_special())
     check_alike(0, input_.info().nchunks);
   else
-    for_each_page(input_.reader(), [this](const frame::IndexPage& page) { check_page(page); });
+    for_each_page(input_.reader(), [this](const frame::IndexPage& page) {
+      check_page(page);
+      return !is_at_limit();
+    });
+  report_limit();
+}
+
+void Verifier::report_limit() {
+  if (!is_at_limit()) return;
+  report_({"", Health::too_large,
+           fmt::format("verified in part: all of it needs more than {} bytes decoded; --limit "
+                       "allows more",
+                       most_decoded_)});
 }
 
 void Verifier::run_sample(std::int64_t step) {
@@ -72,7 +93,8 @@ void Verifier::run_sample(std::int64_t step) {
 void Verifier::check_page(const frame::IndexPage& page) {
   const std::int64_t end = page.first_chunk() + page.chunk_count();
   if (page.uniform_special()) return check_alike(page.first_chunk(), end);
-  for (std::int64_t first = page.first_chunk(); first < end; first += kChunksAtOnce)
+  for (std::int64_t first = page.first_chunk(); first < end && !is_at_limit();
+       first += kChunksAtOnce)
     check_chunks(first, std::min(end, first + kChunksAtOnce), 1);
 }
 
@@ -82,10 +104,11 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t s
   const std::int64_t count = std::ssize(errors);
   std::atomic<std::int64_t> next{0};
   const auto check_some = [&](const Done& done) {
-    for (std::int64_t i = next++; i < count; i = next++) {
+    for (std::int64_t i = next++; i < count && !is_at_limit(); i = next++) {
       const std::int64_t chunk = first + i * step;
       try {
-        input_.reader().check_chunk(chunk);
+        decoded_ += kPerChunk;
+        decoded_ += input_.reader().check_chunk(chunk);
       } catch (const std::exception&) {
         errors[static_cast<std::size_t>(i)] = std::current_exception();
       }
@@ -119,7 +142,12 @@ void Verifier::check_alike(std::int64_t first, std::int64_t end) {
 void Verifier::check_metalayers() {
   const frame::Snapshot& snapshot = input_.snapshot();
   for (const auto& entry : snapshot.vlmetalayers()) {
+    if (is_at_limit()) return;
     try {
+      const std::int64_t size =
+          std::min(snapshot.vlmetalayer_size(entry), static_cast<std::int64_t>(kMaxMetalayer));
+      const RunLimits::Loan loan(input_.limits(), kMetalayerCopies * size);
+      decoded_ += kPerChunk + size;
       snapshot.read_vlmetalayer(entry, kMaxMetalayer, fs::thread_decoder());
     } catch (const std::exception&) {
       report("vlmetalayer " + entry.name, std::current_exception());

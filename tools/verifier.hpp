@@ -1,9 +1,11 @@
 #pragma once
 // Decodes everything of one container, and tells what is wrong with each of its parts.
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace bloscfs::tools {
 enum class Health {
   ok,
   unsupported,  ///< of a codec, a filter or a version that is missing here
+  too_large,    ///< needs more memory or work than one file may have
   unreadable,   ///< for want of a permission, of memory, or by an error of the disk
   no_contents,  ///< sound, but says only how to get its contents
   damaged,
@@ -39,15 +42,23 @@ class Verifier {
   using Done = std::function<void(double part)>;
 
   /// Both are called by the thread that calls run(), findings in the order of the parts; chunks are
-  /// decoded by `threads`.
-  Verifier(Input& input, std::size_t threads, Report report, Done done)
-      : input_(input), threads_(threads), report_(std::move(report)), done_(std::move(done)) {}
+  /// decoded by `threads`. When more than `most_decoded` bytes were decoded the rest is left, and a
+  /// finding too_large says so; each thread may finish the chunk that it is at.
+  Verifier(Input& input, std::size_t threads, Report report, Done done,
+           std::int64_t most_decoded = std::numeric_limits<std::int64_t>::max())
+      : input_(input),
+        threads_(threads),
+        report_(std::move(report)),
+        done_(std::move(done)),
+        most_decoded_(most_decoded) {}
 
   void run();
   /// The same of every `step`th chunk, and of no metalayer.
   void run_sample(std::int64_t step);
 
  private:
+  bool is_at_limit() const { return decoded_ > most_decoded_; }
+  void report_limit();
   void check_page(const frame::IndexPage& page);
   /// Each `step`th of a few, by all threads.
   void check_chunks(std::int64_t first, std::int64_t end, std::int64_t step);
@@ -61,7 +72,9 @@ class Verifier {
   const std::size_t threads_;
   const Report report_;
   const Done done_;
-  std::string told_unsupported_;  ///< the reason: told of the first chunk, not of all alike
+  const std::int64_t most_decoded_;
+  std::atomic<std::int64_t> decoded_{0};  ///< bytes, and kPerChunk for each chunk
+  std::string told_unsupported_;          ///< the reason: told of the first chunk, not of all alike
 };
 
 }  // namespace bloscfs::tools

@@ -176,13 +176,17 @@ bool FrameReader::forget_chunk(std::int64_t chunk) const {
   return true;
 }
 
-void FrameReader::check_chunk(std::int64_t chunk) const {
+std::int64_t FrameReader::check_chunk(std::int64_t chunk) const {
   Request request = begin_request();
   const auto opened = open_chunk(chunk, request);
   if (!source_->settings().verify_checksums) chunks_.verify_checksum(*opened);
-  if (!opened->chunk.header().is_special()) return blocks_.check(*opened, request);
+  if (!opened->chunk.header().is_special()) {
+    blocks_.check(*opened, request);
+    return opened->chunk.nbytes();
+  }
   std::uint8_t first_byte = 0;
   if (opened->chunk.nbytes() > 0) opened->chunk.fill_special(0, {&first_byte, 1});
+  return 0;
 }
 
 }  // namespace bloscfs::fs

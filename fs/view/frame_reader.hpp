@@ -65,8 +65,9 @@ class FrameReader {
     }
   }
 
-  /// Decodes all of one chunk and checks every checksum of it; for verification.
-  void check_chunk(std::int64_t chunk) const;
+  /// Decodes all of one chunk and checks every checksum of it; for verification. Returns how many
+  /// bytes were decoded, none of a special chunk.
+  std::int64_t check_chunk(std::int64_t chunk) const;
 
  private:
   /// Tells a source that is far away what reading that range needs; false where that is not here.

@@ -84,10 +84,10 @@ ByteVector encode_metalayers(const Metalayers& layers, std::size_t base) {
 
 constexpr std::size_t kFixedHeader = 0x57;
 
-ByteVector encode_trailer(const Metalayers& layers) {
-  Metalayers stored;
-  for (const auto& [name, content] : layers)
-    stored.emplace_back(name, encode_copied_chunk(content, 1));
+ByteVector encode_trailer(const FramePlan& plan) {
+  Metalayers stored = plan.vlmetalayers;
+  if (!plan.has_encoded_vlmetalayers)
+    for (auto& [name, content] : stored) content = encode_copied_chunk(content, 1);
   ByteVector out{0x94, 0x01};
   append(out, encode_metalayers(stored, out.size()));
   put_field(out, 0xce, out.size() + 5 + 18, 4);
@@ -189,6 +189,39 @@ ByteVector encode_chunk(const ByteVector& contents, std::size_t typesize, std::s
   return out;
 }
 
+ByteVector encode_run_chunk(const ByteVector& streams, std::int64_t nbytes,
+                            std::int64_t blocksize) {
+  constexpr std::uint8_t kLz4Format = 1 << 5, kShuffle = 1;
+  constexpr std::size_t kLastFilter = 0x15;
+  ByteVector block;
+  for (const std::uint8_t byte : streams) {
+    put_little(block, static_cast<std::uint64_t>(-std::int64_t{byte}), 4);
+    if (byte != 0) block.push_back(1);
+  }
+  ByteVector out =
+      chunk_header(kExtended | kLz4Format, streams.size(), static_cast<std::size_t>(nbytes),
+                   static_cast<std::size_t>(blocksize), 1);
+  if (streams.size() > 1) out[kLastFilter] = kShuffle;
+  const auto blocks = static_cast<std::size_t>((nbytes + blocksize - 1) / blocksize);
+  for (std::size_t i = 0; i < blocks; i++)
+    put_little(out, kChunkHeader + 4 * blocks + i * block.size(), 4);
+  for (std::size_t i = 0; i < blocks; i++) append(out, block);
+  set_little32(out, 12, out.size());
+  return out;
+}
+
+ByteVector encode_repeated_chunk(const ByteVector& value, std::int64_t nbytes) {
+  constexpr std::size_t kBlosc2Flags = 0x1f, kLargestBlock = 0x1FFFF000;
+  constexpr std::uint8_t kRepeatedValue = 3 << 4;
+  ByteVector out =
+      chunk_header(kExtended, value.size(), static_cast<std::size_t>(nbytes),
+                   std::min<std::size_t>(static_cast<std::size_t>(nbytes), kLargestBlock), 0);
+  out[kBlosc2Flags] = kRepeatedValue;
+  append(out, value);
+  set_little32(out, 12, out.size());
+  return out;
+}
+
 std::pair<std::size_t, std::size_t> block_extent(const ByteVector& chunk, std::size_t block) {
   const auto number_at = [&chunk](std::size_t at) {
     return std::size_t{chunk[at]} | std::size_t{chunk[at + 1]} << 8 |
@@ -211,7 +244,12 @@ ByteVector encode_frame(const FramePlan& plan, const ByteVector& chunk_area,
     for (const auto entry : entries) put_little(table, static_cast<std::uint64_t>(entry), 8);
     index = encode_chunk(table, kIndexEntry, kIndexBlock);
   }
-  const ByteVector trailer = encode_trailer(plan.vlmetalayers);
+  return encode_frame_around(plan, chunk_area, index);
+}
+
+ByteVector encode_frame_around(const FramePlan& plan, const ByteVector& chunk_area,
+                               const ByteVector& index) {
+  const ByteVector trailer = encode_trailer(plan);
   const std::size_t in_file = plan.sparse ? 0 : chunk_area.size();
   ByteVector out = encode_header(plan, chunk_area.size(),
                                  header_size(plan) + in_file + index.size() + trailer.size());

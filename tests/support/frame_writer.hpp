@@ -20,6 +20,11 @@ ByteVector encode_chunk(const ByteVector& contents, std::size_t typesize, std::s
 ByteVector encode_copied_chunk(const ByteVector& contents, std::size_t typesize);
 /// A chunk as C-Blosc 1 wrote it (16-byte header), copied.
 ByteVector encode_blosc1_chunk(const ByteVector& contents, std::size_t typesize);
+/// Blocks of runs: each of the block's streams, as many as `streams` has, repeats one byte. Items
+/// have a byte of each stream (shuffle).
+ByteVector encode_run_chunk(const ByteVector& streams, std::int64_t nbytes, std::int64_t blocksize);
+/// A special chunk of one value, repeated.
+ByteVector encode_repeated_chunk(const ByteVector& value, std::int64_t nbytes);
 /// File position of block `block` of a chunk made by encode_chunk(), from the chunk's start, and
 /// its stored size.
 std::pair<std::size_t, std::size_t> block_extent(const ByteVector& chunk, std::size_t block);
@@ -36,12 +41,16 @@ struct FramePlan {
   std::int64_t nbytes = 0;
   Metalayers metalayers;
   Metalayers vlmetalayers;
-  bool sparse = false;  ///< for chunks.b2frame: entries are file numbers
+  bool has_encoded_vlmetalayers = false;  ///< their contents are chunks already
+  bool sparse = false;                    ///< for chunks.b2frame: entries are file numbers
 };
 
 /// A frame around a finished chunk area. Entries count from its start; negative ones are special.
 ByteVector encode_frame(const FramePlan& plan, const ByteVector& chunk_area,
                         const std::vector<std::int64_t>& entries);
+/// The same around a finished index chunk; empty: no chunks.
+ByteVector encode_frame_around(const FramePlan& plan, const ByteVector& chunk_area,
+                               const ByteVector& index);
 /// Bytes of the frame's header; the chunk area starts behind.
 std::size_t header_size(const FramePlan& plan);
 

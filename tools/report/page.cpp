@@ -25,6 +25,8 @@ Markup badge(Health health) {
       return markup("<span class=\"badge good\">&#10003; sound</span>");
     case Health::unsupported:
       return markup("<span class=\"badge warn\">? not supported here</span>");
+    case Health::too_large:
+      return markup("<span class=\"badge warn\">! too large</span>");
     case Health::unreadable:
       return markup("<span class=\"badge warn\">! unreadable</span>");
     case Health::no_contents:

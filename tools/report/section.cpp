@@ -52,6 +52,8 @@ const char* heading_of(Health health) {
   switch (health) {
     case Health::unsupported:
       return "Not to be decoded here";
+    case Health::too_large:
+      return "Too large to be decoded";
     case Health::unreadable:
       return "Not to be read";
     case Health::no_contents:

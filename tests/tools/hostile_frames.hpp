@@ -1,0 +1,23 @@
+#pragma once
+// Frames of a few hundred bytes to some hundred KiB that claim to hold very much: what reads them
+// would use gigabytes of memory, or never end.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+struct HostileFrame {
+  std::string name;
+  ByteVector bytes;
+  std::int64_t block_memory = 0;  ///< bytes that decoding one of its blocks takes
+};
+
+std::vector<HostileFrame> hostile_frames();
+/// One of them.
+HostileFrame hostile_frame(const std::string& name);
+
+}  // namespace bloscfs::test
