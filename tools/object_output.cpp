@@ -14,6 +14,9 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Memory for each byte of a document: the document, its values, a line in which each byte is
+/// escaped by six, and as much again while that line grows.
+constexpr std::int64_t kLineCopies = 14;
 /// Lines that are written at once.
 constexpr std::size_t kLinesSize = std::size_t{256} << 10;
 
@@ -53,6 +56,8 @@ class ObjectWriter {
       throw codec::Error(
           codec::FormatErrc::too_large,
           fmt::format("a document of {} bytes > {}", range.size, frame::kMaxDocument));
+    const fs::MemoryBudget::Part part(input_.limits().cache().budget(),
+                                      static_cast<std::size_t>(kLineCopies * range.size));
     document_.resize(static_cast<std::size_t>(range.size));
     input_.reader().visit_chunk(
         chunk, range.offset, range.size, [&](const fs::BlockReader::Span& span, std::int64_t at) {
@@ -60,15 +65,23 @@ class ObjectWriter {
                                                               static_cast<std::size_t>(span.size)));
         });
     for (const auto& object : frame::objects_of(list_, document_)) {
-      lines_ += frame::to_line(object);
-      lines_ += '\n';
-      if (lines_.size() >= kLinesSize) flush();
+      std::string line = frame::to_line(object);
+      line += '\n';
+      if (lines_.size() + line.size() > kLinesSize) flush();
+      if (line.size() > kLinesSize)
+        write(line);
+      else
+        lines_ += line;
     }
   }
 
   void flush() {
-    out_.write({reinterpret_cast<const std::uint8_t*>(lines_.data()), lines_.size()});
+    write(lines_);
     lines_.clear();
+  }
+
+  void write(const std::string& text) {
+    out_.write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   }
 
   const frame::ObjectList list_;

@@ -14,7 +14,7 @@
 namespace bloscfs::frame {
 
 /// The most bytes of one document, which holds one object, or a batch of them.
-inline constexpr std::int64_t kMaxDocument = std::int64_t{64} << 20;
+inline constexpr std::int64_t kMaxDocument = std::int64_t{16} << 20;
 
 /// How the objects of a frame are stored.
 struct ObjectList {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/header/object_list.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/sanitizers.hpp"
@@ -158,6 +159,26 @@ BOOST_AUTO_TEST_CASE(a_leaf_of_a_store_gets_no_more) {
       check_limits(place.run(command), frame.block_memory);
       BOOST_TEST(!place.has_temporaries());
     }
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_json_stay_within_the_memory) {
+  // Six characters for each byte.
+  ByteVector document(frame::kMaxDocument, 1);
+  document[0] = 0xdb;  // msgpack: a text, and its size
+  for (std::size_t i = 0; i < 4; i++)
+    document[1 + i] = static_cast<std::uint8_t>((document.size() - 5) >> (24 - 8 * i));
+  Cut cut;
+  cut.chunksize = cut.blocksize = document.size();
+  cut.metalayers = {{"vlarray", bytes_of("\x81\xaaserializer\xa7msgpack")}};
+  const HostilePlace place({"list.b2frame", flat_frame(document, cut)});
+  const ProcessResult result = b2frame({"extract", "--json", place.file(), "-o", place.out("o")});
+  BOOST_TEST(result.ok(), result.description());
+  check_limits(result, 0);
+  BOOST_TEST(fs_std::file_size(place.out("o")) == 6 * (document.size() - 5) + 3);
+  document.resize(document.size() + 1);
+  cut.chunksize = cut.blocksize = document.size();
+  write_file(place.file(), flat_frame(document, cut));
+  BOOST_TEST(b2frame({"cat", "--json", place.file()}).status == 1);
 }
 
 BOOST_AUTO_TEST_CASE(verify_goes_on_behind_a_file_that_claims_too_much) {
