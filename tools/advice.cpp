@@ -26,10 +26,7 @@ namespace bloscfs::tools {
 namespace {
 
 using AdviceClock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
 
-// Ends of the parts of the work, from its beginning; each may be exceeded by one step.
-constexpr milliseconds kReadingEnds{1500}, kSearchEnds{3000}, kMeasuringEnds{6500};
 constexpr std::int64_t kMostSamplePieces = 8;
 constexpr std::size_t kAdvisedNpyStart = 256 << 10;
 
@@ -195,13 +192,14 @@ std::string create_options_text(const codec::EncodeSettings& settings,
   return text;
 }
 
-Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits) {
+Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits,
+              const AdviceTimes& times) {
   const AdviceClock::time_point begin = AdviceClock::now();
   const AdvisedContents contents = open_contents(file, typesize, limits);
-  const std::vector<SamplePiece> taken = take_pieces(contents, begin + kReadingEnds);
+  const std::vector<SamplePiece> taken = take_pieces(contents, begin + times.reading);
   const std::vector<codec::Bytes> pieces(taken.begin(), taken.end());
   frame::SettingsSearch search(pieces, contents.typesize, frame::kLargeBudget);
-  search.set_limit([&] { return AdviceClock::now() < begin + kSearchEnds; });
+  search.set_limit([&] { return AdviceClock::now() < begin + times.search; });
   const std::vector<frame::Candidate>& found = search.find(frame::Goal::ratio);
   const codec::EncodeSettings compared =
       contents.now.value_or(usual_create_settings(pieces[pieces.size() / 2], contents.typesize));
@@ -222,7 +220,7 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   for (const codec::Bytes piece : pieces) advice.sampled += std::ssize(piece);
   advice.stored_ratio = contents.stored_ratio;
   for (const MeasuredSettings& measured :
-       measure_settings(pieces, settings, begin + kMeasuringEnds)) {
+       measure_settings(pieces, settings, begin + times.measuring)) {
     AdvisedSettings advised{
         measured, create_options_text(measured.settings, contents.typesize), {}};
     for (const frame::Goal goal : frame::kGoals)

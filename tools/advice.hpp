@@ -1,6 +1,7 @@
 #pragma once
 // Which settings suit a file: found on samples of its contents, and measured.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,10 +26,16 @@ struct Advice {
   std::vector<AdvisedSettings> settings;  ///< what stores least first
 };
 
+/// Ends of the parts of the work, from its beginning; each may be exceeded by one step.
+struct AdviceTimes {
+  std::chrono::milliseconds reading{1500}, search{3000}, measuring{6500};
+};
+
 /// Takes less than 10 seconds, whatever the file is. `typesize` is that of the items of a file that
 /// is no frame and no array; absent: to be found out. Throws Error, std::system_error, FileError
 /// and std::runtime_error for what has no contents, UsageError, Interrupted.
-Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits);
+Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits,
+              const AdviceTimes& times = {});
 
 /// The options of create that give these settings, where items of `known_typesize` bytes need not
 /// be told (0: they do).
