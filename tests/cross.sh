@@ -28,8 +28,10 @@ cat >"$root/bloscfs/cross.ini" <<INI
 cpp = '$triplet-g++'
 ar = '$triplet-ar'
 strip = '$triplet-strip'
-pkg-config = '$triplet-pkg-config'
+pkgconfig = 'pkg-config'
 exe_wrapper = ['$emulator', '-L', '/usr/$triplet']
+[properties]
+pkg_config_libdir = ['/usr/lib/$triplet/pkgconfig', '/usr/share/pkgconfig']
 [host_machine]
 system = 'linux'
 cpu_family = '$family'
