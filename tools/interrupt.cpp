@@ -1,16 +1,23 @@
 #include "tools/interrupt.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <set>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "frame/store/open_regular.hpp"
@@ -20,7 +27,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A directory to which a thread still writes may need more than one attempt.
+/// What is being made when no more can be opened may appear a little later.
 constexpr int kRemovalAttempts = 20;
 
 std::atomic<int> caught_signal{0};
@@ -37,14 +44,36 @@ Watched& watched() {
   return *all;
 }
 
-void remove_temporaries(int directory) {
+/// A temporary that is still there, since threads go on writing to it: a directory.
+struct Busy {
+  int above;
+  std::string name;
+  DIR* entries;
+};
+
+/// Returns what is left.
+std::vector<Busy> remove_temporaries(int directory) {
   namespace filesystem = std::filesystem;
   std::error_code ignored;
-  for (auto entry = filesystem::directory_iterator(frame::descriptor_path(directory), ignored);
-       entry != filesystem::directory_iterator(); entry.increment(ignored))
-    if (frame::TemporaryMaker::self().has_made(entry->path().filename().native()))
-      for (int attempt = 0; attempt < kRemovalAttempts; attempt++)
-        if (filesystem::remove_all(entry->path(), ignored); !ignored) break;
+  std::vector<Busy> left;
+  const std::string path = frame::descriptor_path(directory);
+  for (auto entry = filesystem::directory_iterator(path, ignored);
+       entry != filesystem::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename();
+    if (!frame::TemporaryMaker::self().has_made(name)) continue;
+    filesystem::remove_all(entry->path(), ignored);
+    if (!ignored) continue;
+    if (DIR* const entries = ::opendir((path + "/" + name).c_str()))
+      left.push_back({directory, name, entries});
+  }
+  return left;
+}
+
+bool remove_busy(const Busy& left) {
+  ::rewinddir(left.entries);
+  while (const dirent* entry = ::readdir(left.entries))
+    ::unlinkat(::dirfd(left.entries), entry->d_name, 0);
+  return ::unlinkat(left.above, left.name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 [[noreturn]] void watch(const sigset_t& signals) {
@@ -58,12 +87,21 @@ void remove_temporaries(int directory) {
   const timespec grace{0, std::chrono::nanoseconds(kInterruptGrace).count()};
   ::sigtimedwait(&signals, nullptr, &grace);
   const InterruptHold hold;
+  std::vector<Busy> busy;
   for (const int directory : watched().directories) {
     try {
-      remove_temporaries(directory);
+      std::ranges::move(remove_temporaries(directory), std::back_inserter(busy));
     } catch (const std::exception&) {
       // Those in the other directories are to go, too.
     }
+  }
+  if (!busy.empty()) {
+    // From now on no thread can open a file, so that none makes one faster than it is removed.
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    for (const Busy& left : busy)
+      for (int attempt = 0; attempt < kRemovalAttempts && !remove_busy(left); attempt++)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   end_by_signal(signal);
 }
