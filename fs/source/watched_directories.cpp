@@ -33,6 +33,8 @@ constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | 
 /// Questions within a second from which on a directory is watched.
 constexpr int kVisits = 3;
 constexpr std::size_t kMostVisited = 1024;
+/// Of a path, and of those of all directories that are watched.
+constexpr std::size_t kLongestPath = PATH_MAX, kMostPathBytes = std::size_t{2} << 20;
 /// Names of one directory, and of all.
 constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
 /// Ticks for which a directory is watched that nobody asks for.
@@ -91,7 +93,7 @@ frame::SharedFd WatchedDirectories::known_directory(const std::string& path,
 
 void WatchedDirectories::visited(const std::string& path, const Identity& identity,
                                  std::size_t times) {
-  if (!events_) return;
+  if (!events_ || path.size() > kLongestPath) return;
   const WriteLock lock(mutex_);
   if (visits_.size() >= kMostVisited && !visits_.contains(path)) return;
   int& visits = visits_[path];
@@ -107,7 +109,9 @@ void WatchedDirectories::visited(const std::string& path, const Identity& identi
 WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) {
   if (const auto known = directories_.find(path); known != directories_.end())
     return &known->second;
-  if (directories_.size() >= most_directories_) return nullptr;
+  if (directories_.size() >= most_directories_ || path.size() > kLongestPath ||
+      path_bytes_ + path.size() > kMostPathBytes)
+    return nullptr;
   frame::SharedFd fd;
   if (path.empty()) {
     fd = std::make_shared<const frame::UniqueFd>(::fcntl(root_, F_DUPFD_CLOEXEC, 0));
@@ -122,8 +126,16 @@ WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) 
   const int descriptor =
       ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
-  Watched watched{fd, identity_of(st), descriptor, ++last_watch_, 0, names_of(*fd), Used(tick_)};
+  Watched watched{std::make_shared<const std::string>(path),
+                  fd,
+                  identity_of(st),
+                  descriptor,
+                  ++last_watch_,
+                  0,
+                  names_of(*fd),
+                  Used(tick_)};
   if (watched.names) names_count_ += watched.names->size();
+  path_bytes_ += path.size();
   const auto at = directories_.emplace(path, std::move(watched)).first;
   by_descriptor_.emplace(descriptor, at);
   return &at->second;
@@ -201,9 +213,9 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
       kept_.pop_front();
     }
     there->second.swap(object);  // what was there is closed behind the locks
-    kept_.push_back({directory, name, tick_});
+    kept_.push_back({at->second.path, name, tick_});
   }
-  if (first) oldest = take_object(first->directory, first->name);
+  if (first) oldest = take_object(*first->directory, first->name);
 }
 
 /// It is gone, and what became of it is not told yet.
@@ -244,7 +256,7 @@ void WatchedDirectories::let_go_of_unused() {
     for (; !kept_.empty() && kept_.front().tick + 1 < tick_; kept_.pop_front())
       unused.push_back(std::move(kept_.front()));
   }
-  for (const Kept& kept : unused) take_object(kept.directory, kept.name);
+  for (const Kept& kept : unused) take_object(*kept.directory, kept.name);
 }
 
 bool WatchedDirectories::is_up_to_date() {
@@ -314,6 +326,7 @@ void WatchedDirectories::drop(Directories::iterator at) {
   if (at->second.names) names_count_ -= at->second.names->size();
   by_descriptor_.erase(at->second.descriptor);
   ::inotify_rm_watch(events_.get(), at->second.descriptor);
+  path_bytes_ -= at->first.size();
   directories_.erase(at);
 }
 

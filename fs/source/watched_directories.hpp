@@ -30,6 +30,9 @@ namespace bloscfs::fs {
 /// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
 /// made over a watched directory is seen within a second.
 ///
+/// A directory whose path is longer than one call takes is not watched: each keeps its path, which
+/// without a bound would take memory by the square of how deep they are nested.
+///
 /// Does not throw: what cannot be watched is unknown, and is asked for. Paths are relative to
 /// SOURCE, which is "". Thread-safe.
 class WatchedDirectories {
@@ -80,6 +83,7 @@ class WatchedDirectories {
     std::atomic<std::uint64_t> tick;
   };
   struct Watched {
+    std::shared_ptr<const std::string> path;
     frame::SharedFd fd;
     Identity identity;
     int descriptor = -1;      ///< of the watch
@@ -90,7 +94,8 @@ class WatchedDirectories {
   };
   using Directories = std::map<std::string, Watched>;
   struct Kept {
-    std::string directory, name;
+    std::shared_ptr<const std::string> directory;
+    std::string name;
     std::uint64_t tick = 0;
   };
 
@@ -127,6 +132,7 @@ class WatchedDirectories {
   std::unordered_map<std::string, int> visits_ GUARDED_BY(mutex_);
   std::deque<Kept> kept_ GUARDED_BY(kept_mutex_);  ///< the oldest first
   std::size_t names_count_ GUARDED_BY(mutex_) = 0;
+  std::size_t path_bytes_ GUARDED_BY(mutex_) = 0;  ///< of directories_
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
   /// Of a rename one half is known: until then nothing counts as absent.

@@ -26,8 +26,6 @@ namespace {
 
 /// Verdicts that are kept; of more files than this some are read again.
 constexpr std::size_t kMaxVerdicts = 100'000;
-/// Paths of which it is remembered that the log has them.
-constexpr std::size_t kMaxUnreadable = 10'000;
 /// Bytes that may be read to find out what a file is.
 constexpr std::uint64_t kReadLimit = 1 << 20;
 /// How often a file is read that changes meanwhile.
@@ -235,10 +233,7 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
     entry.shown = promised_by(std::string_view(text).substr(text.rfind('/') + 1));
   }
   if (entry.shown == ShownAs::array && settings_.raw) entry.shown = ShownAs::flat;
-  const MutexLock lock(mutex_);
-  if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
-  if (unreadable_.insert(path.text()).second)
-    log::error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
+  log_.error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
 void Classifier::look_inside(const SourcePath& path, SourceEntry& entry,

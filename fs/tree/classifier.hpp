@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <unordered_set>
 
 #include <sys/stat.h>
 
@@ -15,6 +14,7 @@
 #include "fs/options/unsupported_files.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/source/source_root.hpp"
+#include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/tree/verdict_table.hpp"
 #include "fs/view/file_view.hpp"
@@ -131,7 +131,7 @@ class Classifier {
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
   VerdictTable verdicts_ GUARDED_BY(mutex_);
-  std::unordered_set<std::string> unreadable_ GUARDED_BY(mutex_);  ///< paths that the log has
+  OnceLog log_;
 };
 
 }  // namespace bloscfs::fs

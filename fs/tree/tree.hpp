@@ -305,11 +305,10 @@ class Tree {
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
   struct UnreadName {
     std::string name;
-    SourcePath path;
     SourceEntry entry;
   };
   static ListedEntry listed_entry_of(const SourceEntry& entry);
-  void read_all(std::vector<UnreadName>& unread, ListedEntries& seen);
+  void read_all(const SourcePath& directory, std::vector<UnreadName>& unread, ListedEntries& seen);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
                                     const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,

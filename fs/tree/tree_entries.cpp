@@ -246,16 +246,19 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
     QuickLook look = quick_look(directory, path, name);
     if (!look.entry) continue;
     if (look.is_unread)
-      unread->push_back({name, join_path(path, name), *std::move(look.entry)});
+      unread->push_back({name, *std::move(look.entry)});
     else if (!look.entry->is_left_out)
       seen.emplace(name, listed_entry_of(*look.entry));
   }
-  if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
+  if (!unread->empty())
+    throw LockBreak{[this, path, unread, &seen] { read_all(path, *unread, seen); }};
 }
 
-void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
+void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread,
+                    ListedEntries& seen) {
   TurnAtNeed::need();
-  for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
+  for (UnreadName& file : unread)
+    file.entry = classifier_.read(join_path(directory, file.name), std::move(file.entry));
   const ReadNames names(names_);
   for (UnreadName& file : unread) {
     const SourceEntry entry = look_at(file.entry);
