@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/background.hpp"
 #include "fs/fuse/dead_mount.hpp"
@@ -212,6 +213,18 @@ void keep_ending_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+/// Opening SOURCE may wait for a server, or read much: a signal that is to end the mount ends that.
+std::unique_ptr<MountedFiles> show_source(SessionSource& source, const MountOptions& options,
+                                          const WorkerCounts& workers, PagePool& pages) {
+  const frame::Interruption interruption([] {
+    const sigset_t signals = ending_signals();
+    const timespec at_once{};
+    if (::sigtimedwait(&signals, nullptr, &at_once) > 0)
+      throw std::runtime_error("interrupted before it was mounted");
+  });
+  return source.show(options, workers, pages);
+}
+
 class Session {
  public:
   /// `janitor` may be null.
@@ -323,7 +336,7 @@ void run_session(SessionSettings settings) {
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
-  const auto filesystem = source->show(settings.options, threads.workers, pages);
+  const auto filesystem = show_source(*source, settings.options, threads.workers, pages);
   state.filesystem = filesystem.get();
   Turns turns(threads.in_turns);
   state.turns = &turns;

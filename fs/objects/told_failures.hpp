@@ -6,10 +6,10 @@
 
 #include <fmt/core.h>
 
-#include "frame/store/interruption.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/request_limits.hpp"
+#include "fs/support/request_user.hpp"
 
 namespace bloscfs::fs {
 
@@ -18,8 +18,9 @@ inline bool is_absent(const std::system_error& error) {
   return error.code() == std::errc::no_such_file_or_directory;
 }
 
-/// What `ask` gives. Its failures are logged with the URL of `path`, each once;
-/// but not that nothing is there, nor that who asked has given up.
+/// What `ask` gives. Its failures are logged with the URL of `path`, each once; but not that
+/// nothing is there, nor that who asked has given up. Before the first request whoever mounts tells
+/// of them.
 template <typename Ask>
 auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::string& path,
                       const Ask& ask) {
@@ -28,7 +29,7 @@ auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::st
   } catch (const RequestEnded&) {
     throw;
   } catch (const std::system_error& error) {
-    if (frame::Interruption::is_possible() && !is_absent(error))
+    if (RequestUser::current() && !is_absent(error))
       log.error(fmt::format("{}: {}", tree.url(path), error.what()));
     throw;
   }

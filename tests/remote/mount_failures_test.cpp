@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "tests/mount/place.hpp"
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/scripted_server.hpp"
 #include "tests/support/comes_true.hpp"
@@ -194,6 +195,24 @@ BOOST_AUTO_TEST_CASE(what_stays_bad_is_an_error_after_the_time_for_it) {
       BOOST_TEST(read_far(mount / "bad") == "ok");
       BOOST_TEST(says(mount.log(), "/d/bad.b2frame"), mount.log());
       BOOST_TEST(lines_with(mount.log(), "\n") <= 4, mount.log());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_waits_for_its_server_ends_when_it_is_interrupted) {
+  MoodyServer server;
+  server.mode = Mode::silent;
+  for (const int number : {SIGINT, SIGTERM})
+    for (const char* const where : {"-d", "-ocache_size=8M"}) {
+      const TempDir home;
+      const fs_std::path point = home / "mount";
+      fs_std::create_directory(point);
+      const int asked = server.bad_requests;
+      Child command({bloscfs_program(), where, server.url_of_bad(), point}, home / "log");
+      BOOST_TEST(comes_true([&] { return server.bad_requests > asked; }));
+      command.signal(number);
+      BOOST_TEST(command.wait(Seconds(10)));
+      BOOST_TEST(comes_true([&] { return daemon_of(point) < 0; }));
+      BOOST_TEST(!is_mounted(point));
     }
 }
 
