@@ -304,7 +304,7 @@ class Verification {
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
     // The leaves in it alone: others are files of the tree.
-    const frame::PythonStore store(*kind, nullptr, snapshot, frame::make_contents_reader(snapshot));
+    const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     return std::max(health, verify_store(piece, piece.shown, store, "/"));
   }
 

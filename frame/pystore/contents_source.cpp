@@ -16,12 +16,17 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::int64_t kMaxKeptBlock = std::int64_t{64} << 20;
-/// Of an opened chunk, and of the map of a frame with chunks of many sizes.
-constexpr std::size_t kMaxOpened = std::size_t{64} << 20;
+/// Of a page of the index, of an opened chunk's block starts, and of the map of a frame with chunks
+/// of many sizes.
+constexpr std::size_t kMaxOpened = std::size_t{4} << 20;
+/// Of a block: itself, its stored bytes, what filters undo, and the block that it refers to with
+/// its stored bytes.
+constexpr std::size_t kTimesDecoded = 5;
 
 class BlockwiseReader {
  public:
-  explicit BlockwiseReader(std::shared_ptr<const Snapshot> frame) : frame_(std::move(frame)) {}
+  BlockwiseReader(std::shared_ptr<const Snapshot> frame, ChargePointer charge)
+      : frame_(std::move(frame)), charge_(std::move(charge)) {}
 
   void read(std::int64_t content_offset, MutableBytes out) {
     const std::lock_guard guard(mutex_);
@@ -43,9 +48,11 @@ class BlockwiseReader {
         content_offset - chunk_->place.content_offset >= chunk_->place.nbytes)
       open_chunk(content_offset);
     const std::int64_t in_chunk = content_offset - chunk_->place.content_offset;
-    block_.clear();
+    block_ = {};
+    of_block_.reset();
     const std::int32_t block = chunk_->chunk.block_at(in_chunk);
     const codec::ByteRange range = chunk_->chunk.block_content(block);
+    of_block_.emplace(*charge_, kTimesDecoded * checked_size(range));
     std::vector<std::uint8_t> decoded(checked_size(range));
     decode(block, decoded);
     block_at_ = chunk_->place.content_offset + range.offset;
@@ -53,12 +60,21 @@ class BlockwiseReader {
   }
 
   void open_chunk(std::int64_t content_offset) {
-    if (!map_ && frame_->needs_chunk_map()) map_ = frame_->read_chunk_map(kMaxOpened, decoder_);
+    chunk_.reset();
+    of_chunk_.reset();
+    if (!map_ && frame_->needs_chunk_map()) {
+      of_map_.emplace(*charge_, kMaxOpened);
+      map_ = frame_->read_chunk_map(kMaxOpened, decoder_);
+    }
     const std::int64_t number = frame_->page_at(content_offset, map_.get());
-    if (frame_->page_memory(number, map_.get()) > static_cast<std::int64_t>(kMaxOpened))
+    const std::int64_t page_memory = frame_->page_memory(number, map_.get());
+    if (page_memory > static_cast<std::int64_t>(kMaxOpened))
       throw codec::Error(codec::FormatErrc::too_large, "page of the index");
+    const MemoryCharge::Part of_page(*charge_, static_cast<std::size_t>(page_memory));
     const auto page = frame_->read_page(number, map_.get(), decoder_);
     chunk_.emplace(frame_->open_chunk(page->place(page->chunk_at(content_offset)), kMaxOpened));
+    const auto blocks = static_cast<std::size_t>(chunk_->chunk.block_count());
+    of_chunk_.emplace(*charge_, blocks * sizeof(std::int32_t));
   }
 
   static std::size_t checked_size(const codec::ByteRange& range) {
@@ -88,7 +104,9 @@ class BlockwiseReader {
   }
 
   const std::shared_ptr<const Snapshot> frame_;
+  const ChargePointer charge_;
   std::mutex mutex_;
+  std::optional<MemoryCharge::Part> of_map_, of_chunk_, of_block_;
   codec::BlockDecoder decoder_;
   std::unique_ptr<const ChunkMap> map_;
   std::optional<OpenedChunk> chunk_;
@@ -120,8 +138,8 @@ FileStamp ContentsSource::stamp() const {
   return stamp;
 }
 
-ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame) {
-  auto reader = std::make_shared<BlockwiseReader>(std::move(frame));
+ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, ChargePointer charge) {
+  auto reader = std::make_shared<BlockwiseReader>(std::move(frame), std::move(charge));
   return [reader](std::int64_t content_offset, MutableBytes out) {
     reader->read(content_offset, out);
   };

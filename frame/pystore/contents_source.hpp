@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "frame/container/snapshot.hpp"
+#include "frame/store/memory_charge.hpp"
 
 namespace bloscfs::frame {
 
@@ -33,7 +34,8 @@ class ContentsSource final : public ByteSource {
 };
 
 /// Decodes block by block, and keeps the last one: for who has no cache. Blocks of more than 64 MiB
-/// give Error(too_large). The result holds `frame`.
-ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame);
+/// give Error(too_large). What it keeps, and what decoding takes, is taken of `charge`. The
+/// result holds both.
+ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, ChargePointer charge);
 
 }  // namespace bloscfs::frame

@@ -14,18 +14,29 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::size_t kMaxEmbedMap = std::size_t{16} << 20;
-constexpr std::size_t kMaxKeyPart = 255, kMaxKey = 4096;
+/// Of a map of more bytes it is not found out whether it has leaves.
+constexpr std::size_t kMaxMapLookedAt = std::size_t{64} << 10;
+constexpr std::size_t kMaxKeyPart = 255;
+/// Decoding a map takes its size, that of its largest block as stored, and that once more for what
+/// filters undo.
+constexpr std::size_t kTimesMap = 3;
 constexpr std::string_view kNeverInKeys{":\n\r\t"};
 constexpr std::uint8_t kMsgpackMap32 = 0xdf;
 
+}  // namespace
+
 /// What the map says of one key, before anything is believed.
-struct Claim {
+struct EmbedClaim {
   std::optional<std::uint64_t> offset, length;
   std::optional<std::string_view> urlbase, path;
+
+  bool is_range() const { return offset && length; }
 };
 
-Claim read_claim(MsgpackCursor& cursor) {
-  Claim claim;
+namespace {
+
+EmbedClaim read_claim(MsgpackCursor& cursor) {
+  EmbedClaim claim;
   for (std::size_t left = cursor.read_map(); left > 0; --left) {
     const std::string_view field = cursor.read_text();
     if (field == "offset")
@@ -44,18 +55,17 @@ Claim read_claim(MsgpackCursor& cursor) {
 
 bool has_no_nul(std::string_view text) { return text.find('\0') == std::string_view::npos; }
 
-/// Nothing where the claim is neither a range of the heap nor a reference.
-std::optional<std::variant<EmbeddedLeaf, ReferencedLeaf>> checked(const Claim& claim,
-                                                                  std::uint64_t heap_size) {
-  if (claim.offset && claim.length) {
-    if (*claim.offset > heap_size || *claim.length > heap_size - *claim.offset ||
-        *claim.length == 0)
-      return std::nullopt;
-    return EmbeddedLeaf{*claim.offset, *claim.length};
-  }
-  if (claim.urlbase && claim.path && has_no_nul(*claim.urlbase) && has_no_nul(*claim.path))
-    return ReferencedLeaf{std::string(*claim.urlbase), std::string(*claim.path)};
-  return std::nullopt;
+/// A range of the heap, or a reference.
+bool is_sound(const EmbedClaim& claim, std::uint64_t heap_size) {
+  if (claim.is_range())
+    return *claim.offset <= heap_size && *claim.length <= heap_size - *claim.offset &&
+           *claim.length > 0;
+  return claim.urlbase && claim.path && has_no_nul(*claim.urlbase) && has_no_nul(*claim.path);
+}
+
+/// Bytes of the texts that are kept of an entry.
+std::size_t text_size(std::string_view key, const EmbedClaim& claim) {
+  return key.size() + (claim.is_range() ? 0 : claim.urlbase->size() + claim.path->size());
 }
 
 /// Goes to the first pair of the inner map and returns how many there are; nothing without such a
@@ -69,6 +79,18 @@ std::optional<std::size_t> find_pairs(MsgpackCursor& cursor) {
     return cursor.read_map();
   }
   return std::nullopt;
+}
+
+/// Calls `visit(key, claim)` for each entry of the map, whatever it is.
+template <typename Visit>
+void for_each_claim(Bytes bytes, const Visit& visit) {
+  MsgpackCursor cursor(bytes);
+  const auto pairs = find_pairs(cursor);
+  if (!pairs) codec::throw_malformed(fmt::format("{}: no embed_map", kEmbedMapName));
+  for (std::size_t left = *pairs; left > 0; --left) {
+    const std::string_view key = cursor.read_text();
+    visit(key, read_claim(cursor));
+  }
 }
 
 std::optional<MetalayerEntry> find_map_layer(const Snapshot& embed) {
@@ -101,65 +123,101 @@ bool is_valid_key(std::string_view key) {
   return is_path_key(key) && key.find_first_of(kNeverInKeys) == std::string_view::npos;
 }
 
-EmbedMap::EmbedMap(Bytes bytes, std::uint64_t heap_size) {
-  MsgpackCursor cursor(bytes);
-  const auto pairs = find_pairs(cursor);
-  if (!pairs) codec::throw_malformed(fmt::format("{}: no embed_map", kEmbedMapName));
-  for (std::size_t left = *pairs; left > 0; --left) {
-    const std::string_view key = cursor.read_text();
-    const auto leaf = checked(read_claim(cursor), heap_size);
-    if (!is_valid_key(key))
-      left_out_.add(fmt::format("embedded leaf {}: no key", key));
-    else if (!leaf)
-      left_out_.add(
-          fmt::format("embedded leaf {}: no range of the contents, nor a reference", key));
-    else
-      entries_.push_back({std::string(key), *leaf});
+EmbedMap::EmbedMap(Bytes bytes, std::uint64_t heap_size, MemoryCharge& charge) {
+  const auto is_entry = [&](std::string_view key, const EmbedClaim& claim) {
+    return is_valid_key(key) && is_sound(claim, heap_size);
+  };
+  std::size_t entries = 0, texts = 0;
+  for_each_claim(bytes, [&](std::string_view key, const EmbedClaim& claim) {
+    if (!is_entry(key, claim)) return;
+    entries++;
+    texts += text_size(key, claim);
+  });
+  charge.take(entries * sizeof(Entry) + texts);
+  entries_.reserve(entries);
+  texts_.reserve(texts);
+  for_each_claim(bytes, [&](std::string_view key, const EmbedClaim& claim) {
+    if (is_entry(key, claim)) return add(key, claim);
+    left_out_.add(
+        fmt::format("embedded leaf {}: {}", key.substr(0, kMaxKey),
+                    is_valid_key(key) ? "no range of the contents, nor a reference" : "no key"));
+  });
+  sort_entries();
+}
+
+void EmbedMap::add(std::string_view key, const EmbedClaim& claim) {
+  Entry entry{};
+  entry.text_at = static_cast<std::uint32_t>(texts_.size());
+  entry.key_size = static_cast<std::uint16_t>(key.size());
+  entry.is_reference = !claim.is_range();
+  texts_ += key;
+  if (entry.is_reference) {
+    entry.first = claim.urlbase->size();
+    entry.second = claim.path->size();
+    texts_.append(*claim.urlbase).append(*claim.path);
+  } else {
+    entry.first = *claim.offset;
+    entry.second = *claim.length;
   }
-  // Of two with one key the later wins, as for Python.
-  std::stable_sort(entries_.begin(), entries_.end(),
-                   [](const Entry& a, const Entry& b) { return a.key < b.key; });
-  const auto same = [](const Entry& a, const Entry& b) { return a.key == b.key; };
+  entries_.push_back(entry);
+}
+
+/// Of two with one key the later wins, as for Python. In place: a stable sort takes memory.
+void EmbedMap::sort_entries() {
+  const auto key_of = [this](const Entry& entry) {
+    return std::string_view(texts_).substr(entry.text_at, entry.key_size);
+  };
+  std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+    const int order = key_of(a).compare(key_of(b));
+    return order != 0 ? order < 0 : a.text_at < b.text_at;
+  });
+  const auto same = [&](const Entry& a, const Entry& b) { return key_of(a) == key_of(b); };
   const auto kept = std::unique(entries_.rbegin(), entries_.rend(), same);
   entries_.erase(entries_.begin(), kept.base());
 }
 
-EmbedMap EmbedMap::read(const Snapshot& embed, codec::BlockDecoder& decoder) {
+EmbedMap EmbedMap::read(const Snapshot& embed, codec::BlockDecoder& decoder, MemoryCharge& charge) {
   const auto layer = find_map_layer(embed);
   if (!layer) return {};
+  const auto size = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(embed.vlmetalayer_size(*layer), 0, kMaxEmbedMap));
+  const MemoryCharge::Part decoded(charge, kTimesMap * size);
   return {embed.read_vlmetalayer(*layer, kMaxEmbedMap, decoder),
-          static_cast<std::uint64_t>(embed.info().nbytes)};
+          static_cast<std::uint64_t>(embed.info().nbytes), charge};
 }
 
-std::size_t EmbedMap::memory() const {
-  std::size_t bytes = entries_.capacity() * sizeof(Entry);
-  for (const Entry& entry : entries_) {
-    bytes += entry.key.capacity();
-    if (const auto* const reference = std::get_if<ReferencedLeaf>(&entry.leaf))
-      bytes += reference->urlbase.capacity() + reference->path.capacity();
-  }
-  return bytes;
+EmbedMap::Leaf EmbedMap::leaf(std::size_t at) const {
+  const Entry& entry = entries_[at];
+  if (!entry.is_reference) return EmbeddedLeaf{entry.first, entry.second};
+  const std::string_view texts = std::string_view(texts_).substr(entry.text_at + entry.key_size);
+  return ReferencedLeaf{std::string(texts.substr(0, entry.first)),
+                        std::string(texts.substr(entry.first, entry.second))};
 }
 
 std::size_t EmbedMap::lower_bound(std::string_view key) const {
-  const auto less = [](const Entry& entry, std::string_view wanted) { return entry.key < wanted; };
+  const auto less = [this](const Entry& entry, std::string_view wanted) {
+    return std::string_view(texts_).substr(entry.text_at, entry.key_size) < wanted;
+  };
   return static_cast<std::size_t>(std::lower_bound(entries_.begin(), entries_.end(), key, less) -
                                   entries_.begin());
 }
 
-const EmbedMap::Entry* EmbedMap::find(std::string_view key) const {
+std::optional<std::size_t> EmbedMap::find(std::string_view key) const {
   const std::size_t at = lower_bound(key);
-  return at < entries_.size() && entries_[at].key == key ? &entries_[at] : nullptr;
+  return at < size() && this->key(at) == key ? std::optional(at) : std::nullopt;
 }
 
 bool may_have_embedded(const Snapshot& embed) {
   try {
+    const auto layer = find_map_layer(embed);
+    if (!layer) return false;
     codec::BlockDecoder decoder;
-    const EmbedMap map = EmbedMap::read(embed, decoder);
-    return !map.left_out().empty() ||
-           std::any_of(map.entries().begin(), map.entries().end(), [](const auto& entry) {
-             return !entry.key.ends_with("/" + std::string(kGroupAttributes));
-           });
+    const EmbedMap map(embed.read_vlmetalayer(*layer, kMaxMapLookedAt, decoder),
+                       static_cast<std::uint64_t>(embed.info().nbytes));
+    if (!map.left_out().empty()) return true;
+    for (std::size_t at = 0; at < map.size(); at++)
+      if (last_part(map.key(at)) != kGroupAttributes) return true;
+    return false;
   } catch (const codec::Error&) {
     return true;
   }

@@ -1,7 +1,9 @@
 #pragma once
 // What `embed.b2e` says of the leaves in its contents (frame/formats/stores.md, "Embedded leaves").
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -9,6 +11,7 @@
 
 #include "frame/container/transaction.hpp"
 #include "frame/pystore/left_out.hpp"
+#include "frame/store/memory_charge.hpp"
 
 namespace bloscfs::frame {
 
@@ -30,46 +33,66 @@ struct ReferencedLeaf {
   bool operator==(const ReferencedLeaf&) const = default;
 };
 
-/// True for "/a/b": parts that are not empty, of at most 255 bytes without NUL, and not "." or
-/// "..".
+struct EmbedClaim;
+
+/// Longer keys, and longer names of members, are refused.
+inline constexpr std::size_t kMaxKey = 1024;
+
+/// True for "/a/b" of at most kMaxKey bytes: parts that are not empty, of at most 255 bytes without
+/// NUL, and not "." or "..".
 bool is_path_key(std::string_view key);
 
 /// The same for what python-blosc2 takes as a key: none of `: \n \r \t`, too.
 bool is_valid_key(std::string_view key);
 
-/// Immutable.
+/// Immutable. Takes 24 bytes for each entry, and the entries' texts.
 class EmbedMap {
  public:
-  struct Entry {
-    std::string key;
-    std::variant<EmbeddedLeaf, ReferencedLeaf> leaf;
-  };
+  using Leaf = std::variant<EmbeddedLeaf, ReferencedLeaf>;
 
   /// An empty one.
   EmbedMap() = default;
-  /// `bytes` are the metalayer's content, `heap_size` is the size of the frame's contents. Throws
-  /// Error(malformed) for what is no map; single entries that are not valid are left out.
-  EmbedMap(Bytes bytes, std::uint64_t heap_size);
+  /// `bytes` are the metalayer's content, `heap_size` is the size of the frame's contents. Takes
+  /// memory() of `charge`. Throws Error(malformed) for what is no map, and what `charge` throws;
+  /// single entries that are not valid are left out.
+  EmbedMap(Bytes bytes, std::uint64_t heap_size, MemoryCharge& charge = *uncharged());
   /// That of embed.b2e; empty without such a vlmetalayer. Throws Error: too_large from 16 MiB on.
-  static EmbedMap read(const Snapshot& embed, codec::BlockDecoder& decoder);
+  static EmbedMap read(const Snapshot& embed, codec::BlockDecoder& decoder,
+                       MemoryCharge& charge = *uncharged());
 
-  /// By key in the order of bytes, each key once.
-  const std::vector<Entry>& entries() const { return entries_; }
-  /// Null if there is none.
-  const Entry* find(std::string_view key) const;
+  /// Entries are numbered by key in the order of bytes, each key once.
+  std::size_t size() const { return entries_.size(); }
+  std::string_view key(std::size_t at) const {
+    return std::string_view(texts_).substr(entries_[at].text_at, entries_[at].key_size);
+  }
+  Leaf leaf(std::size_t at) const;
+  /// Nothing if there is none.
+  std::optional<std::size_t> find(std::string_view key) const;
   /// Position of the first entry whose key is not less.
   std::size_t lower_bound(std::string_view key) const;
   const LeftOut& left_out() const { return left_out_; }
   /// Bytes that the entries take.
-  std::size_t memory() const;
+  std::size_t memory() const { return entries_.capacity() * sizeof(Entry) + texts_.capacity(); }
 
  private:
+  struct Entry {
+    std::uint32_t text_at;  ///< in texts_: the key; of a reference `urlbase` and `path` follow
+    std::uint16_t key_size;
+    bool is_reference;
+    std::uint64_t first, second;  ///< offset and length; of a reference the sizes of its texts
+  };
+  static_assert(sizeof(Entry) == 24);
+
+  void add(std::string_view key, const EmbedClaim& claim);
+  void sort_entries();
+
   std::vector<Entry> entries_;
+  std::string texts_;
   LeftOut left_out_;
 };
 
-/// True unless the map of `embed` is empty, or holds groups' attributes alone; also where it cannot
-/// be read. Throws std::system_error.
+/// True unless the map of `embed` is empty, or holds groups' attributes alone; also where it has
+/// more than 64 KiB, or cannot be read. Throws std::system_error.
 bool may_have_embedded(const Snapshot& embed);
 
 }  // namespace bloscfs::frame

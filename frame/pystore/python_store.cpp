@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -47,6 +48,10 @@ std::string stem_of(const std::string& group) { return group == "/" ? std::strin
 /// "a/b" for "/a/b".
 std::string path_of(const std::string& key) { return key.empty() ? key : key.substr(1); }
 
+Leaf leaf_of(EmbedMap::Leaf embedded) {
+  return std::visit([](auto& leaf) { return Leaf(std::move(leaf)); }, embedded);
+}
+
 std::shared_ptr<const Snapshot> open_embed(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings) {
   std::array<std::uint8_t, 16> first{};
@@ -84,14 +89,14 @@ std::optional<StoreKind> store_kind(const Snapshot& embed) {
 }
 
 PythonStore::PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
-                         std::shared_ptr<const Snapshot> embed, ContentsReader read_embed)
+                         std::shared_ptr<const Snapshot> embed, const ChargePointer& charge)
     : kind_(kind),
       files_(std::move(files)),
       embed_(std::move(embed)),
-      read_embed_(std::move(read_embed)) {
+      read_embed_(make_contents_reader(embed_, charge)) {
   try {
     codec::BlockDecoder decoder;
-    map_ = EmbedMap::read(*embed_, decoder);
+    map_ = EmbedMap::read(*embed_, decoder, *charge);
   } catch (const codec::Error& error) {
     map_error_ = error.what();
   }
@@ -109,36 +114,81 @@ std::vector<std::string> PythonStore::messages() const {
   return messages;
 }
 
+/// What a group holds, by name.
+class PythonStore::Entries {
+ public:
+  explicit Entries(MemoryCharge& charge) : charge_(charge) {}
+
+  StoreEntry& operator[](const std::string& name) {
+    const auto [at, is_new] = entries_.try_emplace(name);
+    if (!is_new) return at->second;
+    try {
+      charge_.take(kEntryCost + 2 * heap_size(name.size()));
+    } catch (...) {
+      entries_.erase(at);
+      throw;
+    }
+    return at->second;
+  }
+  /// In place of what the entry had.
+  void set_leaf(StoreEntry& entry, Leaf leaf) {
+    if (const auto* const external = std::get_if<ExternalLeaf>(&leaf))
+      charge_.take(heap_size(external->path.size()));
+    if (const auto* const reference = std::get_if<ReferencedLeaf>(&leaf))
+      charge_.take(heap_size(reference->urlbase.size()) + heap_size(reference->path.size()));
+    entry.leaf = std::move(leaf);
+  }
+  std::vector<StoreEntry> take() {
+    std::vector<StoreEntry> result;
+    result.reserve(entries_.size());
+    while (!entries_.empty()) {
+      auto node = entries_.extract(entries_.begin());
+      node.mapped().name = std::move(node.key());
+      result.push_back(std::move(node.mapped()));
+    }
+    return result;
+  }
+
+ private:
+  using Map = std::map<std::string, StoreEntry>;
+  /// Of an entry, its place in the map, and that in the result, beside its texts.
+  static constexpr std::size_t kEntryCost = sizeof(Map::value_type) + 64 + sizeof(StoreEntry);
+
+  MemoryCharge& charge_;
+  Map entries_;
+};
+
 void PythonStore::add_files(const std::string& group, Entries& entries) const {
   if (!files_) return;
   const std::string directory = path_of(stem_of(group));
-  for (const StoreFiles::Item& item : files_->list(directory)) {
+  files_->for_each(directory, [&](const StoreFiles::Item& item) {
     if (item.type == StoreFiles::Type::directory) entries[item.name].is_group = true;
-    if (item.type != StoreFiles::Type::file) continue;
+    if (item.type != StoreFiles::Type::file) return;
     const std::string stem(leaf_stem(item.name));
-    if (is_no_leaf(item.name, directory.empty()) || stem == kGroupAttributes) continue;
-    const ExternalLeaf leaf{directory.empty() ? item.name : directory + "/" + item.name,
-                            leaf_form(item.name)};
-    auto& known = entries[stem].leaf;
-    const auto* other = known ? std::get_if<ExternalLeaf>(&*known) : nullptr;
-    if (other == nullptr || leaf.form < other->form) known = leaf;
-  }
+    if (is_no_leaf(item.name, directory.empty()) || stem == kGroupAttributes) return;
+    ExternalLeaf leaf{directory.empty() ? item.name : directory + "/" + item.name,
+                      leaf_form(item.name)};
+    StoreEntry& entry = entries[stem];
+    const auto* other = entry.leaf ? std::get_if<ExternalLeaf>(&*entry.leaf) : nullptr;
+    if (other == nullptr || leaf.form < other->form) entries.set_leaf(entry, std::move(leaf));
+  });
 }
 
 void PythonStore::add_embedded(const std::string& group, Entries& entries) const {
   const std::string prefix = stem_of(group) + "/";
-  const auto& all = map_.entries();
   for (std::size_t at = map_.lower_bound(prefix);
-       at < all.size() && all[at].key.starts_with(prefix);) {
-    const std::size_t slash = all[at].key.find('/', prefix.size());
-    const std::string name = all[at].key.substr(prefix.size(), slash - prefix.size());
-    if (slash != std::string::npos) {
+       at < map_.size() && map_.key(at).starts_with(prefix);) {
+    const std::string_view rest = map_.key(at).substr(prefix.size());
+    const std::size_t slash = rest.find('/');
+    const std::string name(rest.substr(0, slash));
+    if (slash != std::string_view::npos) {
       entries[name].is_group = true;
       at = map_.lower_bound(prefix + name + "0");  // what follows the slash
       continue;
     }
-    if (name != kGroupAttributes && !entries[name].leaf)
-      std::visit([&](const auto& leaf) { entries[name].leaf = leaf; }, all[at].leaf);
+    if (name != kGroupAttributes)
+      if (StoreEntry& entry = entries[name]; !entry.leaf)
+        entries.set_leaf(entry, leaf_of(map_.leaf(at)));
     ++at;
   }
 }
@@ -146,30 +196,22 @@ void PythonStore::add_embedded(const std::string& group, Entries& entries) const
 bool PythonStore::is_group(const std::string& key) const {
   if (key == "/" || (files_ && files_->has_directory(path_of(key)))) return true;
   const std::size_t at = map_.lower_bound(key + "/");
-  return at < map_.entries().size() && map_.entries()[at].key.starts_with(key + "/");
+  return at < map_.size() && map_.key(at).starts_with(key + "/");
 }
 
-std::vector<StoreEntry> PythonStore::list(const std::string& group) const {
+std::vector<StoreEntry> PythonStore::list(const std::string& group, MemoryCharge& charge) const {
   if (group != "/" && (!is_path_key(group) || !is_group(group))) throw_errno(ENOENT, group);
-  Entries entries;
+  Entries entries(charge);
   add_files(group, entries);
   add_embedded(group, entries);
-  std::vector<StoreEntry> result;
-  result.reserve(entries.size());
-  for (auto& [name, entry] : entries) {
-    entry.name = name;
-    result.push_back(std::move(entry));
-  }
-  return result;
+  return entries.take();
 }
 
 std::optional<Leaf> PythonStore::find_leaf(const std::string& key) const {
   if (files_)
     if (const auto path = files_->find(path_of(key))) return ExternalLeaf{*path, leaf_form(*path)};
-  std::optional<Leaf> found;
-  if (const auto* entry = map_.find(key))
-    std::visit([&](const auto& leaf) { found = leaf; }, entry->leaf);
-  return found;
+  const auto at = map_.find(key);
+  return at ? std::optional(leaf_of(map_.leaf(*at))) : std::nullopt;
 }
 
 std::optional<StoreEntry> PythonStore::find(const std::string& key) const {
@@ -235,14 +277,13 @@ std::optional<std::string> PythonStore::group_kind(const std::string& group) con
 
 std::unique_ptr<PythonStore> open_zip_store(std::shared_ptr<const ByteSource> source,
                                             const OpenSettings& settings,
-                                            const ContentsReaderMaker& make_reader) {
+                                            const ChargePointer& charge) {
   if (!is_zip(*source)) return nullptr;
-  auto zip = std::make_shared<const ZipDirectory>(std::move(source));
+  auto zip = std::make_shared<const ZipDirectory>(std::move(source), std::string_view(), *charge);
   const auto embed = open_embed(*zip, settings);
   const auto kind = embed ? store_kind(*embed) : std::nullopt;
   if (!kind) return nullptr;
-  return std::make_unique<PythonStore>(*kind, make_zip_files(std::move(zip)), embed,
-                                       make_reader(embed));
+  return std::make_unique<PythonStore>(*kind, make_zip_files(std::move(zip)), embed, charge);
 }
 
 std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
@@ -253,41 +294,38 @@ std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source
 }
 
 std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> frame,
-                                              const ContentsReaderMaker& make_reader) {
+                                              const ChargePointer& charge) {
   if (store_kind(*frame) != StoreKind::embed) return nullptr;
-  ContentsReader reader = make_reader(frame);
-  return std::make_unique<PythonStore>(StoreKind::embed, nullptr, std::move(frame),
-                                       std::move(reader));
+  return std::make_unique<PythonStore>(StoreKind::embed, nullptr, std::move(frame), charge);
 }
 
 std::unique_ptr<PythonStore> open_embedded_part(std::shared_ptr<const Snapshot> embed,
-                                                const ContentsReaderMaker& make_reader) {
+                                                const ChargePointer& charge) {
   const auto kind = store_kind(*embed);
   if (!kind) return nullptr;
-  ContentsReader reader = make_reader(embed);
-  return std::make_unique<PythonStore>(*kind, nullptr, std::move(embed), std::move(reader));
+  return std::make_unique<PythonStore>(*kind, nullptr, std::move(embed), charge);
 }
 
 std::unique_ptr<PythonStore> open_directory_store(UniqueFd directory, const OpenSettings& settings,
-                                                  const ContentsReaderMaker& make_reader) {
+                                                  const ChargePointer& charge) {
   const std::string name(kEmbedName);
   UniqueFd fd = open_regular_at(directory.get(), name, O_RDONLY);
   if (!fd) return nullptr;
   auto files = make_directory_files(std::move(directory), settings.counters);
   return open_directory_store(std::move(files),
                               std::make_shared<FileSource>(std::move(fd), settings.counters),
-                              settings, make_reader);
+                              settings, charge);
 }
 
 std::unique_ptr<PythonStore> open_directory_store(std::unique_ptr<const StoreFiles> files,
                                                   std::shared_ptr<const ByteSource> embed,
                                                   const OpenSettings& settings,
-                                                  const ContentsReaderMaker& make_reader) {
+                                                  const ChargePointer& charge) {
   const std::string name(kEmbedName);
   const auto frame = open_embed(std::move(embed), files->settings(name, settings));
   const auto kind = frame ? store_kind(*frame) : std::nullopt;
   if (!kind) return nullptr;
-  return std::make_unique<PythonStore>(*kind, std::move(files), frame, make_reader(frame));
+  return std::make_unique<PythonStore>(*kind, std::move(files), frame, charge);
 }
 
 std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings) {

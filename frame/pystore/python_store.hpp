@@ -3,7 +3,6 @@
 // directory (.b2d), or in one frame (.b2e).
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,15 +43,13 @@ struct StoreEntry {
   std::optional<Leaf> leaf;
 };
 
-/// Makes what reads the contents of a store's embed.b2e.
-using ContentsReaderMaker = std::function<ContentsReader(std::shared_ptr<const Snapshot> embed)>;
-
 /// One state of a store, read lazily: leaves are opened when they are asked for. Thread-safe.
 class PythonStore {
  public:
-  /// `files` is null for a .b2e. A map that cannot be read is left out.
+  /// `files` is null for a .b2e. A map that cannot be read is left out; one that is more than
+  /// `charge` gives throws what that throws.
   PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
-              std::shared_ptr<const Snapshot> embed, ContentsReader read_embed);
+              std::shared_ptr<const Snapshot> embed, const ChargePointer& charge);
 
   StoreKind kind() const { return kind_; }
   const EmbedMap& embed_map() const { return map_; }
@@ -69,8 +66,9 @@ class PythonStore {
   bool is_complete() const { return has_map() && (!files_ || files_->is_complete()); }
 
   /// What is in a group, "/" or "/a/b", by name in the order of bytes; external leaves win over
-  /// embedded ones. Without the names that are hidden. Throws ENOENT.
-  std::vector<StoreEntry> list(const std::string& group) const;
+  /// embedded ones. Without the names that are hidden. Takes of `charge` what it needs, which the
+  /// caller gives back. Throws ENOENT, and what `charge` throws.
+  std::vector<StoreEntry> list(const std::string& group, MemoryCharge& charge = *uncharged()) const;
   /// What a key stands for, hidden ones too; nothing if there is no such thing.
   std::optional<StoreEntry> find(const std::string& key) const;
   /// Calls `visit` for each leaf below a group, in the order of list(), a group's own first.
@@ -90,7 +88,7 @@ class PythonStore {
   std::optional<std::string> group_kind(const std::string& group) const;
 
  private:
-  using Entries = std::map<std::string, StoreEntry>;
+  class Entries;
 
   void add_files(const std::string& group, Entries& entries) const;
   void add_embedded(const std::string& group, Entries& entries) const;
@@ -105,36 +103,36 @@ class PythonStore {
   std::optional<std::string> map_error_;
 };
 
+// What a store keeps, and what reading from its embed.b2e takes, is taken of `charge`.
+
 /// Opens a file whose name ends in .b2z; null unless it is a ZIP file that has a stored embed.b2e
 /// with a marker. Throws Error where that cannot be read, std::system_error.
-std::unique_ptr<PythonStore> open_zip_store(
-    std::shared_ptr<const ByteSource> source, const OpenSettings& settings,
-    const ContentsReaderMaker& make_reader = make_contents_reader);
+std::unique_ptr<PythonStore> open_zip_store(std::shared_ptr<const ByteSource> source,
+                                            const OpenSettings& settings,
+                                            const ChargePointer& charge = uncharged());
 
 /// The kind of such a file, without keeping what else it holds.
 std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
                                         const OpenSettings& settings);
 
 /// Takes a frame for a store; null unless it has the marker of a .b2e.
-std::unique_ptr<PythonStore> open_embed_store(
-    std::shared_ptr<const Snapshot> frame,
-    const ContentsReaderMaker& make_reader = make_contents_reader);
+std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> frame,
+                                              const ChargePointer& charge = uncharged());
 
 /// Takes the embed.b2e of a directory for a store of what is embedded in it alone; null unless it
 /// has a marker.
-std::unique_ptr<PythonStore> open_embedded_part(
-    std::shared_ptr<const Snapshot> embed,
-    const ContentsReaderMaker& make_reader = make_contents_reader);
+std::unique_ptr<PythonStore> open_embedded_part(std::shared_ptr<const Snapshot> embed,
+                                                const ChargePointer& charge = uncharged());
 
 /// Opens a directory; null unless it has an embed.b2e with a marker.
-std::unique_ptr<PythonStore> open_directory_store(
-    UniqueFd directory, const OpenSettings& settings,
-    const ContentsReaderMaker& make_reader = make_contents_reader);
+std::unique_ptr<PythonStore> open_directory_store(UniqueFd directory, const OpenSettings& settings,
+                                                  const ChargePointer& charge = uncharged());
 
 /// The same of other files, of which `embed` is embed.b2e.
-std::unique_ptr<PythonStore> open_directory_store(
-    std::unique_ptr<const StoreFiles> files, std::shared_ptr<const ByteSource> embed,
-    const OpenSettings& settings, const ContentsReaderMaker& make_reader = make_contents_reader);
+std::unique_ptr<PythonStore> open_directory_store(std::unique_ptr<const StoreFiles> files,
+                                                  std::shared_ptr<const ByteSource> embed,
+                                                  const OpenSettings& settings,
+                                                  const ChargePointer& charge = uncharged());
 
 /// The store at a path, whichever kind it is; null if there is none: only files called *.b2z and
 /// *.b2e, and directories, are looked at.

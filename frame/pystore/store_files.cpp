@@ -32,17 +32,15 @@ class ZipFiles final : public StoreFiles {
  public:
   explicit ZipFiles(std::shared_ptr<const ZipDirectory> zip) : zip_(std::move(zip)) {}
 
-  std::vector<Item> list(const std::string& directory) const override {
+  void for_each(const std::string& directory, const Visit& visit) const override {
     const std::string prefix = prefix_of(directory);
-    std::vector<Item> items;
     for (std::size_t at = zip_->lower_bound(prefix); has_prefix(at, prefix);) {
       const std::string& name = zip_->members()[at].name;
       const std::size_t slash = name.find('/', prefix.size());
-      items.push_back({name.substr(prefix.size(), slash - prefix.size()),
-                       slash != std::string::npos ? Type::directory : Type::file});
+      visit({name.substr(prefix.size(), slash - prefix.size()),
+             slash != std::string::npos ? Type::directory : Type::file});
       at = slash == std::string::npos ? at + 1 : zip_->lower_bound(behind(name.substr(0, slash)));
     }
-    return items;
   }
 
   bool has_directory(const std::string& directory) const override {
@@ -89,21 +87,19 @@ class DirectoryFiles final : public StoreFiles {
   DirectoryFiles(UniqueFd directory, SourceCounters* counters)
       : root_(std::move(directory)), counters_(counters) {}
 
-  std::vector<Item> list(const std::string& directory) const override {
+  void for_each(const std::string& directory, const Visit& visit) const override {
     UniqueFd fd(::openat(root_.get(), directory.empty() ? "." : directory.c_str(),
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return {};
+    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;
     if (!fd) throw_errno(directory);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
     if (!stream) throw_errno("fdopendir");
     const int at = fd.release();
-    std::vector<Item> items;
     for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
       const std::string name = entry->d_name;
-      if (name != "." && name != "..") items.push_back({name, type_of(mode_of(at, name))});
+      if (name != "." && name != "..") visit({name, type_of(mode_of(at, name))});
     }
     if (errno != 0) throw_errno("readdir");
-    return items;
   }
 
   bool has_directory(const std::string& directory) const override {
@@ -115,11 +111,13 @@ class DirectoryFiles final : public StoreFiles {
       if (S_ISREG(mode_of(root_.get(), stem + std::string(suffix))))
         return stem + std::string(suffix);
     const std::string prefix = prefix_of(directory_of(stem));
-    for (const Item& item : list(directory_of(stem)))
-      if (item.type == Type::file && prefix + std::string(leaf_stem(item.name)) == stem &&
+    std::optional<std::string> found;
+    for_each(directory_of(stem), [&](const Item& item) {
+      if (!found && item.type == Type::file && prefix + std::string(leaf_stem(item.name)) == stem &&
           !is_no_leaf(item.name, prefix.empty()))
-        return prefix + item.name;
-    return std::nullopt;
+        found = prefix + item.name;
+    });
+    return found;
   }
 
   std::shared_ptr<const ByteSource> open(const std::string& path) const override {
@@ -153,14 +151,12 @@ class DirectoryFiles final : public StoreFiles {
 
 class ObjectFiles final : public StoreFiles {
  public:
-  ObjectFiles(std::shared_ptr<ObjectTree> tree, std::string path)
-      : tree_(std::move(tree)), path_(std::move(path)) {}
+  ObjectFiles(std::shared_ptr<ObjectTree> tree, std::string path, ChargePointer charge)
+      : tree_(std::move(tree)), path_(std::move(path)), charge_(std::move(charge)) {}
 
-  std::vector<Item> list(const std::string& directory) const override {
-    std::vector<Item> items;
+  void for_each(const std::string& directory, const Visit& visit) const override {
     for (const ObjectEntry& entry : entries(directory))
-      items.push_back({entry.name, entry.is_directory ? Type::directory : Type::file});
-    return items;
+      visit({entry.name, entry.is_directory ? Type::directory : Type::file});
   }
 
   bool has_directory(const std::string& directory) const override {
@@ -204,9 +200,9 @@ class ObjectFiles final : public StoreFiles {
     // Of what is no directory there is nothing to list.
     Entries found;
     if (has_directory(directory))
-      found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory);
+      found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory, *charge_);
     const std::lock_guard guard(mutex_);
-    for (const ObjectEntry& entry : found) memory_ += sizeof entry + entry.name.capacity();
+    for (const ObjectEntry& entry : found) memory_ += entry.memory();
     return listings_.emplace(directory, std::move(found)).first->second;
   }
 
@@ -221,6 +217,7 @@ class ObjectFiles final : public StoreFiles {
 
   const std::shared_ptr<ObjectTree> tree_;
   const std::string path_;
+  const ChargePointer charge_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Entries> listings_;
   mutable std::size_t memory_ = 0;
@@ -238,8 +235,8 @@ std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
 }
 
 std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
-                                                    const std::string& path) {
-  return std::make_unique<ObjectFiles>(std::move(tree), path);
+                                                    const std::string& path, ChargePointer charge) {
+  return std::make_unique<ObjectFiles>(std::move(tree), path, std::move(charge));
 }
 
 }  // namespace bloscfs::frame

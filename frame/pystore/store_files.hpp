@@ -1,10 +1,10 @@
 #pragma once
 // The files of a store: members of a ZIP file, or what is in a directory.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "frame/container/open_settings.hpp"
 #include "frame/pystore/zip_directory.hpp"
@@ -21,8 +21,9 @@ class StoreFiles {
     Type type = Type::file;
   };
   virtual ~StoreFiles() = default;
-  /// What is in a directory of the store: "" or "a/b". Empty if there is none.
-  virtual std::vector<Item> list(const std::string& directory) const = 0;
+  /// Visits what is in a directory of the store: "" or "a/b". Nothing if there is none.
+  using Visit = std::function<void(Item item)>;
+  virtual void for_each(const std::string& directory, const Visit& visit) const = 0;
   /// Whether there is a directory of that name.
   virtual bool has_directory(const std::string& directory) const = 0;
   /// The file of a key's stem "a/b/x" that is its leaf; nothing if there is none.
@@ -48,8 +49,9 @@ std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirect
 std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
                                                        SourceCounters* counters);
 
-/// A directory of objects. Listings are made once: this is one state of the store.
+/// A directory of objects. Listings are made once: this is one state of the store. They
+/// are taken of `charge`.
 std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
-                                                    const std::string& path);
+                                                    const std::string& path, ChargePointer charge);
 
 }  // namespace bloscfs::frame

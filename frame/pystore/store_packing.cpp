@@ -141,17 +141,19 @@ class Packer {
 
  private:
   void collect(const std::string& directory) {
-    for (const StoreFiles::Item& item : files_->list(directory)) {
+    std::vector<std::string> below;  // entered later: no more than one directory is open at once
+    files_->for_each(directory, [&](const StoreFiles::Item& item) {
       const std::string path = directory.empty() ? item.name : directory + "/" + item.name;
       if (item.type == StoreFiles::Type::directory) {
-        collect(path);
+        below.push_back(path);
       } else if (path == kEmbedName || !is_no_leaf(item.name, directory.empty())) {
         if (item.type != StoreFiles::Type::file)
           throw_malformed(path + ": is neither a file nor a directory");
         packed_.push_back({path, static_cast<std::uint64_t>(files_->open(path)->stamp().size)});
         total_ += packed_.back().size;
       }
-    }
+    });
+    for (const std::string& path : below) collect(path);
   }
 
   /// The largest first, embed.b2e last.

@@ -7,7 +7,10 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/pystore/embed_map.hpp"
 #include "frame/pystore/window_source.hpp"
+#include "frame/pystore/zip_format.hpp"
+#include "frame/store/interruption.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -16,12 +19,14 @@ using codec::throw_malformed;
 
 constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
 constexpr std::uint64_t kMaxDirectory = std::uint64_t{128} << 20;
-constexpr std::size_t kMaxMemberPart = 255, kMaxMemberName = 4095;
+constexpr std::size_t kMaxMemberPart = 255;
+/// Entries that are read without a look whether anybody still waits for them.
+constexpr std::uint64_t kBetweenChecks = 4096;
 
 /// Why a name cannot be a path below the root; null if it can.
 const char* flaw(std::string_view name) {
   if (name.empty()) return "has no name";
-  if (name.size() > kMaxMemberName) return "has too long a name";
+  if (name.size() > kMaxKey) return "has too long a name";
   if (name.front() == '/') return "is absolute";
   if (name.find('\0') != std::string_view::npos) return "has a NUL in its name";
   for (std::size_t at = 0; at <= name.size();) {
@@ -43,17 +48,31 @@ bool has_zip_magic(Bytes first_bytes) {
          std::equal(kEmpty.begin(), kEmpty.end(), first_bytes.begin());
 }
 
-ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only)
+ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only,
+                           MemoryCharge& charge)
     : source_(std::move(source)) {
-  read_entries(find_zip_directory(*source_), only);
+  read_entries(find_zip_directory(*source_), only, charge);
   sort_members();
 }
 
-void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view only) {
+/// Once for as many members as the file announces and its directory has room for: a vector that
+/// grows takes three times that.
+void ZipDirectory::make_room(std::size_t members, MemoryCharge& charge) {
+  if (members <= members_.capacity()) return;
+  charge.take(members * sizeof(ZipMember));
+  const std::size_t before = members_.capacity() * sizeof(ZipMember);
+  members_.reserve(members);
+  charge.give_back(before);
+}
+
+void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view only,
+                                MemoryCharge& charge) {
   if (place.size > kMaxDirectory)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("ZIP file with a directory of {} bytes", place.size));
   const std::uint64_t end = place.at + place.size;
+  const std::uint64_t most = std::min<std::uint64_t>(place.size / sizeof(RawZipEntry), kMaxEntries);
+  if (only.empty()) make_room(static_cast<std::size_t>(std::min(place.entries, most)), charge);
   WindowReader reader(*source_, end);
   std::uint64_t entry = 0;
   // The size decides, as for Python, not the number.
@@ -61,10 +80,14 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
     if (entry == kMaxEntries)
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("ZIP file of more than {} members", kMaxEntries));
+    if (entry % kBetweenChecks == 0) Interruption::check();
     const std::uint64_t before = position;
     try {
       ZipMember member = read_zip_entry(reader, position);
-      if (only.empty() || member.name == only) add(std::move(member));
+      member.number = static_cast<std::uint32_t>(entry);
+      if (!only.empty() && member.name != only) continue;
+      if (!only.empty()) members_.clear();  // the later one wins
+      add(std::move(member), charge);
     } catch (const codec::Error& error) {
       left_out_.add(fmt::format("entry {} of the ZIP directory: {}", entry, error.what()));
       is_whole_ = false;
@@ -76,34 +99,33 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
     left_out_.add(fmt::format("ZIP directory: has {} entries, not {}", entry, place.entries));
 }
 
-void ZipDirectory::add(ZipMember member) {
+void ZipDirectory::add(ZipMember member, MemoryCharge& charge) {
   const bool is_directory = member.name.ends_with('/');
   const char* wrong = is_directory ? nullptr : flaw(member.name);
-  if (wrong != nullptr)
-    left_out_.add(fmt::format("member {}: {}", member.name, wrong));
-  else if (!is_directory)
-    members_.push_back(std::move(member));
+  if (wrong != nullptr) left_out_.add(fmt::format("member {}: {}", member.name, wrong));
+  if (wrong != nullptr || is_directory) return;
+  if (members_.size() == members_.capacity()) make_room(2 * members_.size() + 1, charge);
+  charge.take(heap_size(member.name.size()));
+  members_.push_back(std::move(member));
 }
 
 void ZipDirectory::sort_members() {
-  // Of two with one name the later wins, as for Python.
-  std::reverse(members_.begin(), members_.end());
-  std::stable_sort(members_.begin(), members_.end(),
-                   [](const ZipMember& a, const ZipMember& b) { return a.name < b.name; });
+  // Of two with one name the later wins, as for Python. In place: a stable sort takes memory.
+  std::sort(members_.begin(), members_.end(), [](const ZipMember& a, const ZipMember& b) {
+    const int order = a.name.compare(b.name);
+    return order != 0 ? order < 0 : a.number > b.number;
+  });
   const auto repeats = [&](const ZipMember& a, const ZipMember& b) {
     if (a.name != b.name) return false;
     left_out_.add(fmt::format("member {}: another one has its name", b.name));
     return true;
   };
   members_.erase(std::unique(members_.begin(), members_.end(), repeats), members_.end());
-  members_.shrink_to_fit();
 }
 
 std::size_t ZipDirectory::memory() const {
   std::size_t bytes = members_.capacity() * sizeof(ZipMember);
-  // Short names lie within the string.
-  for (const ZipMember& member : members_)
-    if (member.name.capacity() >= sizeof(std::string) / 2) bytes += member.name.capacity();
+  for (const ZipMember& member : members_) bytes += heap_size(member.name.size());
   return bytes;
 }
 

@@ -10,19 +10,22 @@
 #include "frame/pystore/left_out.hpp"
 #include "frame/pystore/zip_records.hpp"
 #include "frame/store/byte_source.hpp"
+#include "frame/store/memory_charge.hpp"
 
 namespace bloscfs::frame {
 
 /// True where a file's last or first bytes may be those of a ZIP file: a look at its first four.
 bool has_zip_magic(Bytes first_bytes);
 
-/// Immutable. About 150 bytes a member.
+/// Immutable.
 class ZipDirectory {
  public:
   /// Reads the directory, ZIP64 too, and no member. Entries that cannot be read are passed over.
-  /// Keeps members called `only` alone, unless that is empty. Throws Error: malformed
-  /// where there is no directory, too_large with more than 2^20 entries or 128 MiB of them.
-  explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {});
+  /// Keeps the member called `only` alone, unless that is empty. Takes memory() of `charge`. Throws
+  /// Error: malformed where there is no directory, too_large with more than 2^20 entries or 128 MiB
+  /// of them; and what `charge` throws.
+  explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {},
+                        MemoryCharge& charge = *uncharged());
 
   /// Files, by name in the order of bytes.
   const std::vector<ZipMember>& members() const { return members_; }
@@ -44,8 +47,9 @@ class ZipDirectory {
   std::shared_ptr<const ByteSource> open(const ZipMember& member) const;
 
  private:
-  void read_entries(const ZipDirectoryPlace& place, std::string_view only);
-  void add(ZipMember member);
+  void read_entries(const ZipDirectoryPlace& place, std::string_view only, MemoryCharge& charge);
+  void add(ZipMember member, MemoryCharge& charge);
+  void make_room(std::size_t members, MemoryCharge& charge);
   void sort_members();
 
   std::shared_ptr<const ByteSource> source_;

@@ -16,6 +16,7 @@ struct ZipMember {
   std::uint32_t crc = 0;        ///< CRC-32 of the inflated bytes
   std::uint16_t method = 0;
   bool is_stored = true;       ///< neither compressed nor encrypted
+  std::uint32_t number = 0;    ///< of its entry in the directory
   std::uint64_t local_at = 0;  ///< file position of its local header
 };
 

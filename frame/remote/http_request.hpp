@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/remote/answer_memory.hpp"
 #include "frame/remote/http_answer.hpp"
 #include "frame/remote/private_address.hpp"
 #include "frame/remote/url.hpp"
@@ -53,8 +54,9 @@ struct WebRequest {
   HttpPlace place;
   HttpMethod method = HttpMethod::get;
   std::uint64_t offset = 0;
-  std::uint32_t size = 0;        ///< of the range; 0: the whole is asked for
-  std::uint32_t whole_size = 0;  ///< of a whole object, or another answer's body, at most
+  std::uint32_t size = 0;                ///< of the range; 0: the whole is asked for
+  std::uint32_t whole_size = 0;          ///< of a whole object, or another answer's body, at most
+  std::shared_ptr<AnswerMemory> memory;  ///< that the body takes; null: not asked for
   /// Of the headers with these names; empty: none.
   std::string if_match, if_none_match, if_unmodified_since, if_modified_since;
   std::vector<HttpHeader> headers;  ///< others

@@ -35,17 +35,20 @@ bool HttpTree::is_below_root(const std::string& path) const {
   return !single_ || path == *single_ || path.starts_with(*single_ + "/");
 }
 
-std::vector<ObjectEntry> HttpTree::list(const std::string& directory) {
+std::vector<ObjectEntry> HttpTree::list(const std::string& directory, MemoryCharge& charge) {
   if (single_) throw RemoteError(ENOTDIR, "no directory: the URL does not end in '/'");
   WebRequest request;
   request.place.url = url_of(directory);
   // The root's has one, even where a query follows.
   if (!directory.empty()) request.place.url.path += '/';
   request.whole_size = kMaxIndexPage;
+  const AnswerMemory::Closer memory(charge);
+  request.memory = memory.get();
   const HttpAnswer answer = client_->send(std::move(request)).wait();
   if (answer.headers.status != kHttpOk)
     throw RemoteError(EIO, "HTTP status 412, though there was no condition");
-  return parse_index_page(answer.place.url, answer.headers.field("content-type"), answer.body);
+  return parse_index_page(answer.place.url, answer.headers.field("content-type"), answer.body,
+                          charge);
 }
 
 std::shared_ptr<const ObjectSource> HttpTree::open(

@@ -28,7 +28,8 @@ class HttpTree final : public ObjectTree {
   std::string url(const std::string& path) const override { return url_of(path).shown(); }
 
   /// One request. Beside ObjectTree's errors EFBIG for a page that is too large.
-  std::vector<ObjectEntry> list(const std::string& directory) override;
+  using ObjectTree::list;
+  std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) override;
   std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,

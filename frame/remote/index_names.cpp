@@ -14,6 +14,7 @@ namespace {
 
 /// Each costs some hundred bytes.
 constexpr std::size_t kMaxIndexNames = 1'000'000;
+constexpr std::size_t kMaxNameSize = 1024;
 
 std::string_view without_spaces(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r\n\f";
@@ -43,14 +44,18 @@ bool is_entry_name(std::string_view name) {
          name.find_first_of(kNever) == std::string_view::npos;
 }
 
-IndexNames::IndexNames(const Url& page)
-    : page_(page), directory_(percent_decoded(page.path.substr(0, page.path.rfind('/') + 1))) {}
+IndexNames::IndexNames(const Url& page, MemoryCharge& charge)
+    : page_(page),
+      charge_(charge),
+      directory_(percent_decoded(page.path.substr(0, page.path.rfind('/') + 1))) {}
 
 void IndexNames::add(std::string name, bool is_directory) {
-  if (!is_entry_name(name)) return;
+  if (!is_entry_name(name) || name.size() > kMaxNameSize) return;
   if (entries_.size() == kMaxIndexNames)
     throw RemoteError(EFBIG, fmt::format("an index page of more than {} links", kMaxIndexNames));
-  entries_.push_back({std::move(name), is_directory, std::nullopt});
+  ObjectEntry entry{std::move(name), is_directory, std::nullopt};
+  charge_.take(cost_of(entry));
+  entries_.push_back(std::move(entry));
 }
 
 void IndexNames::add_link(std::string_view target) {

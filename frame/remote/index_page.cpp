@@ -34,11 +34,12 @@ std::string guessed_type(Bytes page) {
 
 }  // namespace
 
-std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page) {
+std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
+                                          MemoryCharge& charge) {
   if (page.size() > kMaxIndexPage)
     throw RemoteError(EFBIG, fmt::format("an index page of more than {} bytes", kMaxIndexPage));
   const std::string kind = type.empty() ? guessed_type(page) : media_type(type);
-  IndexNames names(url);
+  IndexNames names(url, charge);
   if (kind == "text/html" || kind == "application/xhtml+xml")
     for_each_link(page, [&](std::string_view target) { names.add_link(target); });
   else if (kind == "application/json" || kind == "text/json")

@@ -16,7 +16,9 @@ inline constexpr std::size_t kMaxIndexPage = std::size_t{64} << 20;
 /// What is one level below a page, in the order of names, each once, without states. `url`: where
 /// the page is, behind redirects; `type`: its Content-Type, by its first byte if empty. Names in
 /// pages are bytes, whatever the page says of its character set. Throws RemoteError: ENOTDIR for
-/// what is no index page, EFBIG for one that is too large, EIO for markup that takes too long.
-std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page);
+/// what is no index page, EFBIG for one that is too large, EIO for markup that takes too long; and
+/// what `charge` throws, of which the entries are taken.
+std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
+                                          MemoryCharge& charge = *uncharged());
 
 }  // namespace bloscfs::frame

@@ -120,16 +120,19 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   throw RemoteError(errno_of(status, problem.code), text);
 }
 
-S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most) const {
+S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most,
+                      MemoryCharge& charge) const {
   std::string query = "?";
   if (!token.empty()) query += "continuation-token=" + query_value(token) + "&";
   query += fmt::format("delimiter=%2F&encoding-type=url&list-type=2&max-keys={}&prefix={}", most,
                        query_value(prefix));
   WebRequest wanted = request(HttpMethod::get, address_.whole_bucket(query));
   wanted.whole_size = kMaxListing;
+  const AnswerMemory::Closer memory(charge);
+  wanted.memory = memory.get();
   const HttpAnswer answer = ask(wanted);
   if (!is_success(answer.headers.status)) fail(answer);
-  return parse_s3_listing(answer.body, prefix);
+  return parse_s3_listing(answer.body, prefix, charge);
 }
 
 std::optional<ObjectState> S3Bucket::state(const std::string& key) const {

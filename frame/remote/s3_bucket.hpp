@@ -10,6 +10,7 @@
 #include "frame/remote/http_client.hpp"
 #include "frame/remote/s3_address.hpp"
 #include "frame/remote/s3_listing.hpp"
+#include "frame/store/memory_charge.hpp"
 
 namespace bloscfs::frame {
 
@@ -35,7 +36,9 @@ class S3Bucket {
   void set_manners(const S3Manners& manners) { manners_ = manners; }
 
   /// A page of at most `most` keys with that prefix; `token` is empty for the first one.
-  S3Page list(const std::string& prefix, const std::string& token, unsigned most) const;
+  /// As parse_s3_listing().
+  S3Page list(const std::string& prefix, const std::string& token, unsigned most,
+              MemoryCharge& charge) const;
 
   /// Nothing where there is none.
   std::optional<ObjectState> state(const std::string& key) const;

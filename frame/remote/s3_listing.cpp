@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <string_view>
@@ -19,12 +21,52 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kMaxListedKey = 1024;
+/// Keys of one page: servers that pass over the number that was asked for send no more.
+constexpr std::size_t kMaxPageKeys = 10'000;
+/// Tokens are a key, and what a store adds to that.
+constexpr std::size_t kMaxPageToken = 8192;
+/// What a parsed answer takes, of its size: elements of four bytes would take twenty times that.
+constexpr std::size_t kTimesParsed = 6, kParsedAtLeast = std::size_t{128} << 10;
+
+/// Memory that the parser may still take in this thread.
+thread_local std::size_t parser_memory = 0;
+
+/// Each piece begins with its size.
+union PieceHead {
+  std::size_t size;
+  std::max_align_t aligned;
+};
+
+void* allocate_for_parser(std::size_t size) {
+  if (size > parser_memory) return nullptr;
+  auto* const head = static_cast<PieceHead*>(std::malloc(sizeof(PieceHead) + size));
+  if (head == nullptr) return nullptr;
+  head->size = size;
+  parser_memory -= size;
+  return head + 1;
+}
+
+void free_of_parser(void* piece) {
+  if (piece == nullptr) return;
+  PieceHead* const head = static_cast<PieceHead*>(piece) - 1;
+  parser_memory += head->size;
+  std::free(head);
+}
+
+std::size_t memory_to_parse(Bytes xml) { return kTimesParsed * xml.size() + kParsedAtLeast; }
 
 [[noreturn]] void throw_no_listing(const char* what) {
   throw RemoteError(EIO, std::string("a listing ") + what);
 }
 
+/// False also where the document would take more than memory_to_parse().
 bool parse_xml(pugi::xml_document& document, Bytes xml) {
+  [[maybe_unused]] static const bool is_bounded = [] {
+    pugi::set_memory_management_functions(allocate_for_parser, free_of_parser);
+    return true;
+  }();
+  parser_memory = memory_to_parse(xml);
   return static_cast<bool>(
       document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8));
 }
@@ -65,8 +107,11 @@ std::optional<ObjectState> state_in(const pugi::xml_node& contents) {
 
 class PageParser {
  public:
-  PageParser(const pugi::xml_node& root, const std::string& prefix)
-      : root_(root), prefix_(prefix), is_encoded_(text_of(root, "EncodingType") == "url") {}
+  PageParser(const pugi::xml_node& root, const std::string& prefix, MemoryCharge& charge)
+      : root_(root),
+        prefix_(prefix),
+        charge_(charge),
+        is_encoded_(text_of(root, "EncodingType") == "url") {}
 
   S3Page parse() {
     for (const pugi::xml_node& contents : root_.children("Contents")) add_object(contents);
@@ -76,6 +121,7 @@ class PageParser {
     if (text_of(root_, "IsTruncated") == "true") {
       page_.next = text_of(root_, "NextContinuationToken");
       if (page_.next.empty()) throw_no_listing("is cut off without a token for the rest");
+      if (page_.next.size() > kMaxPageToken) throw_no_listing("with a token that is too long");
     }
     return std::move(page_);
   }
@@ -92,7 +138,7 @@ class PageParser {
   }
 
   void add_object(const pugi::xml_node& contents) {
-    page_.keys++;
+    count_key();
     const std::string key = key_in(text_of(contents, "Key"));
     const std::string_view name = below(key);
     if (name.find('/') != std::string_view::npos) return add_name(name, true, {});
@@ -100,18 +146,25 @@ class PageParser {
   }
 
   void add_directory(const std::string& key) {
-    page_.keys++;
+    count_key();
     add_name(below(key), true, {});
   }
 
   void add_name(std::string_view name, bool is_directory, std::optional<ObjectState> state) {
     name = name.substr(0, name.find('/'));
-    if (!is_entry_name(name)) return;
-    page_.entries.push_back({std::string(name), is_directory, std::move(state)});
+    if (!is_entry_name(name) || prefix_.size() + name.size() > kMaxListedKey) return;
+    ObjectEntry entry{std::string(name), is_directory, std::move(state)};
+    charge_.take(cost_of(entry));
+    page_.entries.push_back(std::move(entry));
+  }
+
+  void count_key() {
+    if (++page_.keys > kMaxPageKeys) throw_no_listing("of more keys than were asked for");
   }
 
   const pugi::xml_node& root_;
   const std::string& prefix_;
+  MemoryCharge& charge_;
   const bool is_encoded_;
   S3Page page_;
 };
@@ -135,12 +188,14 @@ std::string quoted_etag(const std::string& text) {
   return is_strong(etag) && etag != "\"\"" ? etag : std::string();
 }
 
-S3Page parse_s3_listing(Bytes xml, const std::string& prefix) {
+S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge) {
+  if (xml.size() > kMaxListing) throw_no_listing("that is too long");
+  const MemoryCharge::Part of_document(charge, memory_to_parse(xml));
   pugi::xml_document document;
-  if (xml.size() > kMaxListing || !parse_xml(document, xml)) throw_no_listing("that is no XML");
+  if (!parse_xml(document, xml)) throw_no_listing("that is no XML");
   const pugi::xml_node root = document.child("ListBucketResult");
   if (!root) throw_no_listing("that is none");
-  return PageParser(root, prefix).parse();
+  return PageParser(root, prefix, charge).parse();
 }
 
 S3Problem parse_s3_problem(Bytes xml) {

@@ -21,8 +21,10 @@ struct S3Page {
   std::string next;                  ///< token of the page that follows; empty: there is none
 };
 
-/// Of ListObjectsV2 for keys that begin with `prefix`, with delimiter '/'. Throws RemoteError(EIO).
-S3Page parse_s3_listing(Bytes xml, const std::string& prefix);
+/// Of ListObjectsV2 for keys that begin with `prefix`, with delimiter '/'. Keys of more than 1,024
+/// bytes are left out. Takes of `charge` cost_of() each entry. Throws RemoteError(EIO), and what
+/// `charge` throws.
+S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge = *uncharged());
 
 struct S3Problem {
   std::string code;    ///< a word, like "NoSuchKey"; empty where none is told

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -18,9 +19,13 @@ namespace {
 using Wanted = ObjectCondition::Kind;
 
 constexpr unsigned kKeysAtOnce = 1000;
+/// For the first question, before anybody shares memory.
+constexpr std::size_t kFirstListing = std::size_t{32} << 20;
+/// Of a page: its token, which is remembered.
+constexpr std::size_t kPageCost = 64;
 constexpr std::size_t kLongestKey = 1024;
 /// Of one directory; more are no directory that means well.
-constexpr std::size_t kMaxEntries = 10'000'000;
+constexpr std::size_t kMaxKeys = 10'000'000;
 /// Pages without a key, in a row.
 constexpr int kMostEmptyPages = 1000;
 /// How long an answer to the first question stands for the object.
@@ -46,38 +51,40 @@ void sort_names(std::vector<ObjectEntry>& entries) {
 /// All pages of a listing, from a server that may have no end of them.
 class Listing {
  public:
-  Listing(const S3Bucket& bucket, std::string prefix)
-      : bucket_(bucket), prefix_(std::move(prefix)) {}
+  Listing(const S3Bucket& bucket, std::string prefix, MemoryCharge& charge)
+      : bucket_(bucket), prefix_(std::move(prefix)), charge_(charge) {}
 
   std::vector<ObjectEntry> read() {
     do {
       Interruption::check();
-      add(bucket_.list(prefix_, token_, kKeysAtOnce));
+      add(bucket_.list(prefix_, token_, kKeysAtOnce, charge_));
     } while (!token_.empty());
     sort_names(entries_);
     return std::move(entries_);
   }
-  bool has_keys() const { return has_keys_; }
+  bool has_keys() const { return keys_ > 0; }
 
  private:
   void add(S3Page page) {
-    has_keys_ |= page.keys > 0;
+    charge_.take(kPageCost);
+    keys_ += page.keys;
     empty_pages_ = page.keys > 0 ? 0 : empty_pages_ + 1;
     std::move(page.entries.begin(), page.entries.end(), std::back_inserter(entries_));
     token_ = std::move(page.next);
     if (token_.empty()) return;
-    if (!tokens_.insert(token_).second || empty_pages_ > kMostEmptyPages)
+    if (!tokens_.insert(std::hash<std::string>()(token_)).second || empty_pages_ > kMostEmptyPages)
       throw RemoteError(EIO, "a listing that goes in circles");
-    if (entries_.size() > kMaxEntries) throw RemoteError(EFBIG, "a listing of too many keys");
+    if (keys_ > kMaxKeys) throw RemoteError(EFBIG, "a listing of too many keys");
   }
 
   const S3Bucket& bucket_;
   const std::string prefix_;
   std::string token_;
-  std::set<std::string> tokens_;
+  MemoryCharge& charge_;
+  std::set<std::size_t> tokens_;  ///< their hashes
   std::vector<ObjectEntry> entries_;
   int empty_pages_ = 0;
-  bool has_keys_ = false;
+  std::size_t keys_ = 0;
 };
 
 std::shared_ptr<HttpClient> make_client(const RemoteSettings& settings, const std::string& region) {
@@ -133,7 +140,8 @@ void S3Tree::find_root(const std::string& prefix) {
     root_ = prefix;
   }
   // Whether there is a bucket at all, and one that may be read.
-  bucket_->list(root_, {}, 1);
+  LimitedCharge charge(kFirstListing);
+  bucket_->list(root_, {}, 1, charge);
 }
 
 /// Keeps what it finds: mounting asks for it next.
@@ -156,9 +164,9 @@ std::string S3Tree::key_of(const std::string& path) const {
   return root_ + path;
 }
 
-std::vector<ObjectEntry> S3Tree::list(const std::string& directory) {
+std::vector<ObjectEntry> S3Tree::list(const std::string& directory, MemoryCharge& charge) {
   const std::string prefix = directory.empty() ? root_ : key_of(directory) + "/";
-  Listing listing(*bucket_, prefix);
+  Listing listing(*bucket_, prefix, charge);
   std::vector<ObjectEntry> entries = listing.read();
   if (!listing.has_keys() && !directory.empty()) throw RemoteError(ENOENT, "no key begins so");
   return entries;

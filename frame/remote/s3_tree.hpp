@@ -35,7 +35,8 @@ class S3Tree final : public ObjectTree {
 
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override;
-  std::vector<ObjectEntry> list(const std::string& directory) override;
+  using ObjectTree::list;
+  std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) override;
   std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,

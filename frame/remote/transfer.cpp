@@ -287,6 +287,20 @@ std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void
   return count;
 }
 
+/// Grows the body as a vector does, and takes the memory before.
+bool Transfer::make_room(std::size_t count) {
+  if (!request_.memory || count <= body_.capacity() - body_.size()) return true;
+  const std::size_t wanted = std::max(body_.size() + count, 2 * body_.capacity());
+  std::string why = "an answer that is too large to be taken";
+  if (const std::error_code error = request_.memory->take(wanted, why)) {
+    refusal_ = error.value();
+    return refuse(std::move(why));
+  }
+  body_.reserve(wanted);
+  request_.memory->give_back(std::exchange(body_memory_, wanted));
+  return true;
+}
+
 std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   const int status = transfer.headers_.status;
@@ -302,6 +316,7 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
   }
   if (!transfer.keeps_body()) return count;
   try {
+    if (!transfer.make_room(count)) return 0;
     transfer.body_.insert(transfer.body_.end(), data, data + count);
   } catch (const std::bad_alloc&) {
     return 0;
@@ -333,7 +348,7 @@ int Transfer::on_connected(void* self, char* address, char*, int, int own_port) 
 }
 
 Verdict Transfer::judge(CURLcode code) {
-  if (refused_) return verdict(Kind::final, EIO, *refused_, headers_.status != 0);
+  if (refused_) return verdict(Kind::final, refusal_, *refused_, headers_.status != 0);
   // What comes with such a status, whole or cut off, says nothing more. Where a redirect leads may
   // be cut off, unless its body was too long for us.
   const bool says_all =
@@ -438,6 +453,14 @@ Verdict Transfer::judge_range() const {
   return verdict(Kind::good, 0, {}, true);
 }
 
-HttpAnswer Transfer::take() { return {std::move(headers_), std::move(body_), std::move(place_)}; }
+/// What an answer has taken is whoever waits for it to give back.
+HttpAnswer Transfer::take() {
+  body_memory_ = 0;
+  return {std::move(headers_), std::move(body_), std::move(place_)};
+}
+
+Transfer::~Transfer() {
+  if (request_.memory) request_.memory->give_back(body_memory_);
+}
 
 }  // namespace bloscfs::frame

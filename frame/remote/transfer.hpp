@@ -1,6 +1,7 @@
 #pragma once
 // One attempt to have a request answered by a server.
 
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ class Transfer {
   /// What it is given by reference must outlive it. Throws std::bad_alloc.
   Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings,
            Connections& connections);
+  ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -65,6 +67,7 @@ class Transfer {
   bool refuse(std::string why);
   std::size_t body_limit() const;
   bool keeps_body() const;
+  bool make_room(std::size_t count);
   Verdict judge_status();
   bool is_answer(int status) const;
   Verdict judge_redirect();
@@ -82,9 +85,11 @@ class Transfer {
   std::unique_ptr<curl_slist, FreeList> header_list_;
   AnswerHeaders headers_;
   std::vector<std::uint8_t> body_;
+  std::size_t body_memory_ = 0;  ///< that was taken of request_.memory
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
   bool head_is_whole_ = false;          ///< its empty line came
   std::optional<std::string> refused_;  ///< why we ended it ourselves
+  int refusal_ = EIO;
   char error_[CURL_ERROR_SIZE] = {};
 };
 

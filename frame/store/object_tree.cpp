@@ -6,6 +6,11 @@
 
 namespace bloscfs::frame {
 
+std::vector<ObjectEntry> ObjectTree::list(const std::string& directory) {
+  const auto charge = make_charge_ ? make_charge_(directory) : nullptr;
+  return list(directory, charge ? *charge : *uncharged());
+}
+
 std::shared_ptr<ObjectOpening> ObjectTree::begin(const std::string&, std::span<const ByteRange>,
                                                  const void*) {
   return nullptr;

@@ -3,14 +3,17 @@
 // that has no files and no descriptors.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/memory_charge.hpp"
 
 namespace bloscfs::frame {
 
@@ -53,7 +56,16 @@ struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
   std::optional<ObjectState> state;  ///< of an object, where the listing tells it
+
+  std::size_t memory() const {
+    return sizeof *this + heap_size(name.size()) + (state ? heap_size(state->tag.size()) : 0);
+  }
 };
+
+/// Of an entry in a vector that grows: its old place and two new ones are there at once.
+inline std::size_t cost_of(const ObjectEntry& entry) {
+  return entry.memory() + 2 * sizeof(ObjectEntry);
+}
 
 /// What a tree has done since it was opened.
 struct ObjectTreeNumbers {
@@ -81,8 +93,16 @@ class ObjectTree {
   /// Of a path, without secrets: for messages, and to tell objects apart.
   virtual std::string url(const std::string& path) const = 0;
 
-  /// In the order of names, each once. ENOTDIR where the server shows no directory there.
-  virtual std::vector<ObjectEntry> list(const std::string& directory) = 0;
+  /// In the order of names, each once; names of more than 1,024 bytes are left out. Their
+  /// memory(), and what a page of the listing needs for a while, is taken of `charge`, which throws
+  /// where that is too much: a server may have no end of names. ENOTDIR where the server shows no
+  /// directory there.
+  virtual std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) = 0;
+  /// The same with a charge of its own.
+  std::vector<ObjectEntry> list(const std::string& directory);
+  /// Makes these; uncharged() where this is not called. Before there are threads.
+  using ChargeMaker = std::function<std::unique_ptr<MemoryCharge>(const std::string& directory)>;
+  void set_charges(ChargeMaker make) { make_charge_ = std::move(make); }
   /// The object as it is now; `known`, which may be null, where it is still in that state.
   virtual std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) = 0;
@@ -108,6 +128,9 @@ class ObjectTree {
   virtual void remove(const std::string& path, const ObjectCondition& condition);
   /// On the server; ESTALE where `from` is not in that state, EEXIST where `to` is there.
   virtual void copy(const std::string& from, const ObjectState& state, const std::string& to);
+
+ private:
+  ChargeMaker make_charge_;
 };
 
 }  // namespace bloscfs::frame

@@ -7,6 +7,7 @@
 #include "fs/objects/told_failures.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
+#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -43,43 +44,54 @@ bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const frame::Obje
   return locked && has(entries, *locked);
 }
 
-std::vector<frame::ObjectEntry> without_hidden(const std::vector<frame::ObjectEntry>& entries,
+std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries,
                                                const ObjectListing::HasGone& has_gone) {
-  std::vector<frame::ObjectEntry> kept;
-  kept.reserve(entries.size());
+  // Each is judged by what stands beside it: what goes is known before anything does.
+  std::vector<bool> goes;
+  goes.reserve(entries.size());
   for (const frame::ObjectEntry& entry : entries)
-    if (!is_hidden(entries, entry) &&
-        !(has_gone && has(entries, removal_marker(entry.name)) && has_gone(entry)))
-      kept.push_back(entry);
-  return kept;
+    goes.push_back(is_hidden(entries, entry) ||
+                   (has_gone && has(entries, removal_marker(entry.name)) && has_gone(entry)));
+  std::size_t at = 0;
+  std::erase_if(entries, [&](const frame::ObjectEntry&) { return goes[at++]; });
+  return entries;
 }
 
 }  // namespace
 
 std::string removal_marker(const std::string& name) { return std::string(kRemoved) + name; }
 
-ObjectListing::ObjectListing(const std::vector<frame::ObjectEntry>& entries, const Judge& judge,
+/// The shown name, its place and how it was found, the entry of the directory, and copies of names.
+std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& entries) {
+  constexpr std::size_t kCost =
+      sizeof(NamedEntry) + 2 * sizeof(std::string) + 2 * kEntryCost + sizeof(Tree::DirectoryEntry);
+  constexpr std::size_t kCopies = 4;
+  std::size_t bytes = entries.size() * kCost;
+  for (const frame::ObjectEntry& entry : entries)
+    bytes += kCopies * frame::heap_size(entry.name.size());
+  return bytes;
+}
+
+ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
                              const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
-                             MemoryBudget& budget)
+                             std::unique_ptr<MemoryBudget::Listing> charge)
     : markers_(marked(entries)),
-      entries_(without_hidden(entries, has_gone)),
+      entries_(without_hidden(std::move(entries), has_gone)),
       begun_(begun),
       cost_(cost),
-      held_(budget, memory()) {
+      charge_(std::move(charge)) {
   std::vector<NamedEntry> named;
   named.reserve(entries_.size());
   for (const frame::ObjectEntry& entry : entries_) named.push_back({entry.name, judge(entry)});
   shown_ = shown_names(named);
   by_shown_.reserve(shown_.size());
   for (std::size_t i = 0; i < shown_.size(); i++) by_shown_.emplace(shown_[i], i);
-}
-
-std::size_t ObjectListing::memory() const {
-  std::size_t bytes =
-      entries_.size() * (sizeof(frame::ObjectEntry) + sizeof(std::string) + kEntryCost);
+  std::size_t kept = entries_.capacity() * sizeof(frame::ObjectEntry) +
+                     entries_.size() * (sizeof(std::string) + kEntryCost);
   for (const frame::ObjectEntry& entry : entries_)
-    bytes += 2 * entry.name.size() + (entry.state ? entry.state->tag.size() : 0);
-  return bytes;
+    kept += entry.memory() - sizeof entry + frame::heap_size(entry.name.size());
+  for (const std::string& name : markers_) kept += kEntryCost + frame::heap_size(name.size());
+  charge_->keep(kept);
 }
 
 const frame::ObjectEntry* ObjectListing::find_shown(const std::string& name) const {
@@ -136,6 +148,21 @@ void ObjectListings::remember(const std::string& directory, ListingPointer listi
   order_.pop_back();
 }
 
+/// Of those that nobody uses.
+bool ObjectListings::drop_oldest() {
+  ListingPointer dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    const auto known = known_.find(*at);
+    if (known->second.listing.use_count() != 1) continue;
+    dropped = std::move(known->second.listing);
+    known_.erase(known);
+    order_.erase(std::next(at).base());
+    return true;
+  }
+  return false;
+}
+
 ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
                                    const ObjectListing::HasGone& has_gone) {
   if (auto listing = known(directory); listing && listing->is_fresh(revalidate_)) return listing;
@@ -166,10 +193,16 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
       this, [&](void*) { end_making(directory); });
   if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
   const auto begun = ObjectListing::Clock::now();
-  std::vector<frame::ObjectEntry> entries =
-      telling_failures(log_, *tree_, directory, [&] { return tree_->list(directory); });
-  auto listing = std::make_shared<const ObjectListing>(
-      entries, judge, has_gone, begun, ObjectListing::Clock::now() - begun, budget_);
+  auto charge = std::make_unique<MemoryBudget::Listing>(budget_, std::string(),
+                                                        [this] { return drop_oldest(); });
+  std::vector<frame::ObjectEntry> entries = telling_failures(log_, *tree_, directory, [&] {
+    auto found = tree_->list(directory, *charge);
+    charge->take(ObjectListing::cost_to_show(found));
+    return found;
+  });
+  auto listing =
+      std::make_shared<const ObjectListing>(std::move(entries), judge, has_gone, begun,
+                                            ObjectListing::Clock::now() - begun, std::move(charge));
   remember(directory, listing);
   return listing;
 }

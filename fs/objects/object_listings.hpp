@@ -34,11 +34,13 @@ class ObjectListing {
   /// Whether an entry that may have been removed has been.
   using HasGone = std::function<bool(const frame::ObjectEntry& entry)>;
 
-  /// Throws std::system_error(ENOMEM) where the user has opened too much already, and what
-  /// `has_gone` throws, which is asked where a marker is (removal_marker()).
-  ObjectListing(const std::vector<frame::ObjectEntry>& entries, const Judge& judge,
+  /// What is to be taken, before, of the charge that the entries were listed with.
+  static std::size_t cost_to_show(const std::vector<frame::ObjectEntry>& entries);
+  /// `charge` is left with what is kept. Throws what `has_gone` throws, which is asked where a
+  /// marker is (removal_marker()).
+  ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
                 const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
-                MemoryBudget& budget);
+                std::unique_ptr<MemoryBudget::Listing> charge);
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
   /// In the same order.
@@ -52,15 +54,13 @@ class ObjectListing {
   Clock::time_point begun() const { return begun_; }
 
  private:
-  std::size_t memory() const;
-
   std::set<std::string> markers_;                  ///< names that have one
   const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
   const Clock::time_point begun_;
   const Clock::duration cost_;
-  const MemoryBudget::Held held_;
+  const std::unique_ptr<MemoryBudget::Listing> charge_;
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
@@ -88,6 +88,7 @@ class ObjectListings {
   ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
                       const ObjectListing::HasGone& has_gone);
   void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
+  bool drop_oldest() EXCLUDES(mutex_);
   void begin_making(const std::string& directory) EXCLUDES(mutex_);
   void end_making(const std::string& directory) EXCLUDES(mutex_);
 

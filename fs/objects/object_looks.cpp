@@ -313,17 +313,17 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
   return snapshot;
 }
 
-std::shared_ptr<const frame::PythonStore> ObjectLooks::open_store(const std::string& path,
-                                                                  const ObjectLook& look) {
+std::shared_ptr<const frame::PythonStore> ObjectLooks::open_store(
+    const std::string& path, const ObjectLook& look, const frame::ChargePointer& charge) {
   SourcePointer object = source(path, look);
   std::shared_ptr<const frame::PythonStore> store;
   if (look.kind == Kind::store_directory)
-    store =
-        frame::open_directory_store(frame::make_object_files(tree_, path), std::move(object), {});
+    store = frame::open_directory_store(frame::make_object_files(tree_, path, charge),
+                                        std::move(object), {}, charge);
   else if (path.ends_with(frame::kZipStoreSuffix))
-    store = frame::open_zip_store(std::move(object), {});
+    store = frame::open_zip_store(std::move(object), {}, charge);
   else if (auto frame = frame::open_file(std::move(object), {}))
-    store = frame::open_embed_store(std::move(frame));
+    store = frame::open_embed_store(std::move(frame), charge);
   if (!store) frame::throw_errno(EIO, path + ": no store");
   return store;
 }

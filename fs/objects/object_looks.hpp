@@ -97,7 +97,8 @@ class ObjectLooks {
   std::shared_ptr<const frame::Snapshot> open(const std::string& path, const ObjectLook& look);
   /// A store's.
   std::shared_ptr<const frame::PythonStore> open_store(const std::string& path,
-                                                       const ObjectLook& look);
+                                                       const ObjectLook& look,
+                                                       const frame::ChargePointer& charge);
 
   const Settings& settings() const { return settings_; }
 

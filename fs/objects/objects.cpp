@@ -56,7 +56,11 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
                return listing(directory)->find(name) != nullptr;
              }),
       listings_(std::move(tree), budget, settings.revalidate),
-      nodes_(root_node()) {}
+      nodes_(root_node()) {
+  tree_->set_charges([this](const std::string& directory) {
+    return std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(directory));
+  });
+}
 
 Objects::Node Objects::directory(NodeId id) const {
   Node found = nodes_.get(id);
@@ -163,9 +167,10 @@ ListingPointer Objects::single_listing() {
   frame::ObjectEntry entry{name, false, std::nullopt};
   const auto known = looks_.known(name);
   entry.is_directory = known && !known->is_object();
-  return std::make_shared<const ObjectListing>(std::vector{entry}, judge_in(""), nullptr,
-                                               ObjectListing::Clock::now(),
-                                               ObjectListing::Clock::duration::zero(), budget_);
+  return std::make_shared<const ObjectListing>(
+      std::vector{entry}, judge_in(""), nullptr, ObjectListing::Clock::now(),
+      ObjectListing::Clock::duration::zero(),
+      std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(name)));
 }
 
 /// Null where there is none: a web server shows no directory where a single object was named.
@@ -211,18 +216,24 @@ std::vector<Tree::DirectoryEntry> Objects::list(NodeId id, const std::function<v
   if (in.child || in.look->is_store()) {
     const auto store = store_of(in);
     if_many();
-    for (MountedStore::Shown& shown : store->list(group_of(in))) {
+    const auto charge = charge_for(in.path + ":" + group_of(in));
+    store->for_each(group_of(in), *charge, [&](MountedStore::Shown shown) {
       Node child = in;
-      child.child = shown.child;
+      child.child = std::move(shown.child);
+      const ino_t inode = inode_of(child);
       entries.push_back(
-          {std::move(shown.name), shown.child.full_name, shown.child.type(), inode_of(child)});
-    }
+          {std::move(shown.name), std::move(child.child->full_name), child.child->type(), inode});
+    });
     return entries;
   }
   const ListingPointer found = tree_->single() ? single_listing() : listing(in.path);
   if_many();
+  const auto charge = charge_for(in.path);
+  charge->take(found->entries().size() * sizeof(Tree::DirectoryEntry));
+  entries.reserve(found->entries().size());
   for (std::size_t i = 0; i < found->entries().size(); i++) {
     const frame::ObjectEntry& entry = found->entries()[i];
+    charge->take(2 * frame::heap_size(entry.name.size()));
     const std::string path = path_in(in.path, entry.name);
     // Others may have put no marker beside it, or it was lost.
     if (const auto look = looks_.known(path);
@@ -248,6 +259,21 @@ Tree::Found Objects::reference(NodeId id) {
 
 std::string Objects::group_of(const Node& node) const { return node.child ? node.child->key : "/"; }
 
+/// Stores that nobody uses give way.
+std::shared_ptr<MemoryBudget::Listing> Objects::charge_for(const std::string& path) {
+  return std::make_shared<MemoryBudget::Listing>(budget_, tree_->url(path), [this] {
+    std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+    const MutexLock lock(mutex_);
+    for (auto at = stores_.rbegin(); at != stores_.rend(); ++at) {
+      if (at->second.use_count() != 1) continue;
+      dropped = std::move(at->second);
+      stores_.erase(std::next(at).base());
+      return true;
+    }
+    return false;
+  });
+}
+
 std::shared_ptr<const MountedStore> Objects::store_of(const Node& node) {
   if (node.store) return node.store;
   {
@@ -258,8 +284,10 @@ std::shared_ptr<const MountedStore> Objects::store_of(const Node& node) {
         return at->second;
       }
   }
-  auto opened = std::make_shared<const MountedStore>(looks_.open_store(node.path, *node.look),
-                                                     looks_.settings().raw, budget_, nullptr);
+  auto charge = charge_for(node.path);
+  auto found = looks_.open_store(node.path, *node.look, charge);
+  auto opened = std::make_shared<const MountedStore>(std::move(found), looks_.settings().raw,
+                                                     std::move(charge), nullptr);
   std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   // Somebody else may have come first.

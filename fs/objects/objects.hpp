@@ -158,6 +158,7 @@ class Objects {
                                              const std::string& name);
   std::shared_ptr<const MountedStore> store_of(const Node& node) EXCLUDES(mutex_);
   std::string group_of(const Node& node) const;
+  std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& path) EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node);
   struct stat status(const Node& node) const;
   struct stat base_status(const Node& node) const;

@@ -13,6 +13,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/request_limits.hpp"
+#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -23,7 +24,28 @@ std::string key_in(const std::string& group, std::string_view name) {
 
 std::string_view suffix_of(ShownAs shown) { return shown == ShownAs::array ? ".b2nd" : ".b2f"; }
 
+/// Of a child while a group is listed: itself, its name and what finding that takes, and an entry
+/// of the directory in a vector that grows, beside their texts.
+constexpr std::size_t kChildCost = sizeof(MountedStore::Child) + sizeof(NamedEntry) +
+                                   sizeof(std::string) + 64 + 3 * sizeof(Tree::DirectoryEntry);
+/// The key, the full name three times, and the shown one.
+constexpr std::size_t kTextsOfChild = 4;
+constexpr std::size_t kSuffixSize = 8;
+
 }  // namespace
+
+MountedStore::MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw,
+                           std::shared_ptr<MemoryBudget::Listing> charge,
+                           std::shared_ptr<void> keeper, std::shared_ptr<const struct stat> embed)
+    : keeper_(std::move(keeper)),
+      embed_(std::move(embed)),
+      charge_(std::move(charge)),
+      store_(std::move(store)),
+      raw_(raw) {
+  const std::size_t embedded = store_->embed_map().size();
+  charge_->keep(store_->memory() + embedded * sizeof(forms_[0]));
+  forms_ = std::vector<std::atomic<Form>>(embedded);
+}
 
 mode_t MountedStore::Child::type() const {
   if (!leaf) return S_IFDIR;
@@ -79,24 +101,37 @@ std::vector<MountedStore::Child> MountedStore::children(const std::string& group
   return found;
 }
 
-std::vector<MountedStore::Child> MountedStore::children(const std::string& group) const {
+std::vector<MountedStore::Child> MountedStore::children(const std::string& group,
+                                                        frame::MemoryCharge& charge) const {
+  std::vector<frame::StoreEntry> entries = store_->list(group, charge);
+  // A leaf that is a group, too, is two of them.
+  std::size_t count = 0, texts = 0;
+  for (const frame::StoreEntry& entry : entries) {
+    const std::size_t both = (entry.is_group ? 1u : 0u) + (entry.leaf ? 1u : 0u);
+    count += both;
+    texts += both * frame::heap_size(group.size() + entry.name.size() + kSuffixSize);
+  }
+  charge.take(count * kChildCost + kTextsOfChild * texts);
   std::vector<Child> found;
-  for (const frame::StoreEntry& entry : store_->list(group))
+  found.reserve(count);
+  for (frame::StoreEntry& listed : entries) {
+    const frame::StoreEntry entry = std::move(listed);
     for (Child& child : children(group, entry)) found.push_back(std::move(child));
+  }
   return found;
 }
 
-std::vector<MountedStore::Shown> MountedStore::list(const std::string& group) const {
-  std::vector<Child> found = children(group);
-  std::vector<NamedEntry> named;
-  named.reserve(found.size());
-  for (const Child& child : found) named.push_back({child.full_name, child.shown});
-  std::vector<std::string> names = shown_names(named);
-  std::vector<Shown> shown;
-  shown.reserve(found.size());
-  for (std::size_t i = 0; i < found.size(); i++)
-    shown.push_back({std::move(names[i]), std::move(found[i])});
-  return shown;
+void MountedStore::for_each(const std::string& group, frame::MemoryCharge& charge,
+                            const std::function<void(Shown shown)>& visit) const {
+  std::vector<Child> found = children(group, charge);
+  std::vector<std::string> names;
+  {
+    std::vector<NamedEntry> named;
+    named.reserve(found.size());
+    for (const Child& child : found) named.push_back({child.full_name, child.shown});
+    names = shown_names(named);
+  }
+  for (std::size_t i = 0; i < found.size(); i++) visit({std::move(names[i]), std::move(found[i])});
 }
 
 std::optional<MountedStore::Child> MountedStore::find_full(const std::string& group,

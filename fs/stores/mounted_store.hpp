@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,18 +22,13 @@ namespace bloscfs::fs {
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class MountedStore {
  public:
-  /// `raw`: arrays are shown without a NPY header. What the store keeps is held of the `budget`:
-  /// ENOMEM where the user holds too much. `keeper` is destroyed with it.
+  /// `raw`: arrays are shown without a NPY header. `charge` is what the store was opened with: it
+  /// is left with what the store keeps. `keeper` is destroyed with it.
   /// `embed`: of a store that is a directory the status of its embed.b2e, which `store` is then,
   /// with the directory's inode number.
-  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw, MemoryBudget& budget,
-               std::shared_ptr<void> keeper, std::shared_ptr<const struct stat> embed = nullptr)
-      : keeper_(std::move(keeper)),
-        embed_(std::move(embed)),
-        store_(std::move(store)),
-        held_(budget, store_->memory() + store_->embed_map().entries().size()),
-        forms_(store_->embed_map().entries().size()),
-        raw_(raw) {}
+  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw,
+               std::shared_ptr<MemoryBudget::Listing> charge, std::shared_ptr<void> keeper,
+               std::shared_ptr<const struct stat> embed = nullptr);
 
   const frame::PythonStore& store() const { return *store_; }
   const std::shared_ptr<const struct stat>& embed() const { return embed_; }
@@ -50,11 +46,13 @@ class MountedStore {
     std::string name;
     Child child;
   };
-  /// All of a group, "/" or "/a/b", in the order of full names. Opens leaves whose names do not say
-  /// whether they are arrays: embedded ones, and members with other suffixes.
-  std::vector<Shown> list(const std::string& group) const;
+  /// Visits all of a group, "/" or "/a/b", in the order of full names. Opens leaves whose names do
+  /// not say whether they are arrays: embedded ones, and members with other suffixes. Takes of
+  /// `charge` what a listing of them needs, that of the caller included.
+  void for_each(const std::string& group, frame::MemoryCharge& charge,
+                const std::function<void(Shown shown)>& visit) const;
   /// The same without names that are shown.
-  std::vector<Child> children(const std::string& group) const;
+  std::vector<Child> children(const std::string& group, frame::MemoryCharge& charge) const;
   /// What has that full name; nothing if there is none.
   std::optional<Child> find_full(const std::string& group, const std::string& full_name) const;
   /// What is shown as `name`; nothing if there is none, or EIO where it may be in a damaged part.
@@ -75,8 +73,8 @@ class MountedStore {
 
   const std::shared_ptr<void> keeper_;
   const std::shared_ptr<const struct stat> embed_;
+  const std::shared_ptr<MemoryBudget::Listing> charge_;
   const std::shared_ptr<const frame::PythonStore> store_;
-  const MemoryBudget::Held held_;
   enum class Form : std::uint8_t { unknown, flat, array };
   /// Of embedded leaves, whose names do not say it, in the order of the map.
   mutable std::vector<std::atomic<Form>> forms_;

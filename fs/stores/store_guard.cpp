@@ -29,7 +29,7 @@ bool holds_embedded(const MountedStore* store, const std::string& group) {
   if (store == nullptr) return false;
   const frame::EmbedMap& map = store->store().embed_map();
   const std::size_t at = map.lower_bound(group + "/");
-  return at < map.entries().size() && map.entries()[at].key.starts_with(group + "/");
+  return at < map.size() && map.key(at).starts_with(group + "/");
 }
 
 [[noreturn]] void refuse(const std::string& name) {

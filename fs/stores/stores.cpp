@@ -57,11 +57,32 @@ std::shared_ptr<const MountedStore> Stores::recent(NodeId root) {
 std::shared_ptr<const MountedStore> Stores::open_store(NodeId root) {
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
-  auto opened = entry.is_store ? tree_.open_store(path, entry) : nullptr;
+  auto charge = charge_for(path);
+  auto opened = entry.is_store ? tree_.open_store(path, entry, charge) : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
-  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_, keep_node(root));
+  return std::make_shared<const MountedStore>(std::move(opened), raw_, std::move(charge),
+                                              keep_node(root));
+}
+
+std::shared_ptr<MemoryBudget::Listing> Stores::charge_for(const SourcePath& path) {
+  return std::make_shared<MemoryBudget::Listing>(budget_, path.text(),
+                                                 [this] { return drop_recent(); });
+}
+
+/// Of the recent stores the one that was not used for longest, and that the kernel knows nothing
+/// in.
+bool Stores::drop_recent() {
+  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = recent_.rbegin(); at != recent_.rend(); ++at) {
+    if (at->second.use_count() != 1) continue;
+    dropped = std::move(at->second);
+    recent_.erase(std::next(at).base());
+    return true;
+  }
+  return false;
 }
 
 std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
@@ -145,10 +166,13 @@ std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory,
   const Place in = place(directory);
   if_many();
   const struct stat store = status_of(in.store->embed().get(), in.root);
+  const auto charge = charge_for(tree_.store_path(in.root).text() + ":" + in.group);
   std::vector<Tree::DirectoryEntry> entries;
-  for (MountedStore::Shown& shown : in.store->list(in.group))
-    entries.push_back({std::move(shown.name), std::move(shown.child.full_name), shown.child.type(),
-                       inode_of(store, shown.child)});
+  in.store->for_each(in.group, *charge, [&](MountedStore::Shown shown) {
+    const ino_t inode = inode_of(store, shown.child);
+    entries.push_back(
+        {std::move(shown.name), std::move(shown.child.full_name), shown.child.type(), inode});
+  });
   return entries;
 }
 
@@ -276,14 +300,16 @@ std::optional<std::string> Stores::attribute(NodeId id, const std::string& name)
 
 std::vector<std::string> Stores::attribute_names(const StorePlace& group) {
   TurnAtNeed::need();
-  const auto store = open_whole(group);
+  const auto charge = charge_for(group.path());
+  const auto store = open_whole(group, charge);
   return store ? names_of_attributes(store->attributes(group.group).get())
                : std::vector<std::string>();
 }
 
 std::optional<std::string> Stores::attribute(const StorePlace& group, const std::string& name) {
   TurnAtNeed::need();
-  const auto store = open_whole(group);
+  const auto charge = charge_for(group.path());
+  const auto store = open_whole(group, charge);
   return store ? group_attribute(*store, group.group, name) : std::nullopt;
 }
 

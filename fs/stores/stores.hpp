@@ -27,9 +27,9 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: std::system_error, ESTALE for nodes that are not known (any more), ENOMEM
-/// where the stores that a user has opened hold too much; codec::Error. NoTurn where something has
-/// to be read.
+/// Thread-safe. Errors: std::system_error, ESTALE for nodes that are not known (any more), EFBIG
+/// and ENOMEM where a store, or the stores that a user has opened, hold too much; codec::Error.
+/// NoTurn where something has to be read.
 class Stores : public Beside {
  public:
   /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
@@ -125,6 +125,9 @@ class Stores : public Beside {
   Place place(NodeId directory) EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> store_of(NodeId root) EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> open_store(NodeId root);
+  /// What a store is opened with; those that nobody uses give way.
+  std::shared_ptr<MemoryBudget::Listing> charge_for(const SourcePath& path) EXCLUDES(mutex_);
+  bool drop_recent() EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> recent(NodeId root) REQUIRES(mutex_);
   void remember(NodeId root, std::shared_ptr<const MountedStore> store,
                 std::shared_ptr<const MountedStore>& dropped) REQUIRES(mutex_);
@@ -152,7 +155,8 @@ class Stores : public Beside {
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
   std::optional<std::string> access_list(NodeId id, const std::string& name);
-  std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place) const;
+  std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place,
+                                                 const frame::ChargePointer& charge) const;
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -48,21 +48,24 @@ std::shared_ptr<const MountedStore> Stores::open_embedded(
   entry.own_stat = entry.content_stat = embed->stat();
   entry.object = std::move(embed);
   const SourcePath path = embed_path(place);
-  auto opened = tree_.open_store(path, entry);
+  auto charge = charge_for(path);
+  auto opened = tree_.open_store(path, entry, charge);
   if (!opened) return nullptr;
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
   // Inode numbers hang on what stays when embed.b2e is written anew.
   struct stat status = entry.own_stat;
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
-  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_,
+  return std::make_shared<const MountedStore>(std::move(opened), raw_, std::move(charge),
                                               keep_node(place.root),
                                               std::make_shared<const struct stat>(status));
 }
 
 /// What is in its files, too; whatever that is now.
-std::unique_ptr<frame::PythonStore> Stores::open_whole(const StorePlace& place) const {
-  return frame::open_directory_store(root_.open(place.root_path, O_RDONLY | O_DIRECTORY), {});
+std::unique_ptr<frame::PythonStore> Stores::open_whole(const StorePlace& place,
+                                                       const frame::ChargePointer& charge) const {
+  return frame::open_directory_store(root_.open(place.root_path, O_RDONLY | O_DIRECTORY), {},
+                                     charge);
 }
 
 std::shared_ptr<const MountedStore> Stores::embedded_of(const StorePlace& place) {
@@ -172,10 +175,9 @@ bool Stores::has_any(const StorePlace& place) {
   if (!store) return false;
   const std::string prefix = place.group == "/" ? place.group : place.group + "/";
   const frame::EmbedMap& map = store->store().embed_map();
-  const auto& all = map.entries();
-  for (std::size_t at = map.lower_bound(prefix); at < all.size(); at++) {
-    if (!all[at].key.starts_with(prefix)) return false;
-    if (frame::last_part(all[at].key) != frame::kGroupAttributes) return true;
+  for (std::size_t at = map.lower_bound(prefix); at < map.size(); at++) {
+    if (!map.key(at).starts_with(prefix)) return false;
+    if (frame::last_part(map.key(at)) != frame::kGroupAttributes) return true;
   }
   return false;
 }
@@ -185,9 +187,10 @@ std::vector<Beside::Entry> Stores::list(const StorePlace& place,
   const auto store = embedded_of(place);
   std::vector<Entry> entries;
   if (!store || (place.group != "/" && !store->store().find(place.group))) return entries;
-  if (store->store().embed_map().entries().empty()) return entries;
+  if (store->store().embed_map().size() == 0) return entries;
   if_any();
-  for (MountedStore::Child& child : store->children(place.group))
+  const auto charge = charge_for(place.path());
+  for (MountedStore::Child& child : store->children(place.group, *charge))
     entries.push_back(entry_of(*store, std::move(child)));
   return entries;
 }

@@ -15,6 +15,8 @@ FairShare::Part FairShare::take(std::size_t amount) {
   return take_locked(current_user(), amount, false);
 }
 
+FairShare::Part FairShare::take_none() { return {*this, current_user(), 0}; }
+
 FairShare::Part FairShare::take_one(std::size_t amount) {
   const MutexLock lock(mutex_);
   return take_locked(current_user(), amount, true);
@@ -44,6 +46,13 @@ FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool firs
   if (amount > 0) by_user_[user] += amount;
   taken_ += amount;
   return {*this, user, amount};
+}
+
+bool FairShare::grow(uid_t user, std::size_t amount) {
+  const MutexLock lock(mutex_);
+  Part more = take_locked(user, amount, false);
+  // The caller's part has it from here on.
+  return static_cast<bool>(std::exchange(more.share_, nullptr));
 }
 
 void FairShare::give_back(uid_t user, std::size_t amount) {

@@ -18,6 +18,12 @@ class FairShare {
  public:
   explicit FairShare(std::size_t limit) : limit_(limit) {}
 
+  /// What somebody has already stays so.
+  void set_limit(std::size_t limit) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    limit_ = limit;
+  }
+
   /// What somebody has, until it is destroyed. The share outlives it.
   class Part {
    public:
@@ -37,6 +43,17 @@ class FairShare {
     }
     /// False where that was more than the user's share.
     explicit operator bool() const { return share_ != nullptr; }
+    /// Takes more for the same user; false, and nothing, where that is more than the user's share.
+    /// Not of an empty one.
+    bool grow(std::size_t amount) {
+      if (!share_->grow(user_, amount)) return false;
+      amount_ += amount;
+      return true;
+    }
+    void shrink(std::size_t amount) {
+      share_->give_back(user_, amount);
+      amount_ -= amount;
+    }
     /// Whose it is; not of an empty one.
     uid_t user() const { return user_; }
     std::size_t amount() const { return share_ == nullptr ? 0 : amount_; }
@@ -54,17 +71,20 @@ class FairShare {
   /// Takes a part for the user whose request the thread serves; what nobody asked for counts as
   /// root's. An empty part where it is more than the user's share.
   Part take(std::size_t amount) EXCLUDES(mutex_);
+  /// Nothing yet, for that user: it may grow.
+  Part take_none();
   /// The same, but waits so long for what the user has to be given back.
   Part take(std::size_t amount, std::chrono::milliseconds patience) EXCLUDES(mutex_);
   /// The same, but the first that a user has may be larger than the share.
   Part take_one(std::size_t amount) EXCLUDES(mutex_);
 
  private:
+  bool grow(uid_t user, std::size_t amount) EXCLUDES(mutex_);
   Part take_locked(uid_t user, std::size_t amount, bool first_is_free) REQUIRES(mutex_);
   void give_back(uid_t user, std::size_t amount) EXCLUDES(mutex_);
 
-  const std::size_t limit_;
   Mutex mutex_;
+  std::size_t limit_ GUARDED_BY(mutex_);
   CondVar given_back_;
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
   std::unordered_map<uid_t, std::size_t> by_user_ GUARDED_BY(mutex_);

@@ -103,8 +103,8 @@ class Classifier {
 
   /// Opens the store that was found at `path`; of a directory what its embed.b2e, found there as
   /// `entry`, holds. Null if it is none any more.
-  std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path,
-                                                 const SourceEntry& entry) const;
+  std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path, const SourceEntry& entry,
+                                                 const frame::ChargePointer& charge) const;
   /// True if a regular file holds a container now that is shown as one; nothing is remembered.
   bool is_container(const SourceObject& file) const;
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in

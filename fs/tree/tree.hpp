@@ -169,8 +169,9 @@ class Tree {
   }
   /// The same of a store.
   std::shared_ptr<const frame::PythonStore> open_store(const SourcePath& path,
-                                                       const SourceEntry& entry) const {
-    return classifier_.open_store(path, entry);
+                                                       const SourceEntry& entry,
+                                                       const frame::ChargePointer& charge) const {
+    return classifier_.open_store(path, entry, charge);
   }
   /// Nobody gets what is open of the node any more, nor what the kernel has of it.
   void retire_opened(NodeId id, const OpenFile& file);

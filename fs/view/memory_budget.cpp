@@ -1,5 +1,6 @@
 #include "fs/view/memory_budget.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ namespace {
 /// be open. Of cache_size=8M it exceeds the budget by 12 MiB, of the 48 that mount/memory_test
 /// allows.
 constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
+/// Listings take their shares in such steps: one lock of the budget for some hundred names.
+constexpr std::size_t kListingStep = std::size_t{64} << 10;
 /// Work below this size needs no permit: eight threads at it exceed the budget by 16 MiB at most,
 /// of the 48 that mount/memory_test allows.
 constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
@@ -32,7 +35,8 @@ MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one,
       free_one_(std::move(free_one)),
       largest_(largest),
       held_limit_(capacity / 2 + kHeldBesides),
-      held_(held_limit_) {}
+      held_(held_limit_),
+      listings_(capacity + kListingsBesides) {}
 
 void MemoryBudget::take(std::size_t bytes) {
   used_ += bytes;
@@ -84,6 +88,73 @@ MemoryBudget::Held::Held(MemoryBudget& budget, std::size_t bytes)
   // cache.
   if (!share_) budget.refuse_held(bytes);
   part_.resize(bytes);
+}
+
+MemoryBudget::Listing::Listing(MemoryBudget& budget, std::string name,
+                               std::function<bool()> make_room)
+    : budget_(budget),
+      name_(std::move(name)),
+      make_room_(std::move(make_room)),
+      share_(budget.listings_.take_none()) {}
+
+MemoryBudget::Listing::~Listing() { budget_.give_back(share_.amount()); }
+
+MemoryBudget::Listing::Grown MemoryBudget::Listing::grow(std::size_t bytes) {
+  const std::size_t most = budget_.capacity() / 2;
+  std::size_t more = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (bytes > most || taken_ > most - bytes) return Grown::too_large;
+    const std::size_t wanted = taken_ + bytes;
+    const std::size_t stepped = std::min(most, (wanted / kListingStep + 1) * kListingStep);
+    more = wanted > share_.amount() ? stepped - share_.amount() : 0;
+    if (more > 0 && !share_.grow(more)) return Grown::too_many;
+    taken_ = wanted;
+  }
+  // Values of the cache go for it, which is not done under the lock.
+  if (more > 0) budget_.take(more);
+  return Grown::yes;
+}
+
+void MemoryBudget::Listing::take(std::size_t bytes) {
+  Grown grown = grow(bytes);
+  while (grown == Grown::too_many && make_room_ && make_room_()) grown = grow(bytes);
+  if (grown != Grown::yes) refuse(grown);
+}
+
+void MemoryBudget::Listing::give_back(std::size_t bytes) noexcept {
+  const MutexLock lock(mutex_);
+  taken_ -= bytes;
+  const std::size_t kept = std::min(share_.amount(), (taken_ / kListingStep + 1) * kListingStep);
+  const std::size_t less = share_.amount() - kept;
+  if (less < kListingStep) return;
+  share_.shrink(less);
+  budget_.give_back(less);
+}
+
+std::size_t MemoryBudget::Listing::taken() const {
+  const MutexLock lock(mutex_);
+  return taken_;
+}
+
+void MemoryBudget::Listing::keep(std::size_t bytes) {
+  const std::size_t before = taken();
+  bytes > before ? take(bytes - before) : give_back(before - bytes);
+}
+
+void MemoryBudget::Listing::refuse(Grown why) {
+  const std::string cause =
+      why == Grown::too_large
+          ? fmt::format(
+                "the listing needs more than {} bytes of memory, half of cache_size: mount with a "
+                "larger cache_size",
+                budget_.capacity() / 2)
+          : fmt::format(
+                "the listings of user {} take all that one user may have of cache_size, {} bytes: "
+                "close directories, or mount with a larger cache_size",
+                RequestUser::current().value_or(0), budget_.capacity() / 2);
+  if (!name_.empty()) budget_.log_.error(name_ + ": " + cause);
+  frame::throw_errno(why == Grown::too_large ? EFBIG : ENOMEM, cause);
 }
 
 bool MemoryBudget::LargeWork::is_large(std::int64_t bytes) { return bytes > kSmallWork; }

@@ -9,18 +9,26 @@
 //   a part (Part)            bytes outside of the cache: dirty data, listings, attributes
 //   what is held (Held)      the same for an open file; all of them have half of the budget and
 //                            16 MiB, in shares of the users
+//   a listing (Listing)      what a listing takes while it is made, and what is kept of it: of a
+//                            store, and of a directory behind a URL; one listing may have half of
+//                            the budget, all of one user's 4 MiB more
 //
-// Only a permit is waited for. Whatever else is taken is there at once, and values of the cache
-// that nobody uses give way to it; while all are in use more than the budget may be taken.
-// Example: of 256 MiB, 40 MiB are dirty, 10 MiB held, and a block of 60 MiB is being decoded with
-// 70 MiB of working memory: then values keep 136 MiB.
+// A rule for whatever comes from a file or a server: memory is taken here, in bytes, before it is
+// allocated. Who counts entries, or what was built already, keeps no promise.
+//
+// Only a permit is waited for, and a listing is refused where it does not fit. Whatever else is
+// taken is there at once, and values of the cache that nobody uses give way to it; while all are in
+// use more than the budget may be taken. Example: of 256 MiB, 40 MiB are dirty, 10 MiB held, and a
+// block of 60 MiB is being decoded with 70 MiB of working memory: then values keep 136 MiB.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
+#include "frame/store/memory_charge.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
@@ -43,7 +51,10 @@ class MemoryBudget {
 
   std::size_t capacity() const { return capacity_; }
   /// More than before: whatever was allowed stays so. What open files may have does not grow.
-  void grow(std::size_t capacity) { capacity_ = capacity; }
+  void grow(std::size_t capacity) {
+    capacity_ = capacity;
+    listings_.set_limit(capacity + kListingsBesides);
+  }
   std::size_t used() const { return used_; }
 
   void take(std::size_t bytes);
@@ -86,6 +97,37 @@ class MemoryBudget {
     Part part_;
   };
 
+  /// What a listing takes, of the share of the user whose request makes it. Its reader calls take()
+  /// before it allocates. That throws std::system_error: EFBIG where one listing needs more than
+  /// half of the budget, ENOMEM where all listings of the user do. Thread-safe.
+  class Listing final : public frame::MemoryCharge {
+   public:
+    /// `name` is for a line in the log that tells why it was refused; empty: the caller tells.
+    /// `make_room`, which may be empty, drops a listing that nobody uses and returns true, or
+    /// returns false; it is called with no lock of the budget.
+    Listing(MemoryBudget& budget, std::string name, std::function<bool()> make_room = {});
+    ~Listing() override;
+    Listing(const Listing&) = delete;
+    Listing& operator=(const Listing&) = delete;
+    void take(std::size_t bytes) override;
+    void give_back(std::size_t bytes) noexcept override;
+    /// Gives back all but so many bytes, or takes what is missing.
+    void keep(std::size_t bytes);
+    std::size_t taken() const EXCLUDES(mutex_);
+
+   private:
+    enum class Grown { yes, too_large, too_many };
+    Grown grow(std::size_t bytes) EXCLUDES(mutex_);
+    [[noreturn]] void refuse(Grown why);
+
+    MemoryBudget& budget_;
+    const std::string name_;
+    const std::function<bool()> make_room_;
+    mutable Mutex mutex_;
+    FairShare::Part share_ GUARDED_BY(mutex_);  ///< in steps; the budget has as much of it
+    std::size_t taken_ GUARDED_BY(mutex_) = 0;
+  };
+
   /// A permit for so much working memory, while it lives; waits until it can be had. Hold at most
   /// one per thread, and take it before BlockCache::get(). Throws as require_affordable(); NoTurn
   /// where the thread's request has no turn to wait in; RequestEnded.
@@ -104,6 +146,10 @@ class MemoryBudget {
   };
 
  private:
+  /// Beside the budget: with a small cache_size a large listing does not give ENOMEM for the small
+  /// ones that are kept. A user who is alone has half of it.
+  static constexpr std::size_t kListingsBesides = std::size_t{8} << 20;
+
   [[noreturn]] void refuse_held(std::size_t bytes);
 
   std::atomic<std::size_t> capacity_;
@@ -112,6 +158,7 @@ class MemoryBudget {
   std::atomic<std::size_t> used_{0};
   const std::size_t held_limit_;  ///< for all users together
   FairShare held_;                ///< by open files
+  FairShare listings_;
   OnceLog log_;
   Mutex large_mutex_;
   CondVar large_freed_;

@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(attributes_and_kinds_of_groups_are_found) {
 BOOST_AUTO_TEST_CASE(embedded_leaves_are_read_through_the_heap) {
   const auto store = open_store(kStores + "embed0.b2e", {});
   const Buffer heap = contents_of(*store->embed()).bytes;
-  for (const EmbedMap::Entry& entry : store->embed_map().entries()) {
-    const auto& leaf = std::get<EmbeddedLeaf>(entry.leaf);
+  for (std::size_t at = 0; at < store->embed_map().size(); at++) {
+    const auto leaf = std::get<EmbeddedLeaf>(store->embed_map().leaf(at));
     const auto source = store->source(leaf);
     BOOST_TEST(source->stamp().size == static_cast<std::int64_t>(leaf.length));
     Buffer whole(leaf.length + 9);

@@ -13,7 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace bloscfs::frame;
   const auto source = std::make_shared<fuzz::MemorySource>(Bytes(data, size));
   fuzz::tolerate([&] {
-    const ZipDirectory zip(source);
+    LimitedCharge charge(std::size_t{1} << 16);
+    const ZipDirectory zip(source, {}, charge);
+    if (zip.memory() > charge.taken()) __builtin_trap();
     for (const ZipMember& member : zip.members())
       fuzz::tolerate([&] {
         std::uint8_t last = 0;
@@ -22,8 +24,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       });
   });
   fuzz::tolerate([&] {
-    const auto store = open_zip_store(source, {});
+    const auto charge = std::make_shared<LimitedCharge>(std::size_t{1} << 22);
+    const auto store = open_zip_store(source, {}, charge);
     if (!store) return;
+    if (store->memory() > charge->taken()) __builtin_trap();
+    fuzz::tolerate([&] {
+      LimitedCharge of_listing(std::size_t{1} << 14);
+      const auto entries = store->list("/", of_listing);
+      if (entries.capacity() * sizeof(StoreEntry) > of_listing.taken()) __builtin_trap();
+    });
     store->for_each_leaf("/", [&](const std::string& key, const Leaf& leaf) {
       const auto found = store->find(key);
       if (!found || !found->leaf || *found->leaf != leaf) __builtin_trap();

@@ -18,7 +18,7 @@ class ChangingTree final : public frame::ObjectTree {
  public:
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override { return path; }
-  std::vector<frame::ObjectEntry> list(const std::string&) override {
+  std::vector<frame::ObjectEntry> list(const std::string&, frame::MemoryCharge&) override {
     const std::vector<frame::ObjectEntry> before = entries;
     lists++;
     if (meanwhile) std::exchange(meanwhile, {})();

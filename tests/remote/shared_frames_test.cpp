@@ -25,8 +25,10 @@ class Intruder final : public frame::ObjectTree {
 
   const std::optional<std::string>& single() const override { return tree_.single(); }
   std::string url(const std::string& path) const override { return tree_.url(path); }
-  std::vector<frame::ObjectEntry> list(const std::string& path) override {
-    return tree_.list(path);
+  using frame::ObjectTree::list;
+  std::vector<frame::ObjectEntry> list(const std::string& path,
+                                       frame::MemoryCharge& charge) override {
+    return tree_.list(path, charge);
   }
   std::shared_ptr<const frame::ObjectSource> open(
       const std::string& path, const std::shared_ptr<const frame::ObjectSource>& known) override {
