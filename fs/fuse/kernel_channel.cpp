@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "frame/store/byte_source.hpp"
@@ -61,6 +62,8 @@ std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
 
 /// For a request of the largest size, with its headers.
 constexpr std::size_t kBufferSize = kRequestSize + 4096;
+/// Nearly all requests are smaller.
+constexpr std::size_t kUsualSize = std::size_t{64} << 10;
 
 /// Which is over at once, and waits for nobody.
 bool is_forget(codec::Bytes request) {
@@ -106,6 +109,16 @@ class KernelChannel::Reader {
       : cells(pages), buffer(std::make_unique_for_overwrite<std::uint8_t[]>(kBufferSize)) {}
 
   codec::MutableBytes all() { return {buffer.get(), kBufferSize}; }
+
+  /// Gives back what a large request has taken of the buffer: the next such ones come to cells.
+  void shrink() {
+    const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    auto* const end = buffer.get() + kBufferSize;
+    auto* const kept = buffer.get() + kUsualSize;
+    auto* const from = kept + (page - reinterpret_cast<std::uintptr_t>(kept) % page) % page;
+    const auto size = static_cast<std::size_t>(end - from) / page * page;
+    ::madvise(from, size, MADV_DONTNEED);
+  }
 
   RequestCells cells;
   const std::unique_ptr<std::uint8_t[]> buffer;
@@ -161,6 +174,7 @@ void KernelChannel::answer(Reader& reader, std::size_t size) {
   Reader::answering = &reader;
   fuse_session_process_buf(session_, &buffer);
   Reader::answering = nullptr;
+  if (size > kUsualSize && reader.cells.written().empty()) reader.shrink();
 }
 
 int KernelChannel::serve_one() {

@@ -329,7 +329,7 @@ void run_session(SessionSettings settings) {
   MountState state;
   state.is_far = settings.objects != nullptr;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
-  PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 8));
+  PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 16));
   Session session(settings, source->name(settings), state, sandbox.janitor(), pages);
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);

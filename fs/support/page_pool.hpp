@@ -33,7 +33,7 @@ class PagePool {
   /// A piece of so many bytes, as piece_size() gives them, whose contents are not set. Throws
   /// std::bad_alloc.
   std::uint8_t* take(std::size_t piece_size);
-  /// Takes a piece back. Pieces of 32 KiB to 1 MiB are kept for the next who wants one of the size.
+  /// Takes a piece back. Pieces of 8 KiB to 1 MiB are kept for the next who wants one of the size.
   void give(std::uint8_t* piece, std::size_t piece_size) noexcept;
 
   /// Gives the pieces that are kept back to the system: 10 of 23 MiB that a daemon has at rest.
