@@ -27,6 +27,8 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
+  std::size_t most_kept() const { return most_kept_; }
+
   /// The size of the piece that is taken for `size` bytes.
   static std::size_t piece_size(std::size_t size);
 

@@ -1,5 +1,6 @@
 #include "fs/view/block_cache.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <malloc.h>
@@ -22,6 +23,9 @@ constexpr int kPassedOverAtOnce = 4;
 /// One part in so many stays when nobody reads.
 constexpr std::uint64_t kKeptAtRest = 4;
 
+/// A mount's pool keeps no more than that of its cache_size.
+constexpr std::size_t kPartForPages = 16;
+
 }  // namespace
 
 std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
@@ -43,6 +47,8 @@ BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
       uses_(rules),
       policy_(rules, uses_) {
   stats_.cache_size = capacity;
+  // What nobody uses for the moment is the mount's memory as well.
+  budget_.take(std::min(pages.most_kept(), capacity / kPartForPages));
 }
 
 void BlockCache::grow(std::size_t capacity) {

@@ -1,7 +1,8 @@
 #pragma once
-// The mount's one memory budget, `cache_size`. Five things are taken from it:
+// The mount's one memory budget, `cache_size`. These things are taken from it:
 //
 //   a value of the cache     what its memory() says and BlockCache::kEntryCost, while it is kept
+//   the pool's pieces        that nobody uses: as much as PagePool keeps, always
 //   working memory           what making a value takes beside it, while it is made; more than half
 //                            of the budget is refused, or taken alone (LargestWork)
 //   large working memory     the same, and a permit (LargeWork): permits together have half of the
