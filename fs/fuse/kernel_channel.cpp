@@ -6,8 +6,9 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
-#include <exception>
 #include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -65,7 +66,7 @@ constexpr std::size_t kBufferSize = kRequestSize + 4096;
 /// Nearly all requests are smaller.
 constexpr std::size_t kUsualSize = std::size_t{64} << 10;
 
-/// Which is over at once, and waits for nobody.
+/// True for FORGET requests, which need no reply, and no other worker meanwhile.
 bool is_forget(codec::Bytes request) {
   const std::uint32_t opcode = part_of<fuse_in_header>(request, 0).opcode;
   return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET;
@@ -75,7 +76,7 @@ void set_cancelling(bool is_possible) {
   ::pthread_setcancelstate(is_possible ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, nullptr);
 }
 
-/// While it lives what is written to a descriptor comes here, and does not go to the kernel.
+/// Redirects what is written to a descriptor into a pipe while it lives.
 class Diversion {
  public:
   explicit Diversion(int fd) : fd_(fd), kernel_(::fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
@@ -160,7 +161,9 @@ void KernelChannel::agree(Reader& reader, std::size_t size) {
     const std::uint32_t flags = part_of<std::uint32_t>(bytes, kFlags) | accepted;
     std::memcpy(bytes.data() + kFlags, &flags, sizeof flags);
   }
-  if (::write(fuse_session_fd(session_), bytes.data(), bytes.size()) < 0)
+  // After an unmount the next read tells of that.
+  if (::write(fuse_session_fd(session_), bytes.data(), bytes.size()) < 0 && errno != ENOENT &&
+      errno != ENODEV && errno != ECONNABORTED)
     frame::throw_errno("session");
 }
 
@@ -185,7 +188,7 @@ int KernelChannel::serve_one() {
   return 0;
 }
 
-/// One more, for when all others answer requests; those that are there do where there can be none.
+/// Starts a worker, for when all others are busy. Where there can be none those that exist go on.
 void KernelChannel::start_worker() {
   if (has_ended_ || workers_.size() >= most_workers_) return;
   pthread_t worker{};
@@ -202,28 +205,35 @@ void KernelChannel::start_worker() {
 }
 
 void KernelChannel::work() {
+  std::optional<Reader> reader;
   try {
-    Reader reader(pages_);
-    while (!has_ended_) {
-      set_cancelling(true);
-      const ssize_t got = reader.cells.read(fuse_session_fd(session_), reader.all());
-      const int error = got < 0 ? errno : 0;
-      set_cancelling(false);
-      // ENOENT: the request was interrupted before it was read. ECONNABORTED: so the kernel tells
-      // of an unmount to a thread that it was just handing a request to.
-      if (error == EINTR || error == EAGAIN || error == ENOENT) continue;
-      if (error != 0 || got == 0) return end(error == ENODEV || error == ECONNABORTED ? 0 : error);
-      if (--reading_ == 0 && !is_forget(reader.all())) {
-        const MutexLock lock(mutex_);
-        start_worker();
-      }
-      answer(reader, static_cast<std::size_t>(got));
-      reading_++;
-    }
-  } catch (const std::exception& failure) {
-    log::error(failure.what());
-    end(ENOMEM);
+    reader.emplace(pages_);
+  } catch (const std::bad_alloc&) {
+    return give_up();
   }
+  while (!has_ended_) {
+    set_cancelling(true);
+    const ssize_t got = reader->cells.read(fuse_session_fd(session_), reader->all());
+    const int error = got < 0 ? errno : 0;
+    set_cancelling(false);
+    // ENOENT: the request was interrupted before it was read. ECONNABORTED: an unmount came while
+    // the kernel was handing over a request.
+    if (error == EINTR || error == EAGAIN || error == ENOENT) continue;
+    if (error != 0 || got == 0) return end(error == ENODEV || error == ECONNABORTED ? 0 : error);
+    if (--reading_ == 0 && !is_forget(reader->all())) {
+      const MutexLock lock(mutex_);
+      start_worker();
+    }
+    answer(*reader, static_cast<std::size_t>(got));
+    reading_++;
+  }
+}
+
+/// Without memory for its requests a worker leaves them to the others; the first one has none.
+void KernelChannel::give_up() {
+  reading_--;
+  const MutexLock lock(mutex_);
+  if (workers_.size() <= 1 && !has_ended_) end(ENOMEM);
 }
 
 void KernelChannel::end(int error) {
@@ -232,19 +242,17 @@ void KernelChannel::end(int error) {
   ::pthread_kill(serving_, SIGTERM);
 }
 
-int KernelChannel::serve(unsigned threads) {
+int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
   serving_ = ::pthread_self();
   int error = EINTR;
   while (error == EINTR || error == EAGAIN) error = serve_one();
   if (error != 0) return error == ENODEV || error == ECONNABORTED ? 0 : error;
+  if (fuse_session_exited(session_) != 0) return EPROTO;  // libfuse and the kernel do not agree
   {
     const MutexLock lock(mutex_);
     most_workers_ = threads;
     start_worker();
   }
-  sigset_t ends;
-  ::sigemptyset(&ends);
-  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&ends, number);
   while (::sigwaitinfo(&ends, nullptr) < 0 && errno == EINTR) continue;
   has_ended_ = true;
   fuse_session_exit(session_);

@@ -4,6 +4,7 @@
 // hides what the kernel says of set-user-ID bits and of unmounts.
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <list>
 #include <span>
@@ -23,17 +24,17 @@ enum class DirectoryRequests : std::uint8_t { one_by_one, at_once };
 class KernelChannel {
  public:
   /// For a session that is mounted, and has not begun. The session's user data is a MountState,
-  /// whose channel this becomes. The session and `pages` outlive it.
+  /// whose channel this becomes. Both are used until serve() returns.
   KernelChannel(fuse_session* session, PagePool& pages,
                 DirectoryRequests directory_requests = DirectoryRequests::one_by_one);
   ~KernelChannel();
   KernelChannel(const KernelChannel&) = delete;
   KernelChannel& operator=(const KernelChannel&) = delete;
 
-  /// Serves with up to so many threads until the mount is gone, or SIGHUP, SIGINT or SIGTERM comes,
-  /// which the caller has blocked in all threads. Returns 0, or the errno of a read that failed.
-  /// Throws std::system_error where there can be no thread.
-  int serve(unsigned threads);
+  /// Serves with up to so many threads until the mount is gone, or one of the signals `ends` comes,
+  /// SIGTERM among them, which the caller has blocked in all threads. Returns 0, or the errno of a
+  /// read that failed. Throws std::system_error where there can be no thread.
+  int serve(unsigned threads, const sigset_t& ends);
 
   /// Takes one request and answers it on this thread. Returns 0, or the errno of the read: EINTR
   /// to try again, ENODEV after an unmount.
@@ -52,6 +53,7 @@ class KernelChannel {
   void agree(Reader& reader, std::size_t size);
   void start_worker() REQUIRES(mutex_);
   void work();
+  void give_up();
   void end(int error);
 
   fuse_session* const session_;

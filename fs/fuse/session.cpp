@@ -197,11 +197,16 @@ void require_directory(const std::string& mountpoint) {
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
-/// Those that end a mount.
+/// Those that end a mount. nohup has SIGHUP ignored, which one that waits for it would get all the
+/// same.
 sigset_t ending_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
-  for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals, number);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+    struct sigaction present {};
+    ::sigaction(number, nullptr, &present);
+    if (present.sa_handler != SIG_IGN) ::sigaddset(&signals, number);
+  }
   return signals;
 }
 
@@ -256,7 +261,8 @@ class Session {
 
   /// Serves until the unmount; returns 0, or the number of the error that ended it before.
   int serve(unsigned threads) {
-    const int error = channel_ ? channel_->serve(threads) : serve_by_libfuse(threads);
+    const int error =
+        channel_ ? channel_->serve(threads, ending_signals()) : serve_by_libfuse(threads);
     // Nothing that is mounted there while the rest is committed is to be taken for this mount.
     if (janitor_ != nullptr && has_ended()) janitor_->unmount();
     return error;
@@ -306,8 +312,9 @@ class Session {
 
 void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
-  // libfuse cancels its threads, also one that is telling of an error. With the lock of standard
-  // error that one would keep the mount from ending, before what waits is committed.
+  // Threads that wait for requests are cancelled at the end, also one that is telling of an error.
+  // With the lock of standard error that one would keep the mount from ending, before what waits is
+  // committed.
   ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
   log::use(log::Target::terminal);
   if (::access("/proc/self/fd", X_OK) != 0)

@@ -36,7 +36,7 @@ int serve(const std::string& name, const std::string& options, const fuse_lowlev
   if (session == nullptr || fuse_session_mount(session, mountpoint) != 0) return 1;
   fs::KernelChannel channel(session, pages);
   state.channel = &channel;
-  const int result = channel.serve(kRequestThreads);
+  const int result = channel.serve(kRequestThreads, ends);
   fuse_session_unmount(session);
   fuse_session_destroy(session);
   fuse_opt_free_args(&arguments);

@@ -53,6 +53,21 @@ BOOST_AUTO_TEST_CASE(who_ends_a_waiting_command_ends_what_it_has_begun, *precond
   BOOST_TEST(!is_mounted(place.point));
 }
 
+/// As nohup has it.
+BOOST_AUTO_TEST_CASE(a_mount_outlives_its_terminal_if_it_is_to, *precondition(needs_fuse)) {
+  const Place place;
+  Child daemon({"sh", "-c", "trap '' HUP; exec \"$0\" -f \"$1\" \"$2\"", bloscfs_program(),
+                place.frame, place.point},
+               place.home / "log");
+  BOOST_TEST_REQUIRE(comes_true([&] { return fs_std::exists(place.point / "a"); }));
+  daemon.signal(SIGHUP);
+  BOOST_TEST(!daemon.wait(Seconds(1)));
+  BOOST_TEST(is_mounted(place.point));
+  daemon.signal(SIGTERM);
+  BOOST_TEST(daemon.wait(Seconds(10)));
+  BOOST_TEST(!is_mounted(place.point));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
