@@ -137,12 +137,13 @@ void show(const UniqueFd& root, const std::string& path, bool writes) {
   const UniqueFd there(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
   if (!there || ::fstat(there.get(), &st) != 0) return;
-  const UniqueFd copy =
-      checked(::open_tree(there.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  // With what is mounted below: containers have volumes there.
+  const UniqueFd copy = checked(::open_tree(
+      there.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   set_attributes(
       copy,
       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | (writes ? 0U : MOUNT_ATTR_RDONLY),
-      MS_SLAVE, 0);
+      MS_SLAVE, AT_RECURSIVE);
   make_place(root, path, S_ISDIR(st.st_mode));
   attach(copy, root.get(), path.c_str() + 1);
 }

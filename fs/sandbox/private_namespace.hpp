@@ -1,5 +1,5 @@
 #pragma once
-// A mount namespace of the daemon's own, in which what serving takes is all that there is of files.
+// A mount namespace of the daemon's own that contains only the files that the daemon needs.
 
 #include <string>
 #include <vector>
