@@ -48,7 +48,7 @@ class BlockwiseReader {
         content_offset - chunk_->place.content_offset >= chunk_->place.nbytes)
       open_chunk(content_offset);
     const std::int64_t in_chunk = content_offset - chunk_->place.content_offset;
-    block_ = {};
+    block_ = std::vector<std::uint8_t>();  // = {} would keep its memory
     of_block_.reset();
     const std::int32_t block = chunk_->chunk.block_at(in_chunk);
     const codec::ByteRange range = chunk_->chunk.block_content(block);

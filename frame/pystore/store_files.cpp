@@ -202,8 +202,15 @@ class ObjectFiles final : public StoreFiles {
     if (has_directory(directory))
       found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory, *charge_);
     const std::lock_guard guard(mutex_);
-    for (const ObjectEntry& entry : found) memory_ += entry.memory();
-    return listings_.emplace(directory, std::move(found)).first->second;
+    std::size_t memory = 0;
+    for (const ObjectEntry& entry : found) memory += entry.memory();
+    const auto [known, is_new] = listings_.emplace(directory, std::move(found));
+    // Another thread may have listed it meanwhile.
+    if (is_new)
+      memory_ += memory;
+    else
+      charge_->give_back(memory);
+    return known->second;
   }
 
   const ObjectEntry* find_entry(const std::string& path) const {

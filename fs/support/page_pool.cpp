@@ -91,7 +91,9 @@ std::uint8_t* PagePool::cut(Pieces& pieces, std::size_t piece_size) {
   if (!pieces.empty.empty()) return pop(pieces.empty);
   if (pieces.slab_left < piece_size) {
     slabs_.reserve(slabs_.size() + 1);
-    pieces.slab = slabs_.emplace_back(map_slab(pieces.slab != nullptr));
+    // A huge page is there as a whole, also what is left behind the last piece.
+    const bool fills_it = kSlab % piece_size <= kSlab / 16;
+    pieces.slab = slabs_.emplace_back(map_slab(pieces.slab != nullptr && fills_it));
     pieces.slab_left = kSlab;
   }
   pieces.slab_left -= piece_size;

@@ -15,7 +15,7 @@
 //                            the budget, all of one user's 4 MiB more
 //
 // A rule for whatever comes from a file or a server: memory is taken here, in bytes, before it is
-// allocated. Who counts entries, or what was built already, keeps no promise.
+// allocated. Counting entries, or charging after the memory was taken, bounds nothing.
 //
 // Only a permit is waited for, and a listing is refused where it does not fit. Whatever else is
 // taken is there at once, and values of the cache that nobody uses give way to it; while all are in
