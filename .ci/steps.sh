@@ -37,8 +37,8 @@ keep() {
   "$@" | tee "$logs/$log.tests"
 }
 
-# begin_aside FUNCTION: what only has to be done is done while tests wait, which is most of their time;
-# in a session of its own, since processors are shared by sessions first. One at a time.
+# begin_aside FUNCTION: runs it in the background at the lowest priority while tests wait, which is most
+# of their time. In a session of its own, since processors are shared by sessions first. One at a time.
 begin_aside() {
   # shellcheck disable=SC2016
   setsid -w bash -c "$(declare -f; declare -p sanitized)"'
@@ -82,7 +82,7 @@ check_tidy() { printf '%s\n' "$@" | xargs -r -n 1 -P "$(nproc)" clang-tidy --qui
 # finish: tells which steps failed, and the sum of all tests. Its status is that of the whole run.
 finish() {
   [ ${#failed[@]} -eq 0 ] || printf 'failed step: %s\n' "${failed[@]}"
-  cat "$logs"/*.tests 2>/dev/null | awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }
+  { cat "$logs"/*.tests 2>/dev/null || true; } | awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }
     END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
   [ ${#failed[@]} -eq 0 ]
 }

@@ -27,7 +27,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// What is being made when no more can be opened may appear a little later.
+/// A file whose creation had begun when no more could be opened may appear a little later.
 constexpr int kRemovalAttempts = 20;
 
 std::atomic<int> caught_signal{0};

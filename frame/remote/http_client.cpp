@@ -16,6 +16,7 @@
 
 #include <curl/curl.h>
 #include <fmt/core.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"

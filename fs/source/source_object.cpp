@@ -147,7 +147,7 @@ void SourceObject::set_mode(mode_t mode) const {
   const bool changes_others =
       (mode & kSetIds) == 0 || ((mode ^ stat().st_mode) & (mode_t{07777} & ~mode_t{0777})) != 0;
   if (error != EPERM || changes_others) frame::throw_errno(error, name_);
-  // The sandbox lets nobody set such bits, not even anew; a list of access leaves them as they are.
+  // The sandbox lets nobody set such bits, not even again; setting an access list leaves them.
   std::array<char, kAttributeBytes.back()> list;
   const ssize_t size = ::getxattr(path().c_str(), kAccessList, list.data(), list.size());
   const std::string wanted =
