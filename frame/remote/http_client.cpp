@@ -15,8 +15,8 @@
 #include <thread>
 
 #include <curl/curl.h>
-#include <fmt/core.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"
