@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What .ci/run and .ci/nightly share; they source it from the top of the tree.
 
 failed=()
