@@ -56,14 +56,14 @@ std::vector<Busy> remove_temporaries(int directory) {
   namespace filesystem = std::filesystem;
   std::error_code ignored;
   std::vector<Busy> left;
-  const std::string path = frame::descriptor_path(directory);
-  for (auto entry = filesystem::directory_iterator(path, ignored);
+  for (auto entry = filesystem::directory_iterator(frame::descriptor_path(directory), ignored);
        entry != filesystem::directory_iterator(); entry.increment(ignored)) {
     const std::string name = entry->path().filename();
     if (!frame::TemporaryMaker::self().has_made(name)) continue;
     filesystem::remove_all(entry->path(), ignored);
     if (!ignored) continue;
-    if (DIR* const entries = ::opendir((path + "/" + name).c_str()))
+    const int busy = ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (DIR* const entries = busy < 0 ? nullptr : ::fdopendir(busy))
       left.push_back({directory, name, entries});
   }
   return left;

@@ -239,11 +239,10 @@ void KernelChannel::give_up() {
 void KernelChannel::end(int error) {
   if (error != 0) error_ = error;
   has_ended_ = true;
-  ::pthread_kill(serving_, SIGTERM);
+  ::kill(::getpid(), SIGTERM);  // of all threads that of serve() takes it
 }
 
 int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
-  serving_ = ::pthread_self();
   int error = EINTR;
   while (error == EINTR || error == EAGAIN) error = serve_one();
   if (error != 0) return error == ENODEV || error == ECONNABORTED ? 0 : error;

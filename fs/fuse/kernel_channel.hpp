@@ -66,7 +66,6 @@ class KernelChannel {
   std::atomic<unsigned> reading_{0};  ///< workers that wait for a request
   std::atomic<bool> has_ended_{false};
   std::atomic<int> error_{0};
-  pthread_t serving_{};  ///< thread of serve()
 };
 
 // The same of the mount's channel, for the request that this thread is answering. With libfuse's
