@@ -63,7 +63,8 @@ class Check {
     for (const auto& probe : entry_.facts.at("probe")) {
       const auto offset = probe.at("offset").get<std::uint64_t>();
       const auto bytes = read_range(path, header + offset, probe.at("length"));
-      expect(sha256(bytes) == probe.at("sha256").get<std::string>(), "probe at " + std::to_string(offset));
+      expect(sha256(bytes) == probe.at("sha256").get<std::string>(),
+             "probe at " + std::to_string(offset));
     }
     return std::move(failures_);
   }
