@@ -72,7 +72,7 @@ class EmbedMap {
   std::size_t lower_bound(std::string_view key) const;
   const LeftOut& left_out() const { return left_out_; }
   /// Bytes that the entries take.
-  std::size_t memory() const { return entries_.capacity() * sizeof(Entry) + texts_.capacity(); }
+  std::size_t memory() const { return entries_.capacity() * sizeof(Entry) + texts_.size(); }
 
  private:
   struct Entry {
