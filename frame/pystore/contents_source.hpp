@@ -33,9 +33,9 @@ class ContentsSource final : public ByteSource {
   const std::uint64_t size_;
 };
 
-/// Decodes block by block, and keeps the last one: for who has no cache. Blocks of more than 64 MiB
-/// give Error(too_large). What it keeps, and what decoding takes, is taken of `charge`. The
-/// result holds both.
+/// Reads a frame where there is no block cache: decodes block by block and keeps the last block.
+/// Charges to `charge` that block and the memory for decoding. Throws Error(too_large) for blocks
+/// of more than 64 MiB. The result shares `frame` and `charge`.
 ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, ChargePointer charge);
 
 }  // namespace bloscfs::frame

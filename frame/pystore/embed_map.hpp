@@ -52,9 +52,9 @@ class EmbedMap {
 
   /// An empty one.
   EmbedMap() = default;
-  /// `bytes` are the metalayer's content, `heap_size` is the size of the frame's contents. Takes
-  /// memory() of `charge`. Throws Error(malformed) for what is no map, and what `charge` throws;
-  /// single entries that are not valid are left out.
+  /// `bytes` are the metalayer's content, `heap_size` is the size of the frame's contents. Charges
+  /// memory() bytes to `charge`, whose exceptions pass through. Throws Error(malformed) if `bytes`
+  /// are no map; single entries that are not valid are left out.
   EmbedMap(Bytes bytes, std::uint64_t heap_size, MemoryCharge& charge = *uncharged());
   /// That of embed.b2e; empty without such a vlmetalayer. Throws Error: too_large from 16 MiB on.
   static EmbedMap read(const Snapshot& embed, codec::BlockDecoder& decoder,

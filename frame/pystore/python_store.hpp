@@ -46,8 +46,8 @@ struct StoreEntry {
 /// One state of a store, read lazily: leaves are opened when they are asked for. Thread-safe.
 class PythonStore {
  public:
-  /// `files` is null for a .b2e. A map that cannot be read is left out; one that is more than
-  /// `charge` gives throws what that throws.
+  /// `files` is null for a .b2e. A map that cannot be read is left out. Memory of the map is
+  /// charged to `charge`, whose exceptions pass through.
   PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
               std::shared_ptr<const Snapshot> embed, const ChargePointer& charge);
 
@@ -66,8 +66,8 @@ class PythonStore {
   bool is_complete() const { return has_map() && (!files_ || files_->is_complete()); }
 
   /// What is in a group, "/" or "/a/b", by name in the order of bytes; external leaves win over
-  /// embedded ones. Without the names that are hidden. Takes of `charge` what it needs, which the
-  /// caller gives back. Throws ENOENT, and what `charge` throws.
+  /// embedded ones. Without the names that are hidden. Charges the entries to `charge`, whose
+  /// exceptions pass through; the caller gives that back. Throws ENOENT.
   std::vector<StoreEntry> list(const std::string& group, MemoryCharge& charge = *uncharged()) const;
   /// What a key stands for, hidden ones too; nothing if there is no such thing.
   std::optional<StoreEntry> find(const std::string& key) const;
@@ -103,7 +103,7 @@ class PythonStore {
   std::optional<std::string> map_error_;
 };
 
-// What a store keeps, and what reading from its embed.b2e takes, is taken of `charge`.
+// Memory of an open store, and for reading from its embed.b2e, is charged to `charge`.
 
 /// Opens a file whose name ends in .b2z; null unless it is a ZIP file that has a stored embed.b2e
 /// with a marker. Throws Error where that cannot be read, std::system_error.

@@ -21,9 +21,9 @@ bool has_zip_magic(Bytes first_bytes);
 class ZipDirectory {
  public:
   /// Reads the directory, ZIP64 too, and no member. Entries that cannot be read are passed over.
-  /// Keeps the member called `only` alone, unless that is empty. Takes memory() of `charge`. Throws
-  /// Error: malformed where there is no directory, too_large with more than 2^20 entries or 128 MiB
-  /// of them; and what `charge` throws.
+  /// If `only` is not empty, keeps the member of that name alone. Charges memory() bytes to
+  /// `charge`, whose exceptions pass through. Throws Error: malformed where there is no directory,
+  /// too_large with more than 2^20 entries or 128 MiB of them.
   explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {},
                         MemoryCharge& charge = *uncharged());
 

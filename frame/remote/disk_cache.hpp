@@ -41,8 +41,9 @@ class DiskCache {
   Piece find(const PieceName& name);
   /// Without a look at its bytes.
   bool has(const PieceName& name) const noexcept { return folder_.has(name); }
-  /// Of at most kCachePieceSize bytes. Returns at once: a thread writes, and what is too much for
-  /// it is dropped. `replaces`: what is there of that name has other bytes.
+  /// Has a thread write a piece of at most kCachePieceSize bytes, and returns at once. If the
+  /// thread cannot keep up, pieces are dropped. `replaces`: a piece of that name exists with other
+  /// bytes.
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
   /// Waits until all that was to be kept is on disk, or was dropped.

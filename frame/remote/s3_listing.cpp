@@ -22,14 +22,15 @@ namespace {
 
 constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kMaxListedKey = 1024;
-/// Keys of one page: servers that pass over the number that was asked for send no more.
+/// Keys of one page. Servers that ignore `max-keys` send 1,000, or some thousands.
 constexpr std::size_t kMaxPageKeys = 10'000;
 /// Tokens are a key, and what a store adds to that.
 constexpr std::size_t kMaxPageToken = 8192;
-/// What a parsed answer takes, of its size: elements of four bytes would take twenty times that.
+/// A parsed answer may take six times its size: one with elements of four bytes takes twenty times.
 constexpr std::size_t kTimesParsed = 6, kParsedAtLeast = std::size_t{128} << 10;
 
-/// Memory that the parser may still take in this thread.
+/// Bytes that the parser may still allocate in this thread: pugixml has one allocator for the whole
+/// process, which gets nothing but a size.
 thread_local std::size_t parser_memory = 0;
 
 /// Each piece begins with its size.
