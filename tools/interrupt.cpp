@@ -27,8 +27,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A file whose creation had begun when no more could be opened may appear a little later.
-constexpr int kRemovalAttempts = 20;
+/// A file whose creation had begun when no more could be opened may appear later: its thread may
+/// have to wait for a processor.
+constexpr int kRemovalAttempts = 400;
 
 std::atomic<int> caught_signal{0};
 int event = -1;
