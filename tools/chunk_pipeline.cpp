@@ -27,7 +27,7 @@ codec::MutableBytes own_memory(std::size_t size) {
 
 ChunkPipeline::ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store)
     : pool_(workers),
-      recoder_(settings, pages_, pool_, bounds(workers),
+      recoder_(settings, pages_, pool_, nullptr, bounds(workers),
                [store = std::move(store)](std::span<const fs::RecodedChunk> run) {
                  for (const fs::RecodedChunk& chunk : run) store(chunk);
                }) {

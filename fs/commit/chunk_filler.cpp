@@ -32,13 +32,10 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   }
 }
 
-/// For one large chunk at a time.
-std::shared_ptr<void> take_working_memory(std::int64_t chunksize, MemoryBudget& budget) {
-  if (chunksize <= static_cast<std::int64_t>(RunBounds().bytes)) return nullptr;
-  const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
+MemoryBudget& budget_for_chunks(std::int64_t chunksize, MemoryBudget& budget) {
   if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size: mount with a larger one");
-  return std::make_shared<MemoryBudget::Part>(budget, needed);
+  return budget;
 }
 
 }  // namespace
@@ -48,11 +45,11 @@ ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transactio
     : file_(file),
       transaction_(transaction),
       was_put_(std::move(was_put)),
-      working_memory_(take_working_memory(transaction.info().chunksize, services.cache.budget())),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
       recoder_(encode_settings(transaction.info(), services.options), services.cache.pages(),
-               services.pool, RunBounds(),
-               [this](std::span<const RecodedChunk> run) { put(run); }) {}
+               services.pool,
+               &budget_for_chunks(transaction.info().chunksize, services.cache.budget()),
+               RunBounds(), [this](std::span<const RecodedChunk> run) { put(run); }) {}
 
 FilledChunks ChunkFiller::fill_new(const std::optional<frame::ArrayInfo>& array) {
   array ? fill_array(*array) : fill_flat();

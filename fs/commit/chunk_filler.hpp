@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -64,7 +63,6 @@ class ChunkFiller {
   const FrozenBytes& file_;
   frame::Transaction& transaction_;
   const std::function<void(std::size_t nbytes)> was_put_;
-  const std::shared_ptr<void> working_memory_;
   const FlatCut cut_;
   std::optional<frame::ArrayGeometry> geometry_;
   FilledChunks filled_;

@@ -224,7 +224,7 @@ Content::Kept Content::keep_in(Refuge& refuge, Unreadable unreadable) {
     for (;;) {
       try {
         return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
-                              services_.options, services_.cache.pages(), services_.pool,
+                              services_.options, services_.cache, services_.pool,
                               refuge.shared_name());
       } catch (const std::system_error& error) {
         // Another host, or another mount of this one, was first.

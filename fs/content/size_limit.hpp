@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "frame/container/snapshot.hpp"
+#include "fs/encoding/chunk_recoder.hpp"
 #include "fs/options/write_options.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -18,9 +19,6 @@ struct StoredFile {
   bool raw = false;
   std::size_t memory = 0;  ///< all that there is
 };
-
-/// Bytes that it takes to encode a chunk of `nbytes` again: as it is stored, decoded, and new.
-constexpr std::int64_t memory_to_encode(std::int64_t nbytes) { return 3 * nbytes; }
 
 /// Whether that can be had: of all memory, and a little besides, so that usual chunks can be
 /// changed with the smallest cache.

@@ -1,7 +1,6 @@
 #include "fs/encoding/chunk_recoder.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace bloscfs::fs {
@@ -23,8 +22,10 @@ void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> 
 }
 
 ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-                           const RunBounds& bounds, Put put)
-    : settings_(settings), pages_(pages), pool_(pool), bounds_(bounds), put_(std::move(put)) {}
+                           MemoryBudget* budget, const RunBounds& bounds, Put put)
+    : settings_(settings), pages_(pages), pool_(pool), bounds_(bounds), put_(std::move(put)) {
+  if (budget != nullptr) memory_.emplace(*budget);
+}
 
 ChunkRecoder::~ChunkRecoder() {
   for (const auto& run : runs_)
@@ -81,6 +82,9 @@ void ChunkRecoder::add(std::int64_t number, std::size_t nbytes, Encode encode) {
     begin_run(nbytes);
   }
   at_hand_ += nbytes;
+  const auto needed =
+      static_cast<std::size_t>(memory_to_encode(static_cast<std::int64_t>(at_hand_)));
+  if (memory_ && memory_->size() < needed) memory_->resize(needed);
   last_->nbytes += nbytes;
   last_->jobs.push_back({number, nbytes, std::move(encode)});
 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "fs/support/pooled_buffer.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
@@ -28,6 +30,9 @@ struct RecodedChunk {
 
 /// Puts a run of chunks into a transaction.
 void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run);
+
+/// Bytes that it takes to encode a chunk of `nbytes` again: as it is stored, decoded, and new.
+constexpr std::int64_t memory_to_encode(std::int64_t nbytes) { return 3 * nbytes; }
 
 /// What is in memory at a time while chunks are encoded: for a commit, unless told otherwise.
 struct RunBounds {
@@ -47,9 +52,10 @@ class ChunkRecoder {
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
   /// Stored bytes lie in memory of `pages`, which outlives it. `put` takes each run, of one chunk
-  /// or of several, on the calling thread, in the order of add().
+  /// or of several, on the calling thread, in the order of add(). What encoding needs is taken from
+  /// `budget`, until the recoder ends; null: nobody counts it.
   ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-               const RunBounds& bounds, Put put);
+               MemoryBudget* budget, const RunBounds& bounds, Put put);
   /// Waits for what is under way.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
@@ -90,6 +96,7 @@ class ChunkRecoder {
   const codec::EncodeSettings settings_;
   PagePool& pages_;
   WorkerPool& pool_;
+  std::optional<MemoryBudget::Part> memory_;
   const RunBounds bounds_;
   const Put put_;
   std::size_t at_hand_ = 0;  ///< bytes of contents in all runs

@@ -20,12 +20,13 @@ std::vector<std::uint8_t> read(const FileBytes& bytes, std::int64_t offset, std:
 }
 
 void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteOptions& options,
-                PagePool& pages, WorkerPool& pool) {
+                BlockCache& cache, WorkerPool& pool) {
   const auto transaction = writer.begin();
   const std::int64_t size = bytes.size();
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
-  ChunkRecoder recoder(encode_settings(transaction->info(), options), pages, pool, RunBounds(),
+  ChunkRecoder recoder(encode_settings(transaction->info(), options), cache.pages(), pool,
+                       &cache.budget(), RunBounds(),
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
   for (std::int64_t at = bytes.next_data(0); at < size;) {
     const std::int64_t begin = at / chunksize * chunksize;
@@ -45,7 +46,7 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteO
 
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, PagePool& pages, WorkerPool& pool,
+                           const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
                            const std::optional<std::string>& shared_name) {
   frame::FrameSettings settings = new_flat_frame(
       options, {bytes.size(),
@@ -57,7 +58,7 @@ StoredFrame store_as_frame(const FileBytes& bytes,
   auto writer = shared_name ? frame::create_sframe(directory, stored_as, settings, writer_settings)
                             : frame::create_cframe(directory, stored_as, settings, writer_settings);
   try {
-    commit_all(bytes, *writer, options, pages, pool);
+    commit_all(bytes, *writer, options, cache, pool);
   } catch (...) {
     if (!shared_name) directory->unlink(stored_as);
     throw;

@@ -9,8 +9,8 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/store/byte_store.hpp"
 #include "fs/options/write_options.hpp"
-#include "fs/support/page_pool.hpp"
 #include "fs/support/worker_pool.hpp"
+#include "fs/view/block_cache.hpp"
 
 namespace bloscfs::fs {
 
@@ -52,7 +52,7 @@ struct StoredFrame {
 /// Errors as Transaction's; then nothing is left behind.
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, PagePool& pages, WorkerPool& pool,
+                           const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
                            const std::optional<std::string>& shared_name = std::nullopt);
 
 }  // namespace bloscfs::fs

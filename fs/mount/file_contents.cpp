@@ -265,7 +265,7 @@ void FileContents::store_bytes_as_frame(ContentHome& home) {
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
   const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
-                                          services_.cache.pages(), services_.pool);
+                                          services_.cache, services_.pool);
   try {
     made.writer->set_attributes(source->attributes());
     const frame::FileId made_id = frame::id_of(made.writer->stamp());
