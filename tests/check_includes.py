@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the direction of includes: between layers, between the rooms of a layer, between modules, and who may know
-what is outside. A module is a header with the source of the same name."""
+what is outside. A module is a header with the source of the same name. Checks also that each room of frame has a
+namespace of its own."""
 
 import re
 import subprocess
@@ -46,6 +47,9 @@ KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h":
            "minizip/zip.h": "frame/pystore", "curl/curl.h": "frame/remote",
            "libxml/HTMLparser.h": "frame/remote", "libxml/parser.h": "frame/remote",
            "pugixml.hpp": "frame/remote"}
+
+# Two rooms may define one name; in one namespace the linker would take either for both.
+NAMESPACE = re.compile(r"^namespace bloscfs::frame\b[^{]*", re.MULTILINE)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -113,7 +117,12 @@ def problems(root):
         if name.split("/")[0] in ROOMS and room_of(name) not in level:
             yield f"{name}: is in no room"
             continue
-        for number, line in enumerate((root / name).read_text().splitlines(), 1):
+        text = (root / name).read_text()
+        own = f"namespace bloscfs::frame::inline {room_of(name).split('/')[-1]} "
+        opened = NAMESPACE.findall(text) if name.startswith("frame/") else []
+        if opened and own not in opened:
+            yield f"{name}: has no {own}"
+        for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             if not match:
                 continue

@@ -5,7 +5,7 @@
 
 #include <boost/range/adaptor/reversed.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 
 ArrayCutter::ArrayCutter(const ArrayInfo& array, std::int32_t typesize) {
   for (std::size_t i = 0; i < array.shape.size(); ++i)
@@ -119,4 +119,4 @@ void ArrayCutter::copy_run(const Dimension& last, std::int64_t count, const std:
     std::memcpy(to, from + at, static_cast<std::size_t>(std::min(last.block, count - at)));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

@@ -8,7 +8,7 @@
 #include "codec/bytes.hpp"
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 
 class ArrayCutter {
  public:
@@ -65,4 +65,4 @@ class ArrayCutter {
   bool keeps_order_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

@@ -6,7 +6,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -267,4 +267,4 @@ ArrayGeometry::Slab ArrayGeometry::slab_at(std::int64_t offset) const {
   return {row * chunks, (row + 1) * chunks, row * chunk_[0] * strides_[0], end * strides_[0]};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

@@ -8,7 +8,7 @@
 
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 
 /// Maps byte ranges of the C-order array to where they lie in the padded, blocked storage.
 /// All extents are in bytes along the last dimension, in items along the others.
@@ -86,4 +86,4 @@ class ArrayGeometry {
   std::int64_t block_size_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

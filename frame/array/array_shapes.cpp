@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 
 std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
                                      std::int64_t typesize, std::int64_t target) {
@@ -26,4 +26,4 @@ std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize) {
   return row;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

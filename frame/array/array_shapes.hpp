@@ -6,7 +6,7 @@
 
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline array {
 
 /// The largest chunk (or block of a chunk) of about `target` bytes, at least one item, that is a
 /// run of whole rows where they fit: trailing dimensions stay whole, one is cut, and leading ones
@@ -18,4 +18,4 @@ std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
 /// Bytes that one step along the first dimension takes; those of an item without dimensions.
 std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline array

@@ -17,7 +17,7 @@
 #include "frame/bloscpack/bloscpack_walk.hpp"
 #include "frame/stored/stored_chunk.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 /// What a chunk may take beside its contents, roughly.
@@ -326,4 +326,4 @@ std::unique_ptr<Snapshot> open_bloscpack(std::shared_ptr<const ByteSource> sourc
                                              position);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

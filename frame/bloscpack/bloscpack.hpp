@@ -6,7 +6,7 @@
 #include "frame/container/open_settings.hpp"
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 /// True if a file that starts with these bytes (at least 4 of them) may be a Bloscpack file.
 bool has_bloscpack_magic(Bytes first_bytes);
@@ -16,4 +16,4 @@ bool has_bloscpack_magic(Bytes first_bytes);
 std::unique_ptr<Snapshot> open_bloscpack(std::shared_ptr<const ByteSource> source,
                                          const OpenSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

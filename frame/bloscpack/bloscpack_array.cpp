@@ -10,7 +10,7 @@
 #include "codec/error.hpp"
 #include "frame/python/python_literal.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 using codec::throw_malformed;
@@ -203,4 +203,4 @@ std::optional<ArrayInfo> parse_array_text(const std::string& text) {
   return reader.take();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

@@ -8,7 +8,7 @@
 
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 /// A longer text describes no array whose NPY header could be written.
 inline constexpr std::uint32_t kMaxArrayText = 128 << 10;
@@ -17,4 +17,4 @@ inline constexpr std::uint32_t kMaxArrayText = 128 << 10;
 /// Error(malformed) unless it is JSON, and what it says of an array makes sense.
 std::optional<ArrayInfo> parse_array_text(const std::string& text);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

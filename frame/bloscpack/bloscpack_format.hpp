@@ -5,7 +5,7 @@
 
 #include <boost/endian/buffers.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 inline constexpr std::uint8_t kBloscpackMagic[4] = {'b', 'l', 'p', 'k'};
 
@@ -55,4 +55,4 @@ inline constexpr std::uint8_t kBloscpackMetadataZlib = 1;
 /// The header that every chunk of a file has.
 inline constexpr std::uint64_t kBloscpackChunkHeader = 16;
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

@@ -9,7 +9,7 @@
 #include "codec/error.hpp"
 #include "frame/bloscpack/bloscpack_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 using codec::throw_malformed;
@@ -114,4 +114,4 @@ BloscpackHeader read_bloscpack_header(const ByteSource& source, std::uint64_t fi
   return header;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

@@ -6,7 +6,7 @@
 #include "frame/bloscpack/digest.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 struct BloscpackHeader {
   int version = 3;
@@ -28,4 +28,4 @@ struct BloscpackHeader {
 /// unsupported for later versions.
 BloscpackHeader read_bloscpack_header(const ByteSource& source, std::uint64_t file_size);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

@@ -13,7 +13,7 @@
 #include "frame/bloscpack/bloscpack_format.hpp"
 #include "frame/bloscpack/digest.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 using codec::throw_malformed;
@@ -160,4 +160,4 @@ std::string read_bloscpack_text(const ByteSource& source, std::uint64_t offset,
   return read_text(source, read_section_header(source, offset, file_size), kMaxText);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

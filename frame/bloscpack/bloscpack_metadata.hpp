@@ -8,7 +8,7 @@
 #include "frame/container/frame_info.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 struct BloscpackMetadata {
   std::uint64_t section_size = 0;  ///< bytes, digest included
@@ -24,4 +24,4 @@ BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_
 std::string read_bloscpack_text(const ByteSource& source, std::uint64_t offset,
                                 std::uint64_t file_size);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

@@ -4,7 +4,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 void BloscpackPage::walk(const ByteSource& source, const BloscpackMap::Checkpoint& from) {
   ChunkWalker walker(source, geometry_.area, from.position);
@@ -62,4 +62,4 @@ std::size_t BloscpackPage::memory() const {
          (positions_.capacity() + content_offsets_.capacity()) * sizeof(std::int64_t);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

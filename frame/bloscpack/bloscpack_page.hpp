@@ -10,7 +10,7 @@
 #include "frame/bloscpack/bloscpack_header.hpp"
 #include "frame/bloscpack/bloscpack_walk.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 /// What is known of all chunks. Sizes are those of the file's header where it knows them, else
 /// those of the chunks' headers.
@@ -57,4 +57,4 @@ class BloscpackPage final : public IndexPage {
   std::string failure_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

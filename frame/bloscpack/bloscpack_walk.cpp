@@ -11,7 +11,7 @@
 #include "frame/bloscpack/bloscpack_format.hpp"
 #include "frame/stored/checkpoints.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 using codec::throw_malformed;
@@ -89,4 +89,4 @@ std::size_t BloscpackMap::memory() const {
   return sizeof(*this) + checkpoints_.capacity() * sizeof(Checkpoint) + failure_.capacity();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

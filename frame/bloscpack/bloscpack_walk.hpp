@@ -8,7 +8,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/window_reader.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 /// The part of a Bloscpack file that holds chunks, each with its digest behind it.
 struct ChunkArea {
@@ -78,4 +78,4 @@ class BloscpackMap final : public ChunkMap {
   std::string failure_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

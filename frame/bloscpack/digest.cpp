@@ -9,7 +9,7 @@
 
 #include "frame/container/checksum_failure.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 256U << 10;
@@ -113,4 +113,4 @@ void verify_stored_digest(const ByteSource& source, DigestKind kind, std::uint64
         fmt::format("{} at {}: wrong {} of its {} bytes", what, offset, digest_name(kind), size));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

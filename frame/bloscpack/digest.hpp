@@ -7,7 +7,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline bloscpack {
 
 /// The ids that stand in the files.
 enum class DigestKind : std::uint8_t {
@@ -48,4 +48,4 @@ class Digest {
 void verify_stored_digest(const ByteSource& source, DigestKind kind, std::uint64_t offset,
                           std::uint64_t size, std::uint64_t digest_offset, const char* what);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline bloscpack

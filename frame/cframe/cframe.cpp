@@ -8,7 +8,7 @@
 #include "frame/reading/copied_source.hpp"
 #include "frame/store/peer_lock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 class CframeSnapshot final : public FrameSnapshot {
@@ -58,4 +58,4 @@ std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSou
                                           std::move(expected), std::move(lock));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

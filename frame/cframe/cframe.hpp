@@ -9,7 +9,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 /// True if a frame begins at that position of a file, which may hold several.
 bool has_frame_at(const ByteSource& source, std::uint64_t position);
@@ -36,4 +36,4 @@ std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSou
                                                    std::shared_ptr<ExpectedState> expected,
                                                    std::shared_ptr<PeerLock> lock);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

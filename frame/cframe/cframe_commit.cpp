@@ -16,7 +16,7 @@
 #include "frame/reading/expected_state.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 /// Bytes that a disk writes in one piece.
@@ -636,4 +636,4 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
   return state_.current;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

@@ -13,7 +13,7 @@
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/store/container_lock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 class CframeCommit final : public CommitTarget {
  public:
@@ -102,4 +102,4 @@ class CframeCommit final : public CommitTarget {
   bool finished_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

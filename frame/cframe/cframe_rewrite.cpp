@@ -13,7 +13,7 @@
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 constexpr std::int64_t kEntriesAtOnce = 2048;
@@ -185,4 +185,4 @@ void CframeRewrite::adopt() {
   open_current(state_);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

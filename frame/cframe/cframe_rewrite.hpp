@@ -11,7 +11,7 @@
 #include "frame/editing/frame_edit.hpp"
 #include "frame/editing/frame_tail.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 class CframeRewrite {
  public:
@@ -48,4 +48,4 @@ class CframeRewrite {
   bool published_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

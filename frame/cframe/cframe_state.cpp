@@ -8,7 +8,7 @@
 #include "frame/cframe/dead_space.hpp"
 #include "frame/editing/frame_edit.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 /// Superseded extents in order, and whether a chunk that is still needed has bytes in one. Another
@@ -107,4 +107,4 @@ void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

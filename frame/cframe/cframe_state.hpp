@@ -15,7 +15,7 @@
 #include "frame/reading/frame_snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 /// Which chunks a commit moves that nobody has put.
 enum class ChunkMoves {
@@ -96,4 +96,4 @@ void find_old_space(CframeState& state, codec::BlockDecoder& decoder);
 /// Finds out which superseded extents share no bytes with chunks of the present state.
 void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

@@ -20,7 +20,7 @@
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 /// Free space is punched in passing once there is this much of it, and a quarter of what is in use.
@@ -365,4 +365,4 @@ FrameInfo plan_cframe(const FrameSettings& frame) {
   return plan_frame(frame, ContainerKind::cframe).info;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

@@ -6,7 +6,7 @@
 
 #include "frame/container/frame_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 /// Opens a contiguous frame at the start of a file for writing. Snapshots that the writer makes
 /// share its open file; `known`, if not null, is a snapshot of the same state that is in use
@@ -28,4 +28,4 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
 /// What a frame that is made so says of itself as long as it is empty. Errors as create_cframe().
 FrameInfo plan_cframe(const FrameSettings& frame);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

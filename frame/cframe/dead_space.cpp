@@ -11,7 +11,7 @@
 
 #include "codec/chunk_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 /// Chunks that are looked at: of more, those nearest to the frame's end, where most edits go.
@@ -145,4 +145,4 @@ DeadSpace find_dead_space(const FrameSnapshot& frame, std::uint64_t from,
   return result;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

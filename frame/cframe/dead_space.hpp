@@ -8,7 +8,7 @@
 #include "frame/editing/extent_set.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 struct DeadSpace {
   std::vector<Extent> extents;      ///< bytes of the file that no chunk has, in ascending order
@@ -23,4 +23,4 @@ struct DeadSpace {
 DeadSpace find_dead_space(const FrameSnapshot& frame, std::uint64_t from,
                           codec::BlockDecoder& decoder);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 namespace {
 
 bool is_behind(const KeptChunk& a, const KeptChunk& b) { return a.entry > b.entry; }
@@ -36,4 +36,4 @@ std::vector<KeptChunk> last_kept_chunks(const FrameEdit& edit, std::uint64_t fro
   return chunks;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

@@ -7,7 +7,7 @@
 #include "codec/block_decoder.hpp"
 #include "frame/editing/frame_edit.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline cframe {
 
 /// Most chunks that one commit moves.
 inline constexpr std::size_t kMostKeptChunks = std::size_t{1} << 16;
@@ -23,4 +23,4 @@ struct KeptChunk {
 std::vector<KeptChunk> last_kept_chunks(const FrameEdit& edit, std::uint64_t from,
                                         codec::BlockDecoder& decoder);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline cframe

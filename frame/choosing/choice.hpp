@@ -10,7 +10,7 @@
 #include "frame/choosing/cost.hpp"
 #include "frame/choosing/trial.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 
 /// What suits contents of `size` bytes best of which `sample` is the beginning, up to kChoiceSample
 /// bytes; nothing where that says nothing, as zeros do, or next to nothing. `typesize` as for a
@@ -32,4 +32,4 @@ bool is_worth_choosing(std::int64_t size, Goal goal);
 /// For contents that were not looked at.
 codec::EncodeSettings usual_settings(Goal goal, std::int32_t typesize);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 namespace {
 
 /// Of levels 0 to 9, encoding and decoding.
@@ -80,4 +80,4 @@ double penalty(Goal goal, const codec::EncodeSettings& settings, double stored) 
   return std::log(stored) - std::log(1 - wanted_saving(goal)) * std::log2(time_cost(settings));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

@@ -8,7 +8,7 @@
 
 #include "codec/encode_settings.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 
 /// What is wanted of the settings of a frame.
 enum class Goal : std::uint8_t { ratio, balanced, speed };
@@ -25,4 +25,4 @@ double time_cost(const codec::EncodeSettings& settings);
 /// percent for ratio, 8 % for balanced, 40 % for speed.
 double penalty(Goal goal, const codec::EncodeSettings& settings, double stored);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

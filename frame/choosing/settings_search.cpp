@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 namespace {
 
 using codec::Bytes;
@@ -250,4 +250,4 @@ bool says_nothing(std::span<const Candidate> candidates) {
       candidates, [](const Candidate& candidate) { return candidate.stored < kSaysNothing; });
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

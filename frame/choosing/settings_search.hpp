@@ -12,7 +12,7 @@
 #include "frame/choosing/cost.hpp"
 #include "frame/choosing/trial.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 
 /// Bytes of a piece of contents: blocks of that size can be tried.
 inline constexpr std::int32_t kPieceSize = 1 << 20;
@@ -100,4 +100,4 @@ const Candidate& best_of(std::span<const Candidate> candidates, Goal goal);
 /// Whether all settings are as good, as for zeros.
 bool says_nothing(std::span<const Candidate> candidates);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

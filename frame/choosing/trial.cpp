@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 namespace {
 
 /// An item size that is none of the usual ones has to save one part in so many.
@@ -60,4 +60,4 @@ std::optional<std::int32_t> find_record_size(codec::Bytes sample, std::int32_t s
   return best;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

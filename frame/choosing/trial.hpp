@@ -11,7 +11,7 @@
 #include "codec/chunk_encoder.hpp"
 #include "codec/encode_settings.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline choosing {
 
 /// Settings that were tried. A block size of 0 is the one by codec and level.
 struct Candidate {
@@ -56,4 +56,4 @@ std::optional<std::int32_t> find_record_size(
 /// Bytes of a record, of which nobody said that it is one.
 inline constexpr std::int32_t kMaxRecord = 64;
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline choosing

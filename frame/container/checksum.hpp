@@ -9,7 +9,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 class Checksum {
  public:
@@ -28,4 +28,4 @@ inline std::uint64_t checksum_of(codec::Bytes bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

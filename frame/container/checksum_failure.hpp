@@ -6,7 +6,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// Stored bytes do not have the checksum that is recorded for them.
 struct ChecksumFailure : codec::Error {
@@ -14,4 +14,4 @@ struct ChecksumFailure : codec::Error {
       : Error(codec::FormatErrc::malformed, std::move(context)) {}
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -1,6 +1,6 @@
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 const char* FrameInfo::kind_name() const {
   switch (kind) {
@@ -14,4 +14,4 @@ const char* FrameInfo::kind_name() const {
   return "unknown";
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

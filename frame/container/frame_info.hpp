@@ -10,7 +10,7 @@
 #include "codec/block_shape.hpp"
 #include "codec/chunk_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// Known to this layer alone: others ask FrameInfo what they want to know of a container.
 enum class ContainerKind { cframe, sframe, bloscpack };
@@ -62,4 +62,4 @@ struct FrameInfo {
   bool has_blocked_array() const { return array && kind != ContainerKind::bloscpack; }
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -15,9 +15,11 @@
 #include "frame/container/transaction.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
-
+namespace bloscfs::frame::inline editing {
 class RecentWriters;
+}
+
+namespace bloscfs::frame::inline container {
 
 struct WriterSettings {
   /// Makes the lock sidecar of other Blosc2 programs where there is none. One that is there is
@@ -109,4 +111,4 @@ class FrameWriter {
   virtual bool has_name() const = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// A fixed metalayer of a new frame.
 struct Metalayer {
@@ -13,4 +13,4 @@ struct Metalayer {
   std::vector<std::uint8_t> content;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

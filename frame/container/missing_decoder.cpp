@@ -5,7 +5,7 @@
 #include "codec/filter/pipeline.hpp"
 #include "codec/names.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 namespace {
 
 bool can_decompress(codec::CodecId id) {
@@ -39,4 +39,4 @@ std::optional<std::string> missing_decoder(const Snapshot& snapshot) {
   return missing && !has_no_stored_bytes(snapshot) ? missing : std::nullopt;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -6,7 +6,7 @@
 
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// The codec or filter that a container is stored with and that we lack: "codec grok is not
 /// supported". nullopt where there is none, and where no chunk has stored bytes. Chunks may differ
@@ -14,4 +14,4 @@ namespace bloscfs::frame {
 /// Errors: std::system_error from the source.
 std::optional<std::string> missing_decoder(const Snapshot& snapshot);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

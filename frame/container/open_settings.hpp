@@ -6,7 +6,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 struct OpenSettings {
   SourceCounters* counters = nullptr;  ///< may be null; outlives the snapshot
@@ -17,4 +17,4 @@ struct OpenSettings {
   int directory = -1;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

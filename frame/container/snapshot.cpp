@@ -8,7 +8,7 @@
 #include "frame/container/checksum.hpp"
 #include "frame/stored/stored_chunk.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 namespace {
 
 constexpr std::size_t kChecksumWindow = std::size_t{256} << 10;
@@ -101,4 +101,4 @@ bool Snapshot::is_at_hand(std::span<const StoredRange> ranges) const {
   return source_->is_at_hand(ranges_of(ranges));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -17,7 +17,7 @@
 #include "frame/container/frame_info.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// Where one chunk's bytes are, and what they must decode to.
 struct ChunkPlace {
@@ -201,4 +201,4 @@ class Snapshot {
   FileStamp stamp_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -14,7 +14,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// A chunk's number in the container, and its stored bytes.
 struct NumberedChunk {
@@ -111,4 +111,4 @@ class Transaction {
   }
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

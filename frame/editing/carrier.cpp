@@ -8,7 +8,7 @@
 
 #include <msgpack.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 constexpr char kObjectLayer[] = "b2o";
@@ -105,4 +105,4 @@ std::optional<bool> notes_all_fetched(const Snapshot& snapshot, codec::BlockDeco
   return fetched >= snapshot.info().nchunks;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -7,7 +7,7 @@
 
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// True where the functions below have something to say; costs nothing.
 bool may_lack_contents(const Snapshot& snapshot);
@@ -24,4 +24,4 @@ bool is_proxy(const Snapshot& snapshot);
 /// then those are missing that have no stored bytes. Errors: as Snapshot::read_vlmetalayer().
 std::optional<bool> notes_all_fetched(const Snapshot& snapshot, codec::BlockDecoder& decoder);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 /// Eight classes to each power of two: with wider ones, a search meets many that are too small.
@@ -101,4 +101,4 @@ std::uint64_t ExtentSet::run_end(std::uint64_t position) const {
   return std::prev(next)->second;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 struct Extent {
   std::uint64_t start = 0;
@@ -51,4 +51,4 @@ class ExtentSet {
   mutable std::vector<std::set<std::uint64_t>> starts_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

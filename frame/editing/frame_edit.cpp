@@ -17,7 +17,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "frame/stored/table_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 using codec::SpecialValue;
@@ -305,4 +305,4 @@ void FrameEdit::check_sizes(codec::BlockDecoder& decoder) const {
   check_boundary(info_.nchunks - 1, decoder);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

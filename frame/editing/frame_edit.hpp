@@ -15,7 +15,7 @@
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// A chunk that the transaction has put.
 struct PutChunk {
@@ -148,4 +148,4 @@ void FrameEdit::for_each_superseded(codec::BlockDecoder& decoder, const Visit& v
     for (const std::int64_t entry : entries.from(number)) visit_stored(number++, entry);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

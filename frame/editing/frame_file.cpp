@@ -8,7 +8,7 @@
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/store_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_
   return other_end;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

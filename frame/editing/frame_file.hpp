@@ -8,7 +8,7 @@
 #include "frame/editing/frame_tail.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// Length of the header that a committed frame has after `edit`.
 std::int64_t header_len_after(const FrameEdit& edit);
@@ -24,4 +24,4 @@ std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameI
 std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_t header_len,
                                   const FrameLengths& lengths);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

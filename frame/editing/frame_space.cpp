@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 constexpr std::uint64_t kPunchAlignment = 4096;
@@ -188,4 +188,4 @@ void FrameSpace::punch(StoreFile& file) {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

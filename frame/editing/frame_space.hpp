@@ -14,7 +14,7 @@
 #include "frame/editing/quarantine.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// Where a chunk begins in free space.
 enum class Placing {
@@ -124,4 +124,4 @@ class FrameLengths {
   ExtentSet used_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -7,7 +7,7 @@
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 EditedTable::Changes index_changes(const FrameEdit& edit) {
@@ -107,4 +107,4 @@ std::vector<std::uint8_t> plain_trailer(bool checksums) {
   return bytes;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

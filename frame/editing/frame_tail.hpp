@@ -11,7 +11,7 @@
 #include "frame/store/store_writer.hpp"
 #include "frame/stored/table_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// The index entries of the state that an edit leads to, where its chunks are now.
 class EditedIndex final : public TableContent {
@@ -64,4 +64,4 @@ void append_layer(const FrameEdit::Layer& layer, StoreWriter& out);
 /// The trailer of a frame without contents and without vlmetalayers but, if wanted, checksums.
 std::vector<std::uint8_t> plain_trailer(bool checksums);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

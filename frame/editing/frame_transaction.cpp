@@ -11,7 +11,7 @@
 #include "frame/editing/special_chunk.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 using codec::SpecialValue;
@@ -176,4 +176,4 @@ std::shared_ptr<const Snapshot> FrameTransaction::finish() {
   return snapshot;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -11,7 +11,7 @@
 #include "frame/container/transaction.hpp"
 #include "frame/editing/frame_edit.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// Where a transaction's bytes go. Its destructor undoes what has not been finished.
 class CommitTarget {
@@ -78,4 +78,4 @@ class FrameTransaction final : public Transaction {
   Step step_ = Step::changing;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

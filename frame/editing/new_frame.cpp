@@ -11,7 +11,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 void check(bool condition, const char* what, std::int64_t value) {
@@ -86,4 +86,4 @@ std::vector<std::uint8_t> first_header(const NewFrame& frame, const FrameInfo& i
   return header;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -7,7 +7,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/header/frame_header_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 struct NewFrame {
   FrameInfo info;  ///< of the first state, all chunks zero
@@ -22,4 +22,4 @@ NewFrame plan_frame(const FrameSettings& settings, ContainerKind kind);
 std::vector<std::uint8_t> first_header(const NewFrame& frame, const FrameInfo& info,
                                        bool has_vlmetalayers);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -12,7 +12,7 @@
 
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 template <typename Item>
 class Quarantine {
@@ -69,4 +69,4 @@ class Quarantine {
   std::deque<Batch> batches_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

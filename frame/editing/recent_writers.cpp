@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 constexpr std::size_t kMostMemory = std::size_t{4} << 20;
@@ -49,4 +49,4 @@ std::shared_ptr<ExpectedState> RecentWriters::remove(const FileId& file) {
   return state;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -11,7 +11,7 @@
 #include "frame/reading/expected_state.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// Thread-safe.
 class RecentWriters {
@@ -40,4 +40,4 @@ class RecentWriters {
   std::size_t memory_ = 0;   ///< bytes, about
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

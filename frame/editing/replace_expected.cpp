@@ -3,7 +3,7 @@
 #include <optional>
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 bool is_same(const std::optional<FileStamp>& a, const std::optional<FileStamp>& b) {
@@ -55,4 +55,4 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
   return false;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

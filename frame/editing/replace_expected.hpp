@@ -7,7 +7,7 @@
 
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 
 /// Gives `from` the name `to` in one step, if `is_expected` says of what has that name that it may
 /// be replaced; this is then called `from`, or gone. Else false, and both names are as they were.
@@ -16,4 +16,4 @@ namespace bloscfs::frame {
 bool replace_expected(StoreDirectory& directory, const std::string& from, const std::string& to,
                       const std::function<bool(const FileStamp&)>& is_expected);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

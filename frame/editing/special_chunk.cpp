@@ -7,7 +7,7 @@
 #include "codec/encode_settings.hpp"
 #include "codec/special_value.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline editing {
 namespace {
 
 using Buffer = std::vector<std::uint8_t>;
@@ -65,4 +65,4 @@ Buffer store_special(codec::SpecialValue value, std::int32_t nbytes, const Frame
   return repeat(Buffer(static_cast<std::size_t>(frame.typesize)), header);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline editing

@@ -13,7 +13,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/python/python_literal.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using codec::throw_malformed;
@@ -174,4 +174,4 @@ ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
   return array;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

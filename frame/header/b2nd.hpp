@@ -7,7 +7,7 @@
 #include "codec/bytes.hpp"
 #include "frame/container/frame_info.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// What the metalayer can describe (frame/formats/b2nd.md). C-Blosc2 before 2.21.3 opens no arrays
 /// of more than 8 dimensions, but their chunks as it does a flat frame's.
@@ -34,4 +34,4 @@ ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize);
 /// The b2nd metalayer of an array (frame/formats/b2nd.md, "Metalayer").
 std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

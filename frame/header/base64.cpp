@@ -4,7 +4,7 @@
 
 #include <openssl/evp.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 // In pieces of whole groups of three bytes, since the encoder counts with an int.
 std::string base64(codec::Bytes bytes) {
@@ -21,4 +21,4 @@ std::string base64(codec::Bytes bytes) {
   return text;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -5,9 +5,9 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// RFC 4648, section 4: with padding, in one line.
 std::string base64(codec::Bytes bytes);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

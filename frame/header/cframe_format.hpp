@@ -7,7 +7,7 @@
 
 #include <boost/endian/buffers.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// What both header layouts begin with.
 struct RawFrameStart {
@@ -128,4 +128,4 @@ inline constexpr std::uint8_t kSpecialEntryUninit = 0x84;
 
 inline constexpr char kChecksumLayerName[] = "bloscfs.xxh3";
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

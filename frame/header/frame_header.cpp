@@ -7,7 +7,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using codec::throw_malformed;
@@ -167,4 +167,4 @@ FrameHeader parse_frame_header(codec::Bytes first_bytes) {
   return header;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -7,7 +7,7 @@
 #include "frame/container/frame_info.hpp"
 #include "frame/header/cframe_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 struct FrameHeader {
   FrameInfo info;                  ///< without nchunks of variable-size frames, trailer and array
@@ -28,4 +28,4 @@ FrameHeader parse_frame_header(codec::Bytes first_bytes);
 /// Number of chunks of a fixed-size frame.
 std::int64_t count_chunks(std::int64_t nbytes, std::int32_t chunksize);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -8,7 +8,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/metalayer_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 /// Readers ignore them; C-Blosc2 writes the numbers that it ran with.
@@ -102,4 +102,4 @@ void update_shape(codec::MutableBytes header, std::size_t content_at,
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -9,7 +9,7 @@
 #include "frame/container/frame_info.hpp"
 #include "frame/container/metalayer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// The whole header of a new fixed-size frame, as `info` says but for header_len.
 /// Throws std::system_error(EINVAL) for metalayers that a header cannot hold.
@@ -25,4 +25,4 @@ void update_frame_header(codec::MutableBytes header, const FrameInfo& info, bool
 void update_shape(codec::MutableBytes header, std::size_t content_at,
                   const std::vector<std::int64_t>& shape);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

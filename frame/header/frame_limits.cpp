@@ -13,7 +13,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "frame/stored/table_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 constexpr std::int64_t kMaxStored = std::numeric_limits<std::int32_t>::max();
@@ -72,4 +72,4 @@ void check_vlmetalayers(const Snapshot* base, const VlmetalayerSizes& changes) {
   lay_out_trailer(sizes);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -14,7 +14,7 @@
 #include "frame/container/frame_info.hpp"
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// Most chunks of a frame: the tables of all chunks are single Blosc chunks, with 32-bit sizes, and
 /// that of the checksums shares a trailer of that size with other vlmetalayers.
@@ -33,4 +33,4 @@ using VlmetalayerSizes = std::map<std::string, std::optional<std::size_t>>;
 /// has. `base` is null for a new one. Errors: also as Snapshot::vlmetalayers().
 void check_vlmetalayers(const Snapshot* base, const VlmetalayerSizes& changes);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -10,7 +10,7 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/metalayers.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using codec::throw_malformed;
@@ -205,4 +205,4 @@ FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
   return PartsReader(source, size_of_file(file_size), frame_type, {}).take().header.info;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -8,7 +8,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/header/frame_header.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// Header and trailer of a contiguous frame's file, or of a sparse frame's chunks.b2frame.
 struct FrameParts {
@@ -48,4 +48,4 @@ FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
 std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, const FrameInfo& info,
                                               bool early);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -6,7 +6,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/python/python_indexes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 constexpr std::array<std::string_view, 11> kKinds = {
@@ -23,4 +23,4 @@ bool holds_for_one_frame(std::string_view vlmetalayer) {
   return vlmetalayer == kChecksumLayerName || vlmetalayer == kArrayIndexesLayer;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

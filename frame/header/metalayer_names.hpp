@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// True for fixed metalayers that say what kind of object a frame is: a frame that is given one, or
 /// loses it, is another thing.
@@ -13,4 +13,4 @@ bool says_what_it_is(std::string_view metalayer);
 /// True for vlmetalayers that hold for the chunks of one frame, and would be false of a copy.
 bool holds_for_one_frame(std::string_view vlmetalayer);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

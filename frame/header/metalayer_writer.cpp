@@ -11,7 +11,7 @@
 #include "frame/header/metalayers.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 constexpr std::size_t kEntryRest = 6;     // of a map entry: the name's marker, int32
@@ -106,4 +106,4 @@ TrailerLayout lay_out_trailer(const std::vector<LayerSize>& vlmetalayers) {
   return layout;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

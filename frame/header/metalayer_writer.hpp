@@ -9,7 +9,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 struct LayerSize {
   std::string name;
@@ -61,4 +61,4 @@ void check_trailer(const SectionSize& vlmetalayers);
 /// Throws as lay_out_metalayers does for names.
 void check_layer_name(const std::string& name);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -6,7 +6,7 @@
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using boost::endian::load_big_s32;
@@ -97,4 +97,4 @@ std::vector<MetalayerEntry> read_metalayer_map(WindowReader& reader,
   return entries;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

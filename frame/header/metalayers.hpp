@@ -8,7 +8,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/window_reader.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// Bytes in front of the first entry of a metalayer map: array(3), uint16, map16.
 inline constexpr std::size_t kMapHead = 7;
@@ -27,4 +27,4 @@ struct MetalayerSection {
 std::vector<MetalayerEntry> read_metalayer_map(WindowReader& reader,
                                                const MetalayerSection& section);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

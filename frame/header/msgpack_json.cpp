@@ -12,7 +12,7 @@
 
 #include "frame/header/base64.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using nlohmann::json;
@@ -188,4 +188,4 @@ std::string to_line(const json& value) {
   return value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -11,7 +11,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// Values that msgpack can nest; deeper ones are shown undecoded.
 inline constexpr int kMaxMsgpackDepth = 64;
@@ -42,4 +42,4 @@ std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text);
 /// One line of ASCII-safe JSON; what is no UTF-8 is replaced.
 std::string to_line(const nlohmann::json& value);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -10,7 +10,7 @@
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 namespace {
 
 using nlohmann::json;
@@ -87,4 +87,4 @@ std::vector<json> objects_of(const ObjectList& list, codec::Bytes document) {
   return objects;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -11,7 +11,7 @@
 #include "codec/bytes.hpp"
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline header {
 
 /// The most bytes of one document, which holds one object, or a batch of them.
 inline constexpr std::int64_t kMaxDocument = std::int64_t{16} << 20;
@@ -39,4 +39,4 @@ std::optional<ObjectList> parse_object_list(std::string_view name, codec::Bytes 
 /// Error(malformed) for what is no such document, or exceeds the limits of msgpack_json.hpp.
 std::vector<nlohmann::json> objects_of(const ObjectList& list, codec::Bytes document);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline header

@@ -15,7 +15,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline open {
 namespace {
 
 constexpr std::size_t kMagicBytes = 16;
@@ -86,4 +86,4 @@ std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings&
   return open_file(std::move(fd), named);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline open

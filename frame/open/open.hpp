@@ -10,7 +10,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline open {
 
 /// Kind of container that the first bytes of a regular file announce (its magic alone), if any.
 std::optional<ContainerKind> recognise(Bytes first_bytes);
@@ -39,4 +39,4 @@ std::unique_ptr<Snapshot> open_directory(std::shared_ptr<const StoreDirectory> d
 /// Throws std::system_error, without the path, if it cannot be opened.
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline open

@@ -3,7 +3,7 @@
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline open {
 
 std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<StoreDirectory>& directory,
                                          const std::string& name, bool is_directory,
@@ -13,4 +13,4 @@ std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<StoreDirectory>& 
                       : open_cframe_writer(directory, name, settings, known);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline open

@@ -6,7 +6,7 @@
 
 #include "frame/container/frame_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline open {
 
 /// Opens the frame `name` in `directory`; `is_directory` says of which kind it is, as
 /// FrameInfo::is_directory() and a look at the name do. The rest is as for open_cframe_writer().
@@ -15,4 +15,4 @@ std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<StoreDirectory>& 
                                          const WriterSettings& settings,
                                          const std::shared_ptr<const Snapshot>& known = nullptr);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline open

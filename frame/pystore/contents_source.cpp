@@ -12,7 +12,7 @@
 #include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 constexpr std::int64_t kMaxKeptBlock = std::int64_t{64} << 20;
@@ -145,4 +145,4 @@ ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, Charg
   };
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -8,7 +8,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// Fills `out` with decoded bytes from `content_offset` on, which lie inside the contents.
 /// Thread-safe. Throws Error, std::system_error.
@@ -38,4 +38,4 @@ class ContentsSource final : public ByteSource {
 /// of more than 64 MiB. The result shares `frame` and `charge`.
 ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, ChargePointer charge);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -10,7 +10,7 @@
 #include "frame/pystore/msgpack_cursor.hpp"
 #include "frame/pystore/store_names.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 constexpr std::size_t kMaxEmbedMap = std::size_t{16} << 20;
@@ -223,4 +223,4 @@ bool may_have_embedded(const Snapshot& embed) {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

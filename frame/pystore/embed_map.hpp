@@ -13,7 +13,7 @@
 #include "frame/pystore/left_out.hpp"
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// The vlmetalayer that holds the map.
 inline constexpr const char* kEmbedMapName = "estore_metadata";
@@ -95,4 +95,4 @@ class EmbedMap {
 /// more than 64 KiB, or cannot be read. Throws std::system_error.
 bool may_have_embedded(const Snapshot& embed);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

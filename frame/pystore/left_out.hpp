@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 class LeftOut {
  public:
@@ -27,4 +27,4 @@ class LeftOut {
   std::size_t more_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -6,7 +6,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 using codec::throw_malformed;
@@ -111,4 +111,4 @@ void MsgpackCursor::skip() {
   position_ = end;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

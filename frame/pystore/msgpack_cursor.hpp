@@ -9,7 +9,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// Borrows the bytes. Throws codec::Error(malformed) where they end early, or are something else
 /// than what is asked for.
@@ -37,4 +37,4 @@ class MsgpackCursor {
   std::size_t position_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

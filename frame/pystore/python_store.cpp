@@ -16,7 +16,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 struct StoreMarker {
@@ -347,4 +347,4 @@ std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSetti
   return open_zip_store(std::make_shared<FileSource>(std::move(fd), settings.counters), settings);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -16,7 +16,7 @@
 #include "frame/pystore/store_files.hpp"
 #include "frame/pystore/store_names.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 enum class StoreKind { dict, tree, embed };
 
@@ -138,4 +138,4 @@ std::unique_ptr<PythonStore> open_directory_store(std::unique_ptr<const StoreFil
 /// *.b2e, and directories, are looked at.
 std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

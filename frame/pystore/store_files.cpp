@@ -15,7 +15,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 /// A directory's path, and that of what is in it: nothing for the root, else with a slash.
@@ -246,4 +246,4 @@ std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> 
   return std::make_unique<ObjectFiles>(std::move(tree), path, std::move(charge));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -10,7 +10,7 @@
 #include "frame/pystore/zip_directory.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// Thread-safe. Errors are std::system_error, Error.
 class StoreFiles {
@@ -54,4 +54,4 @@ std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
 std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
                                                     const std::string& path, ChargePointer charge);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

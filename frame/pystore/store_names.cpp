@@ -2,7 +2,7 @@
 
 #include "frame/store/temporary_name.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 LeafForm leaf_form(std::string_view file_name) {
   if (leaf_stem(file_name).size() == file_name.size()) return LeafForm::other;
@@ -30,4 +30,4 @@ bool is_hidden_in_store(std::string_view file_name, bool in_root) {
   return is_no_leaf(file_name, in_root) || leaf_stem(file_name) == kGroupAttributes;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

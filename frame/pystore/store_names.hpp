@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 inline constexpr std::string_view kEmbedName = "embed.b2e";
 /// Of stores that are files: one that has another name is none.
@@ -35,4 +35,4 @@ bool is_no_leaf(std::string_view file_name, bool in_root);
 /// The same, or a group's attributes: what no group of a store shows.
 bool is_hidden_in_store(std::string_view file_name, bool in_root);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -24,7 +24,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 using codec::throw_malformed;
@@ -297,4 +297,4 @@ void unpack_store(std::shared_ptr<const ByteSource> source,
   Unpacker(std::move(source), out, progress).run();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -8,7 +8,7 @@
 #include "frame/store/byte_source.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// Told how many bytes of how many have been copied.
 using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
@@ -25,4 +25,4 @@ void pack_store(const UniqueFd& directory, StoreFile& out, const CopyProgress& p
 void unpack_store(std::shared_ptr<const ByteSource> source,
                   const std::shared_ptr<StoreDirectory>& out, const CopyProgress& progress);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -6,7 +6,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 WindowSource::WindowSource(std::shared_ptr<const ByteSource> below, std::uint64_t offset,
                            std::uint64_t size)
@@ -47,4 +47,4 @@ FileStamp WindowSource::stamp() const {
   return stamp;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -8,7 +8,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 class WindowSource final : public ByteSource {
  public:
@@ -33,4 +33,4 @@ class WindowSource final : public ByteSource {
   const std::int64_t size_below_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -12,7 +12,7 @@
 #include "frame/pystore/zip_format.hpp"
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 using codec::throw_malformed;
@@ -155,4 +155,4 @@ std::shared_ptr<const ByteSource> ZipDirectory::open(const ZipMember& member) co
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

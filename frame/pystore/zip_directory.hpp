@@ -12,7 +12,7 @@
 #include "frame/store/byte_source.hpp"
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 /// True where a file's last or first bytes may be those of a ZIP file: a look at its first four.
 bool has_zip_magic(Bytes first_bytes);
@@ -58,4 +58,4 @@ class ZipDirectory {
   bool is_whole_ = true;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

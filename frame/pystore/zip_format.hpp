@@ -5,7 +5,7 @@
 
 #include <boost/endian/buffers.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 using boost::endian::little_uint16_buf_t;
 using boost::endian::little_uint32_buf_t;
@@ -93,4 +93,4 @@ struct RawZip64End {
 };
 static_assert(sizeof(RawZip64End) == 56 && alignof(RawZip64End) == 1);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -12,7 +12,7 @@
 #include "codec/error.hpp"
 #include "frame/pystore/zip_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 namespace {
 
 using codec::throw_malformed;
@@ -159,4 +159,4 @@ std::uint64_t find_zip_data(const ByteSource& source, const ZipMember& member) {
   return member.local_at + sizeof raw + name_size + extra_size;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

@@ -7,7 +7,7 @@
 #include "frame/store/byte_source.hpp"
 #include "frame/store/window_reader.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline pystore {
 
 struct ZipMember {
   std::string name;             ///< relative to the root, with slashes between its parts
@@ -43,4 +43,4 @@ std::uint64_t find_next_zip_entry(WindowReader& reader, std::uint64_t from);
 /// same as the directory.
 std::uint64_t find_zip_data(const ByteSource& source, const ZipMember& member);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline pystore

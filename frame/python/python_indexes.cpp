@@ -11,7 +11,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline python {
 namespace {
 
 using codec::throw_malformed;
@@ -305,4 +305,4 @@ bool is_table_kind(codec::Bytes kind) {
   return text_value(*unpack_scalar(kind, kKindLayer)) == "ctable";
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline python

@@ -11,7 +11,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline python {
 
 /// vlmetalayers of an array: its indexes, and results of queries.
 inline constexpr char kArrayIndexesLayer[] = "blosc2_indexes";
@@ -42,4 +42,4 @@ bool holds_values_of(std::string_view key, std::string_view column);
 /// True if the contents of kKindLayer say that the frame describes a table.
 bool is_table_kind(codec::Bytes kind);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline python

@@ -5,7 +5,7 @@
 
 #include "frame/python/utf8.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline python {
 namespace {
 
 class Parser {
@@ -294,4 +294,4 @@ std::string python_repr(const PythonValue& value) {
   return {};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline python

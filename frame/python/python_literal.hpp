@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline python {
 
 enum class PythonKind { none, boolean, integer, string, tuple, list, dict };
 
@@ -43,4 +43,4 @@ std::optional<PythonValue> parse_python_literal(std::string_view text);
 /// repr() of the value. Characters beyond U+00FF are taken to be printable.
 std::string python_repr(const PythonValue& value);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline python

@@ -1,6 +1,6 @@
 #include "frame/python/utf8.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline python {
 namespace {
 
 struct LeadByte {
@@ -66,4 +66,4 @@ bool append_utf8(std::string& text, char32_t code_point) {
   return true;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline python

@@ -7,7 +7,7 @@
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 namespace {
 
 using codec::throw_malformed;
@@ -127,4 +127,4 @@ bool VariableIndexPage::uniform_special() const {
   return all_equal_special(values);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

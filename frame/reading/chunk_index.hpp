@@ -10,7 +10,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/stored/paged_table.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 /// Facts of the frame that an entry's meaning depends on.
 struct IndexRules {
@@ -76,4 +76,4 @@ class VariableIndexPage final : public IndexPage {
   std::vector<Entry> entries_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

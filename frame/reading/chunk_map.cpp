@@ -7,7 +7,7 @@
 #include "codec/error.hpp"
 #include "frame/stored/checkpoints.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 namespace {
 
 using codec::throw_malformed;
@@ -111,4 +111,4 @@ std::int64_t variable_page_memory(const PagedTable& table, const VariableChunkMa
          static_cast<std::int64_t>(sizeof(VariableIndexPage));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

@@ -10,7 +10,7 @@
 #include "frame/reading/chunk_index.hpp"
 #include "frame/stored/paged_table.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 /// Pages of such a frame are runs of `stride` chunks; the map knows the content offset of each.
 struct VariableChunkMap {
@@ -51,4 +51,4 @@ std::unique_ptr<const IndexPage> read_variable_page(const IndexRules& rules,
 /// Bytes of memory that read_variable_page takes at most.
 std::int64_t variable_page_memory(const PagedTable& table, const VariableChunkMap& map);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

@@ -9,7 +9,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 class CopiedSource final : public ByteSource {
  public:
@@ -34,4 +34,4 @@ class CopiedSource final : public ByteSource {
   const std::vector<std::uint8_t> bytes_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

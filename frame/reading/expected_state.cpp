@@ -6,7 +6,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 namespace {
 
 /// A change within one tick of a coarse clock leaves the time of modification as it was.
@@ -102,4 +102,4 @@ bool ExpectedState::had_writer() const {
   return had_writer_;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

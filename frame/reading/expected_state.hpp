@@ -13,7 +13,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 /// Throws ESTALE.
 [[noreturn]] void throw_stale(const std::string& name);
@@ -73,4 +73,4 @@ class ExpectedState {
   std::shared_ptr<WriterNotes> notes_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

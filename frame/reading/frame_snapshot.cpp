@@ -14,7 +14,7 @@
 #include "frame/reading/likely_stored.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 namespace {
 
 using codec::throw_malformed;
@@ -356,4 +356,4 @@ std::size_t FrameSnapshot::memory() const {
          copied_bytes_;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

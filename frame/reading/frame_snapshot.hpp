@@ -14,7 +14,7 @@
 #include "frame/stored/paged_table.hpp"
 #include "frame/stored/stored_chunk.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 class FrameSnapshot : public Snapshot {
  public:
@@ -119,4 +119,4 @@ class FrameSnapshot : public Snapshot {
 /// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
 FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 namespace {
 
 /// What is no larger is asked for as a whole.
@@ -51,4 +51,4 @@ std::vector<ByteRange> likely_page(std::uint64_t position, std::int64_t stored_s
           range_of_chunk(position, stored_size, at - kPageMargin, at + kPageMargin)};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

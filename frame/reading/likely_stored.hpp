@@ -8,7 +8,7 @@
 
 #include "frame/container/snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline reading {
 
 /// What is known of a chunk that nobody has opened.
 struct UnopenedChunk {
@@ -27,4 +27,4 @@ std::vector<ByteRange> likely_stored(const UnopenedChunk& chunk, const ByteRange
 std::vector<ByteRange> likely_page(std::uint64_t position, std::int64_t stored_size,
                                    std::int64_t part, std::int64_t whole);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline reading

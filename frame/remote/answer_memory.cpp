@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 std::error_code AnswerMemory::take(std::size_t bytes, std::string& why) noexcept {
   const std::lock_guard guard(mutex_);
@@ -34,4 +34,4 @@ void AnswerMemory::close() noexcept {
   if (MemoryCharge* const charge = std::exchange(charge_, nullptr)) charge->give_back(taken_);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

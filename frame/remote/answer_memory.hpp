@@ -9,7 +9,7 @@
 
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Shared by a request, whose body the client's thread receives, and whoever waits for that, who
 /// may give up before: then nothing more is taken. Thread-safe.
@@ -41,4 +41,4 @@ class AnswerMemory {
   std::size_t taken_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

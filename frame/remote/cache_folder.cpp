@@ -21,7 +21,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::size_t kPieceOverhead = sizeof(RawPieceHeader) + sizeof(RawPieceChecksum);
@@ -266,4 +266,4 @@ std::uint64_t CacheFolder::taken(std::uint64_t size) {
 
 std::uint64_t CacheFolder::taken_by_piece(std::size_t size) { return taken(kPieceOverhead + size); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

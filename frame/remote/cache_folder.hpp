@@ -12,7 +12,7 @@
 #include "frame/remote/cache_format.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Tells pieces of all states of all objects apart.
 using PieceName = std::array<std::uint8_t, 16>;
@@ -71,4 +71,4 @@ class CacheFolder {
   UniqueFd folder_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -8,7 +8,7 @@
 
 #include <boost/endian/buffers.hpp>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 inline constexpr std::array<char, 8> kPieceMagic = {'b', '2', 'c', 'a', 'c', 'h', 'e', '\n'};
 inline constexpr std::uint32_t kPieceVersion = 1;
@@ -26,4 +26,4 @@ static_assert(sizeof(RawPieceHeader) == 32 && alignof(RawPieceHeader) == 1);
 using RawPieceChecksum = boost::endian::little_uint64_buf_t;
 static_assert(sizeof(RawPieceChecksum) == 8);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@
 
 #include "frame/remote/sha256.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 using ObjectHash = Sha256;
@@ -130,4 +130,4 @@ void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
                 Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), true);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -13,7 +13,7 @@
 #include "frame/remote/http_answer.hpp"
 #include "frame/remote/url.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe.
 class CachedObject {
@@ -52,4 +52,4 @@ std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, c
 void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
                 const AnswerHeaders& headers);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

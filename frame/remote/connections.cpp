@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 int port_of(curl_socket_t socket) {
@@ -48,4 +48,4 @@ int Connections::on_close(void* self, curl_socket_t socket) {
   return ::close(socket);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

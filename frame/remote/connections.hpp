@@ -5,7 +5,7 @@
 
 #include <curl/curl.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Belongs to one thread, and outlives the handles that its sockets were opened for.
 class Connections {
@@ -23,4 +23,4 @@ class Connections {
   std::set<curl_socket_t> sockets_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

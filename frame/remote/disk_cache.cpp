@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// Bytes that wait for the thread.
@@ -211,4 +211,4 @@ std::shared_ptr<DiskCache> open_disk_cache(const RemoteSettings& settings) {
                                      settings.notice);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -19,7 +19,7 @@
 #include "frame/remote/cache_folder.hpp"
 #include "frame/remote/remote_settings.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe. Any number of processes may share a folder; each keeps to the size on its own
 /// count, which it compares with what is there now and then. What cannot be kept, is damaged, or
@@ -95,4 +95,4 @@ class DiskCache {
 /// As the settings say; null for none. Throws as DiskCache.
 std::shared_ptr<DiskCache> open_disk_cache(const RemoteSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

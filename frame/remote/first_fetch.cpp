@@ -5,7 +5,7 @@
 
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// What nobody comes for is dropped after that.
@@ -191,4 +191,4 @@ bool FirstFetch::drop_idle() noexcept {
   return false;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@
 #include "frame/remote/http_client.hpp"
 #include "frame/remote/traffic.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe. Is dropped when nobody has come for it for a while.
 class FirstFetch final : public Load,
@@ -75,4 +75,4 @@ class FirstFetch final : public Load,
   Clock::time_point used_ = Clock::now();
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

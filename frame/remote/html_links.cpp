@@ -14,7 +14,7 @@
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// Limits are looked at after each piece, and never left by more than it can do.
@@ -151,4 +151,4 @@ void for_each_link(codec::Bytes page, const std::function<void(std::string_view)
   LinkReader(visit).parse(page);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

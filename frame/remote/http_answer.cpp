@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// Longer ones are no tags and dates of servers that mean well.
@@ -141,4 +141,4 @@ std::string AnswerHeaders::field(const std::string& name) const {
   return found == fields.end() ? std::string() : found->second;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpNotModified = 304, kHttpNotFound = 404,
                      kHttpConflict = 409, kHttpConditionFailed = 412, kHttpBadRange = 416,
@@ -51,4 +51,4 @@ struct AnswerHeaders {
   void add_line(std::string_view line);
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -23,7 +23,7 @@
 #include "frame/remote/transfer.hpp"
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// One request with all its attempts, as the client's thread and the one that waits share it.
 /// Thread-safe.
@@ -398,4 +398,4 @@ PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_ov
 std::uint64_t HttpClient::requests() const { return loop_->requests(); }
 std::uint64_t HttpClient::bytes_received() const { return loop_->bytes_received(); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

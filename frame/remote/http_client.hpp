@@ -9,7 +9,7 @@
 
 #include "frame/remote/http_request.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 struct Exchange;
 
@@ -62,4 +62,4 @@ class HttpClient {
   std::shared_ptr<Loop> loop_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -13,7 +13,7 @@
 #include "frame/remote/private_address.hpp"
 #include "frame/remote/url.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 class RequestSigner;
 
@@ -88,4 +88,4 @@ class RequestSigner {
                                        const std::vector<HttpHeader>& headers) const = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

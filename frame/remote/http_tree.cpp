@@ -9,7 +9,7 @@
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/remote_object.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
                    std::shared_ptr<DiskCache> cache, std::shared_ptr<Traffic> traffic)
@@ -69,4 +69,4 @@ std::shared_ptr<ObjectOpening> HttpTree::begin(const std::string& path,
                                          group);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@
 #include "frame/remote/traffic.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// A URL whose path does not end in '/' is a single object, called as its last component. The query
 /// of a URL goes with that URL alone, and not with what is below it.
@@ -48,4 +48,4 @@ class HttpTree final : public ObjectTree {
   std::optional<std::string> single_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenSweeps{500};
@@ -66,4 +66,4 @@ void IdleSweep::run(Shared& shared) {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

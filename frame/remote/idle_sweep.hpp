@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe. Has a thread of its own from the first watch() on.
 class IdleSweep {
@@ -33,4 +33,4 @@ class IdleSweep {
   std::thread thread_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -9,7 +9,7 @@
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// Each costs some hundred bytes.
@@ -102,4 +102,4 @@ std::vector<ObjectEntry> IndexNames::take() {
   return std::move(entries_);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

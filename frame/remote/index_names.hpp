@@ -10,7 +10,7 @@
 #include "frame/remote/url.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// True for what may be the name of an entry: not empty, neither "." nor "..", no '/', no NUL.
 bool is_entry_name(std::string_view name);
@@ -41,4 +41,4 @@ class IndexNames {
   std::vector<ObjectEntry> entries_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -11,7 +11,7 @@
 #include "frame/remote/json_index.hpp"
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// Without parameters and in lower case.
@@ -49,4 +49,4 @@ std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type,
   return names.take();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

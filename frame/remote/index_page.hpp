@@ -9,7 +9,7 @@
 #include "frame/remote/url.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 inline constexpr std::size_t kMaxIndexPage = std::size_t{64} << 20;
 
@@ -21,4 +21,4 @@ inline constexpr std::size_t kMaxIndexPage = std::size_t{64} << 20;
 std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
                                           MemoryCharge& charge = *uncharged());
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

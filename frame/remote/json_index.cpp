@@ -13,7 +13,7 @@
 
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// nginx writes names as they are, and the parser takes UTF-8 alone: each byte beyond ASCII goes
@@ -139,4 +139,4 @@ void read_json_index(Bytes page, IndexNames& names) {
     throw RemoteError(ENOTDIR, "no index page, but other JSON");
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

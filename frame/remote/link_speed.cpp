@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// How fast the best values are forgotten, with each transfer.
@@ -31,4 +31,4 @@ std::size_t LinkSpeed::product() const {
   return static_cast<std::size_t>(std::min(rate_ * delay_, 1e12));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

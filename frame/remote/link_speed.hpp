@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe.
 class LinkSpeed {
@@ -31,4 +31,4 @@ class LinkSpeed {
   double delay_ = 0;  ///< seconds
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

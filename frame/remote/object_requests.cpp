@@ -11,7 +11,7 @@
 
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 [[noreturn]] void throw_changed() {
@@ -116,4 +116,4 @@ void ObjectRequests::accept(const HttpAnswer& answer) {
   place_ = answer.place;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

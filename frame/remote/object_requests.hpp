@@ -10,7 +10,7 @@
 #include "frame/remote/http_client.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// The state that the answer to the first request for an object tells of. Throws RemoteError(EIO)
 /// where that is none.
@@ -51,4 +51,4 @@ class ObjectRequests {
   HttpPlace place_;     ///< where redirects led
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

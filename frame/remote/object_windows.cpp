@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::uint64_t kUnit = std::uint64_t{64} << 10;
@@ -364,4 +364,4 @@ bool ObjectWindows::drop_idle() noexcept {
   return is_left;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -13,7 +13,7 @@
 #include "frame/remote/range_fetch.hpp"
 #include "frame/store/read_streams.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Thread-safe.
 class ObjectWindows final : public IdleSweep::Keeper,
@@ -75,4 +75,4 @@ class ObjectWindows final : public IdleSweep::Keeper,
   bool is_watched_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -10,7 +10,7 @@
 #include "frame/remote/s3_address.hpp"
 #include "frame/remote/s3_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 HttpSettings http_settings(const RemoteSettings& settings) {
@@ -41,4 +41,4 @@ std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteS
   return is_s3(source) ? open_s3(source, settings) : open_http(source, settings);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

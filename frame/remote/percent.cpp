@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 bool stands_for_itself(char c) {
@@ -51,4 +51,4 @@ std::string percent_decoded(std::string_view text) {
   return result;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

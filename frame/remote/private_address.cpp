@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 struct Ipv4Range {
@@ -89,4 +89,4 @@ Reach reach_of(const std::string& text) {
   return ::inet_pton(AF_INET6, text.c_str(), &ipv6) == 1 ? reach_of_ipv6(ipv6) : Reach::own_host;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

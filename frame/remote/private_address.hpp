@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// From the narrowest to the widest.
 enum class Reach : std::uint8_t {
@@ -20,4 +20,4 @@ Reach reach_of(const sockaddr& address);
 /// Of an address in numbers.
 Reach reach_of(const std::string& text);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -7,7 +7,7 @@
 #include "frame/remote/remote_error.hpp"
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 /// The place that was remembered leads nowhere any more: it may have been good for a while only.
@@ -173,4 +173,4 @@ bool RangeFetch::is_waited_for() const {
   return readers_ > 0;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

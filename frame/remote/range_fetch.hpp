@@ -15,7 +15,7 @@
 #include "frame/remote/object_requests.hpp"
 #include "frame/remote/traffic.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// What the ranges of one object share.
 struct FetchSource {
@@ -82,4 +82,4 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   std::string why_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

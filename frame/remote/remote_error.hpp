@@ -6,7 +6,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// The errno that a caller sees, and why: the URL, the status, what the answer lacked.
 class RemoteError : public std::system_error {
@@ -19,4 +19,4 @@ class RemoteError : public std::system_error {
   std::string explanation_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

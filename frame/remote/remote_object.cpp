@@ -9,7 +9,7 @@
 #include "frame/remote/remote_error.hpp"
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::uint32_t kLargestWhole = 8 << 20;
@@ -180,4 +180,4 @@ bool RemoteObject::is_at_hand(std::span<const ByteRange> ranges) const {
   return is_in_memory() || windows_->is_at_hand(ranges);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

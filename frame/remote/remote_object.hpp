@@ -9,7 +9,7 @@
 
 #include "frame/remote/object_windows.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// What is asked for at first: less of an object is not worth a request.
 inline constexpr std::uint32_t kFirstBytes = 64 << 10;
@@ -66,4 +66,4 @@ class RemoteObject final : public ObjectSource {
   std::shared_ptr<ObjectWindows> windows_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -5,7 +5,7 @@
 
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::uint64_t kNearby = std::uint64_t{64} << 10;
@@ -128,4 +128,4 @@ bool RemoteOpening::is_at_hand(std::span<const ByteRange> ranges) const {
   return there && there->is_at_hand(ranges);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

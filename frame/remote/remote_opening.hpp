@@ -13,7 +13,7 @@
 #include "frame/remote/remote_object.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Of a tree whose objects share the traffic.
 ObjectTreeNumbers numbers_of(const HttpClient& client, const Traffic& traffic);
@@ -58,4 +58,4 @@ class RemoteOpening final : public ObjectOpening {
   std::vector<ByteRange> expected_;                     ///< until then
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -10,7 +10,7 @@
 
 #include "frame/remote/s3_credentials.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 struct RemoteSettings {
   std::string endpoint;       ///< of s3://: URL of the store; empty: Amazon's for the region
@@ -31,4 +31,4 @@ struct RemoteSettings {
   std::function<void(const std::string&)> notice;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

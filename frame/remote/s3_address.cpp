@@ -6,7 +6,7 @@
 
 #include "frame/remote/percent.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::string_view kScheme = "s3://";
@@ -96,4 +96,4 @@ std::string S3Address::copy_source(std::string_view key) const {
 
 std::string S3Address::shown(std::string_view key) const { return object(key).text(); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

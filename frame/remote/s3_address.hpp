@@ -6,7 +6,7 @@
 
 #include "frame/remote/url.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// True for what begins with s3://, whatever follows.
 bool is_s3(std::string_view text);
@@ -40,4 +40,4 @@ class S3Address {
   Url base_;  ///< of the bucket, its path ends in '/'
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

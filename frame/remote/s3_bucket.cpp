@@ -15,7 +15,7 @@
 #include "frame/store/interruption.hpp"
 #include "frame/store/wait_mark.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 using std::chrono::milliseconds;
@@ -219,4 +219,4 @@ int S3Bucket::status_of_remove(const std::string& key, const std::string& if_mat
   return ask(wanted).headers.status;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@
 #include "frame/remote/s3_listing.hpp"
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Conditions that not all stores know, or not in the same spelling.
 struct S3Manners {
@@ -74,4 +74,4 @@ class S3Bucket {
   S3Manners manners_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -14,7 +14,7 @@
 
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr off_t kMaxFile = off_t{1} << 20;
@@ -138,4 +138,4 @@ std::string find_region(const std::string& setting) {
   return region;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

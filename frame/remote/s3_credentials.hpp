@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Never logged.
 struct S3Credentials {
@@ -26,4 +26,4 @@ std::optional<S3Credentials> parse_credentials(const std::string& text, const st
 /// the name of a region.
 std::string find_region(const std::string& setting);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

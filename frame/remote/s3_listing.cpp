@@ -17,7 +17,7 @@
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::size_t kMaxWord = 64;
@@ -213,4 +213,4 @@ std::optional<std::string> parse_s3_copy(Bytes xml) {
   return etag.empty() ? std::nullopt : std::optional(etag);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -9,7 +9,7 @@
 
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// No answer with 1,000 keys is longer.
 inline constexpr std::uint32_t kMaxListing = std::uint32_t{8} << 20;
@@ -40,4 +40,4 @@ std::optional<std::string> parse_s3_copy(Bytes xml);
 /// An entity tag, quoted whether it came so or not; empty where it is none, or a weak one.
 std::string quoted_etag(const std::string& text);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

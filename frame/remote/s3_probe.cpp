@@ -9,7 +9,7 @@
 
 #include "frame/remote/remote_error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 using Wanted = ObjectCondition::Kind;
@@ -147,4 +147,4 @@ class Probe {
 
 void probe_store(S3Bucket& bucket, const std::string& prefix) { Probe(bucket, prefix).run(); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -5,7 +5,7 @@
 
 #include "frame/remote/s3_bucket.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// Writes, checks and removes objects `prefix`.bloscfs-probe-*; those go also where it fails.
 /// Learns the store's manners. Throws RemoteError: EOPNOTSUPP, with a line that says which check
@@ -15,4 +15,4 @@ void probe_store(S3Bucket& bucket, const std::string& prefix);
 /// What names of these objects begin with.
 inline constexpr const char* kProbeName = ".bloscfs-probe-";
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -8,7 +8,7 @@
 
 #include "frame/remote/sha256.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr const char* kAlgorithm = "AWS4-HMAC-SHA256";
@@ -101,4 +101,4 @@ std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std
   return added;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -9,7 +9,7 @@
 #include "frame/remote/http_request.hpp"
 #include "frame/remote/s3_credentials.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// The header that tells the hash of a body. A request that has it already is not hashed again.
 inline constexpr const char* kContentHash = "x-amz-content-sha256";
@@ -35,4 +35,4 @@ class S3Signer final : public RequestSigner {
   const std::string region_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -13,7 +13,7 @@
 #include "frame/remote/s3_signature.hpp"
 #include "frame/store/interruption.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 using Wanted = ObjectCondition::Kind;
@@ -258,4 +258,4 @@ void S3Tree::copy(const std::string& from, const ObjectState& state, const std::
   throw RemoteError(ESTALE, "another one has changed the object");
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -15,7 +15,7 @@
 #include "frame/remote/s3_bucket.hpp"
 #include "frame/remote/traffic.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// What open_remote() does for s3://. Asks the store what the prefix is, and, where that is to be
 /// written to, whether it keeps conditions (s3_probe.hpp).
@@ -79,4 +79,4 @@ class S3Tree final : public ObjectTree {
   std::optional<Opened> first_;  ///< what the single one's first answer gave
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

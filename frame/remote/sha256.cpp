@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 codec::Bytes text_bytes(std::string_view text) {
@@ -41,4 +41,4 @@ std::string hexadecimal(codec::Bytes bytes) {
   return result;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -8,7 +8,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
@@ -20,4 +20,4 @@ Sha256 hmac_sha256(codec::Bytes key, std::string_view text);
 /// In lower case.
 std::string hexadecimal(codec::Bytes bytes);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::size_t kLeastBudget = std::size_t{1} << 20;
@@ -116,4 +116,4 @@ std::shared_ptr<Traffic> traffic_of(const RemoteSettings& settings) {
   return std::make_shared<Traffic>(settings.most_under_way, settings.connections);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@
 #include "frame/remote/remote_settings.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// A range that takes memory once it is asked for, and a transfer until it is there.
 class Load {
@@ -93,4 +93,4 @@ class Traffic {
 
 std::shared_ptr<Traffic> traffic_of(const RemoteSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

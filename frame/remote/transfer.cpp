@@ -14,7 +14,7 @@
 
 #include "frame/remote/private_address.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 using Kind = Verdict::Kind;
@@ -463,4 +463,4 @@ Transfer::~Transfer() {
   if (request_.memory) request_.memory->give_back(body_memory_);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -13,7 +13,7 @@
 #include "frame/remote/connections.hpp"
 #include "frame/remote/http_request.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// How an attempt ended.
 struct Verdict {
@@ -93,4 +93,4 @@ class Transfer {
   char error_[CURL_ERROR_SIZE] = {};
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

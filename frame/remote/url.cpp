@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 namespace {
 
 constexpr std::string_view kPlain = "http://", kSecure = "https://";
@@ -141,4 +141,4 @@ std::string shown_url(const std::string& text) {
          (end < text.size() ? kHidden : "");
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline remote {
 
 /// what() says what is wrong with a URL, and quotes nothing of it.
 class UrlError : public std::runtime_error {
@@ -44,4 +44,4 @@ Url parse_url(std::string_view text);
 /// Other text stays as it is.
 std::string shown_url(const std::string& text);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline remote

@@ -14,7 +14,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/msgpack_json.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 constexpr std::int64_t kOffsetsAtOnce = 8192;
@@ -139,4 +139,4 @@ std::optional<bool> digest_agrees(const ByteSource& source, DigestKind kind, std
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

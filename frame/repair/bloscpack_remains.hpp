@@ -8,7 +8,7 @@
 #include "frame/repair/frame_remains.hpp"
 #include "frame/repair/index_remains.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// The metalayer of a frame in which a Bloscpack file's metadata are kept, as msgpack.
 inline constexpr char kMetadataLayerName[] = "bloscpack";
@@ -29,4 +29,4 @@ std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
 std::optional<bool> digest_agrees(const ByteSource& source, DigestKind kind, std::uint64_t at,
                                   std::int32_t cbytes);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -9,7 +9,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/reading/chunk_index.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// Bytes in which a chunk may have been.
@@ -224,4 +224,4 @@ void resize_slots(std::vector<Slot>& slots, std::int64_t count) {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

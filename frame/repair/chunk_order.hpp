@@ -9,7 +9,7 @@
 #include "frame/repair/index_remains.hpp"
 #include "frame/repair/repair_plan.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Slots as the index has them. Entries count from `base`; `found` are all chunks there are, in
 /// order.
@@ -44,4 +44,4 @@ std::vector<Slot> order_by_checksum(const std::vector<FoundChunk>& found, std::i
 void resize_slots(std::vector<Slot>& slots, std::int64_t count);
 std::int64_t count_slots(const std::vector<Slot>& slots);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

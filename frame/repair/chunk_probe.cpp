@@ -8,7 +8,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// Of one block with all that decoding it takes: the largest that the format allows fits.
@@ -203,4 +203,4 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
   return facts;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

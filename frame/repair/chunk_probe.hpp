@@ -10,7 +10,7 @@
 #include "frame/repair/effort.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 enum class Soundness : std::uint8_t {
   none,         ///< no chunk
@@ -66,4 +66,4 @@ class ChunkProbe {
   bool unsupported_ = false;  ///< why the last decode() failed
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -8,7 +8,7 @@
 
 #include "frame/header/cframe_format.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 using boost::endian::load_little_s32;
@@ -138,4 +138,4 @@ std::vector<FoundChunk> search_chunks(const ByteSource& source, std::uint64_t be
   return found;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -6,7 +6,7 @@
 
 #include "frame/repair/chunk_probe.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 struct FoundChunk {
   std::uint64_t at = 0;  ///< file position, or number of the chunk file
@@ -44,4 +44,4 @@ std::vector<FoundChunk> search_chunks(const ByteSource& source, std::uint64_t be
 
 FoundChunk found_chunk(std::uint64_t at, const ChunkFacts& facts);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

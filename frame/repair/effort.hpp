@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 class Effort {
  public:
@@ -32,4 +32,4 @@ class Effort {
   std::uint64_t sound_, vain_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -7,7 +7,7 @@
 #include "frame/header/frame_header.hpp"
 #include "frame/repair/frame_planner.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// Found chunks that are looked at for the index, from the end of the file.
@@ -135,4 +135,4 @@ bool FramePlanner::is_named(std::uint64_t at) const {
   return named_.count(at) > 0;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

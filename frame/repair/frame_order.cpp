@@ -6,7 +6,7 @@
 #include "frame/repair/chunk_order.hpp"
 #include "frame/repair/frame_planner.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Chunks of the frame, by its sizes; -1: not known.
 std::int64_t FramePlanner::known_count() const {
@@ -144,4 +144,4 @@ void FramePlanner::order_by_places() {
     for (Slot& slot : order_found({shorter.back()}, 1)) plan_.slots.push_back(slot);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

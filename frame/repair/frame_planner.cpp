@@ -12,7 +12,7 @@
 #include "frame/repair/chunk_search.hpp"
 #include "frame/repair/index_remains.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 std::uint64_t bytes_of(const ByteSource& source) {
@@ -237,4 +237,4 @@ void FramePlanner::search_files() {
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

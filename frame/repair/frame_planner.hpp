@@ -18,7 +18,7 @@
 #include "frame/repair/repair_plan.hpp"
 #include "frame/stored/paged_table.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// The chunk files of a sparse frame.
 struct ChunkNumbers {
@@ -123,4 +123,4 @@ class FramePlanner {
   std::int64_t number_ = 0;  ///< of the slot that is judged
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -15,7 +15,7 @@
 #include "frame/store/store_writer.hpp"
 #include "frame/stored/table_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 constexpr std::uint8_t kVariableVersion = 3;
@@ -248,4 +248,4 @@ void write_repaired(const RepairPlan& plan, StoreFile& file, const RebuildSettin
   FrameBuild(plan, file, settings).run();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -7,7 +7,7 @@
 #include "frame/repair/repair_plan.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 struct RebuildSettings {
   bool leave_out = false;  ///< chunks of which nothing is left, in place of zeros; not of arrays
@@ -25,4 +25,4 @@ void write_repaired(const RepairPlan& plan, StoreFile& file, const RebuildSettin
 std::vector<std::uint8_t> encode_salvaged(const RepairPlan& plan, const Slot& slot,
                                           const std::vector<ByteRange>& lost);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -11,7 +11,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/store/window_reader.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 using boost::endian::load_big_s32;
@@ -288,4 +288,4 @@ std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::
   return layers.is_whole && end <= limit ? end : at;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

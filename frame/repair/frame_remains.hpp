@@ -11,7 +11,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/header/frame_header.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Fields that have their marker and a possible value. Of a sound header all.
 struct HeaderRemains {
@@ -48,4 +48,4 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
 /// Where a trailer ends that starts at `at`; `at` itself where there is none that ends by `limit`.
 std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -9,7 +9,7 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/frame_limits.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// How often each value is there, of chunks that decode.
@@ -248,4 +248,4 @@ FrameSizes decide_sizes(const HeaderRemains& header, const SizeEvidence& evidenc
   return out;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -9,7 +9,7 @@
 #include "frame/repair/chunk_search.hpp"
 #include "frame/repair/frame_remains.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Larger items are only told of by the frame's header; chunks then say 1.
 inline constexpr std::int32_t kMaxChunkTypesize = 255;
@@ -47,4 +47,4 @@ std::optional<ArrayInfo> find_array(const HeaderRemains& header);
 /// Of its blocks; not known without an array.
 codec::BlockShape block_shape_of(const std::optional<ArrayInfo>& array);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -15,7 +15,7 @@
 #include "frame/repair/chunk_order.hpp"
 #include "frame/repair/frame_planner.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// Contents of a chunk of which some blocks are taken.
@@ -292,4 +292,4 @@ void FramePlanner::finish() {
   plan_.found_anything = !used.empty() || has_special || is_empty_frame();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

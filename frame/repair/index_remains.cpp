@@ -11,7 +11,7 @@
 #include "frame/reading/chunk_index.hpp"
 #include "frame/stored/paged_table.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 /// Runs of special entries that an index may have beside those of stored chunks.
@@ -232,4 +232,4 @@ std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<
   return IndexBase{scores.front().base, scores.size() == 1 || !scores[1].is_as_good_as(scores[0])};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

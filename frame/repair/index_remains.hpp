@@ -9,7 +9,7 @@
 #include "frame/repair/chunk_probe.hpp"
 #include "frame/repair/chunk_search.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Entries that follow each other: one stored chunk, or a run of special or unknown ones.
 struct EntryRun {
@@ -58,4 +58,4 @@ bool meets_chunks(const IndexRemains& index, std::int64_t base, const IsChunk& i
 /// The chunk that starts at a position, or null.
 const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t at);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

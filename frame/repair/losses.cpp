@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -253,4 +253,4 @@ LossSummary sum_losses(const RepairPlan& plan) {
   return sum;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

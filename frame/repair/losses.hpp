@@ -8,7 +8,7 @@
 
 #include "frame/repair/repair_plan.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 enum class LossKind {
   lost,      ///< zeros, or left out
@@ -46,4 +46,4 @@ struct LossSummary {
 };
 LossSummary sum_losses(const RepairPlan& plan);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -12,7 +12,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 namespace {
 
 class OneFile final : public StoredChunks {
@@ -85,4 +85,4 @@ RepairPlan plan_repair(const std::string& path) {
   return plan_repair(std::make_shared<FileSource>(std::move(fd), nullptr));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

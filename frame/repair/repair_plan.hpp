@@ -13,7 +13,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/repair/chunk_probe.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline repair {
 
 /// Where chunks are stored: in one file, or in a file each.
 class StoredChunks {
@@ -73,4 +73,4 @@ struct RepairPlan {
   bool found_anything = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline repair

@@ -12,7 +12,7 @@
 #include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 constexpr std::string_view kProbe = ".bloscfs-probe-", kMarker = ".bloscfs-removed-";
@@ -189,4 +189,4 @@ Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono:
   return std::move(sweep.result());
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

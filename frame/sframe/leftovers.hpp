@@ -9,7 +9,7 @@
 
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 /// What was removed.
 struct Leftovers {
@@ -26,4 +26,4 @@ struct Leftovers {
 /// Errors: those of ObjectTree.
 Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -6,7 +6,7 @@
 #include "codec/block_decoder.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 /// Calls visit(number) for each of them, by reading all of the index; `snapshot` may be null.
 template <typename Visit>
@@ -18,4 +18,4 @@ void for_each_named_file(const FrameSnapshot* snapshot, codec::BlockDecoder& dec
       if (entry >= 0 && entry <= std::int64_t{UINT32_MAX}) visit(static_cast<std::uint32_t>(entry));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

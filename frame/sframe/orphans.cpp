@@ -4,7 +4,7 @@
 
 #include "frame/sframe/named_chunk_files.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 std::vector<std::uint32_t> orphan_chunk_files(const Snapshot& snapshot,
                                               std::vector<std::uint32_t> numbers,
@@ -24,4 +24,4 @@ std::vector<std::uint32_t> orphan_chunk_files(const Snapshot& snapshot,
   return result;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

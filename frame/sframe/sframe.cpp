@@ -12,7 +12,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 /// True for a chunk file that is its owner's alone, who has not made the frame: who has made that
@@ -149,4 +149,4 @@ std::shared_ptr<const SframeFiles> open_sframe_files(
   return std::make_shared<StoredFiles>(std::move(directory), std::move(index));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -12,7 +12,7 @@
 #include "frame/store/byte_store.hpp"
 #include "frame/store/peer_lock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 /// The files of a sparse frame. Thread-safe.
 class SframeFiles {
@@ -46,4 +46,4 @@ std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> fi
 std::shared_ptr<const SframeFiles> open_sframe_files(
     std::shared_ptr<const StoreDirectory> directory);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -11,7 +11,7 @@
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 /// Chunk files that are kept open until they are synced together.
@@ -290,4 +290,4 @@ std::shared_ptr<const Snapshot> SframeCommit::finish() {
   return state_.current;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -15,7 +15,7 @@
 #include "frame/sframe/sframe_state.hpp"
 #include "frame/store/container_lock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 class SframeCommit final : public CommitTarget {
  public:
@@ -64,4 +64,4 @@ class SframeCommit final : public CommitTarget {
   bool finished_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

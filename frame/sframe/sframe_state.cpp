@@ -8,7 +8,7 @@
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 constexpr std::uint32_t kRandomNumbers = 0xF0000000;
@@ -44,4 +44,4 @@ std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
   return static_cast<std::uint32_t>((*state.next_number)++);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -14,7 +14,7 @@
 #include "frame/reading/frame_snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 struct SframeState {
   explicit SframeState(const WriterSettings& writer_settings)
@@ -44,4 +44,4 @@ void open_current(SframeState& state);
 /// file may have, where writers share it.
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

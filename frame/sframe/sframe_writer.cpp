@@ -14,7 +14,7 @@
 #include "frame/store/container_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 /// The index is searched for doubtful numbers when there is one for so many entries.
@@ -163,4 +163,4 @@ std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>
   return std::make_unique<SframeWriter>(std::move(state));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

@@ -6,7 +6,7 @@
 
 #include "frame/container/frame_writer.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 /// As open_cframe_writer(), for a sparse frame, which is the directory `name` in `parent`.
 std::unique_ptr<FrameWriter> open_sframe_writer(
@@ -19,4 +19,4 @@ std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

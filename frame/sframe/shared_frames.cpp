@@ -11,7 +11,7 @@
 #include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 namespace {
 
 std::string index_of(const std::string& path) { return path + "/" + kSframeIndexName; }
@@ -138,4 +138,4 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   return old;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

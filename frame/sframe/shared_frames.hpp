@@ -7,7 +7,7 @@
 
 #include "frame/store/object_frames.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline sframe {
 
 // Errors: those of ObjectTree, ENOENT where there is no frame, Error where its index cannot be
 // read; ESTALE where another host has changed it meanwhile: then nothing is lost.
@@ -24,4 +24,4 @@ std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::st
 std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::string& from,
                                              const std::string& to, bool replaces);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline sframe

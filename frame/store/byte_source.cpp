@@ -10,7 +10,7 @@
 #include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 void UniqueFd::reset(int fd) {
   if (fd_ >= 0) ::close(fd_);
@@ -69,4 +69,4 @@ std::optional<FileReaders> FileSource::readers() const {
   return FileReaders{st.st_uid, (st.st_mode & (S_IRGRP | S_IROTH)) != 0};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

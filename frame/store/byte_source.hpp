@@ -13,7 +13,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 using codec::ByteRange;
 using codec::Bytes;
@@ -116,4 +116,4 @@ class FileSource final : public ByteSource {
   mutable std::atomic<std::uint64_t> taken_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

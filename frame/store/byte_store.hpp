@@ -15,7 +15,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// What a file's replacement takes over from it.
 struct FileAttributes {
@@ -127,4 +127,4 @@ class StoreDirectory {
   virtual bool is_lasting() const { return false; }
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const std::string& sidecar,
                              bool create) {
@@ -22,4 +22,4 @@ ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const s
   return {std::move(own), PeerLock::Exclusive(PeerLock::open(directory.descriptor(), sidecar))};
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -7,7 +7,7 @@
 #include "frame/store/byte_store.hpp"
 #include "frame/store/peer_lock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 struct ContainerLock {
   std::shared_ptr<void> file;  ///< keeps out the other programs of this project; null: cannot
@@ -19,4 +19,4 @@ struct ContainerLock {
 ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const std::string& sidecar,
                              bool create);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

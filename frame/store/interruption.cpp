@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 const Interruption*& Interruption::innermost() {
   thread_local const Interruption* innermost = nullptr;
@@ -35,4 +35,4 @@ std::unique_lock<std::timed_mutex> Interruption::lock(std::timed_mutex& mutex) {
   return lock;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -8,7 +8,7 @@
 
 #include "frame/store/wait_mark.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// While one lives, long waits of its thread ask `check` now and then, which ends them by throwing;
 /// or do not begin, where `refuse` is not empty, which throws.
@@ -53,4 +53,4 @@ class Interruption {
   static const Interruption*& innermost();
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -24,7 +24,7 @@
 #include "frame/store/timed_lock.hpp"
 #include "frame/store/wait_mark.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 /// From this many files on one flush of the whole filesystem costs less than one each.
@@ -371,4 +371,4 @@ std::shared_ptr<StoreFile> make_local_file(UniqueFd file) {
   return std::make_shared<LocalFile>(std::move(file), nullptr, Syncing::at_once);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -5,7 +5,7 @@
 
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// What sync() does: what is not worth waiting for the disk can leave that to the kernel.
 enum class Syncing { at_once, never };
@@ -20,4 +20,4 @@ std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCount
 /// A regular file that is open for reading and writing.
 std::shared_ptr<StoreFile> make_local_file(UniqueFd file);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -6,7 +6,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 using Clock = LockPatience::Clock;
@@ -41,4 +41,4 @@ Clock::time_point LockPatience::end_of(Clock::duration most) {
   return most < Clock::time_point::max() - now ? std::min(patience_end, now + most) : patience_end;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

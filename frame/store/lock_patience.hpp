@@ -5,7 +5,7 @@
 #include <chrono>
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// How long one waits for a lock, unless said otherwise.
 inline constexpr std::chrono::seconds kLockPatience{30};
@@ -51,4 +51,4 @@ class LockPatience {
   const Clock::time_point outer_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

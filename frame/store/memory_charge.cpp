@@ -6,7 +6,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 const ChargePointer& uncharged() {
   class Uncharged final : public MemoryCharge {
@@ -26,4 +26,4 @@ void LimitedCharge::take(std::size_t bytes) {
   } while (!taken_.compare_exchange_weak(taken, taken + bytes));
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

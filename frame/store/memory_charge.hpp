@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Thread-safe.
 class MemoryCharge {
@@ -61,4 +61,4 @@ constexpr std::size_t heap_size(std::size_t length) {
   return length <= kWithin ? 0 : length + kOfAllocator;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

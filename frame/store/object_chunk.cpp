@@ -5,7 +5,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 void ObjectChunk::write_at(std::uint64_t offset, Bytes bytes) {
   if (offset != 0 || upload_) throw_errno(EINVAL, path_);
@@ -35,4 +35,4 @@ void ObjectChunk::truncate(std::uint64_t) { throw_errno(EOPNOTSUPP, path_); }
 
 void ObjectChunk::punch(std::uint64_t, std::uint64_t) { throw_errno(EOPNOTSUPP, path_); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

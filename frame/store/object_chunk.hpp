@@ -6,7 +6,7 @@
 
 #include "frame/store/object_frame_services.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Written once, from the start. write_at() begins to put it; sync() waits until the store has it,
 /// and throws EEXIST where another host has drawn the same number: then its bytes can be read.
@@ -37,4 +37,4 @@ class ObjectChunk final : public StoreFile {
   std::unique_ptr<ObjectUploads::Upload> upload_;  ///< null before it is written
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 /// Each that is open has its first 64 KiB.
@@ -80,4 +80,4 @@ bool ObjectChunks::is_at_hand(const std::string& name, std::span<const ByteRange
   return chunk.opening && chunk.opening->is_at_hand(ranges);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -10,7 +10,7 @@
 
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Thread-safe.
 class ObjectChunks {
@@ -45,4 +45,4 @@ class ObjectChunks {
   Chunks open_, coming_;  ///< those used last in front
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -8,7 +8,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 /// What tells a commit from all others, in its index's metadata.
@@ -346,4 +346,4 @@ std::vector<std::string> ObjectFrame::names() const {
   return names;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -16,7 +16,7 @@
 #include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_index.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// One sparse frame. Its index is in the store when sync() has returned; until then a new one is
 /// here alone, and its chunks are nobody's.
@@ -111,4 +111,4 @@ class ObjectFrame final : public StoreDirectory {
   std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

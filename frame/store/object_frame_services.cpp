@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 std::shared_ptr<const ObjectSource> ObjectFrameServices::open_index(const std::string& path) const {
   try {
@@ -76,4 +76,4 @@ bool ObjectFrameServices::is_taken(const std::string& path) const {
   return planned != planned_.end() && planned->second.is_taken;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

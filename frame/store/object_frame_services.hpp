@@ -14,7 +14,7 @@
 #include "frame/store/object_tree.hpp"
 #include "frame/store/object_uploads.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Thread-safe.
 class ObjectFrameServices {
@@ -74,4 +74,4 @@ class ObjectFrameServices {
   std::map<std::string, Planned> planned_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -7,7 +7,7 @@
 #include "frame/store/object_frame.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// A directory that holds frames.
 class ObjectParent final : public StoreDirectory {
@@ -112,4 +112,4 @@ FileAttributes ObjectFrames::attributes(const std::string& path) {
 
 void ObjectFrames::remove(const std::string& path) { opened(path)->put_tombstone(); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -13,7 +13,7 @@
 #include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 class ObjectFrame;
 
@@ -76,4 +76,4 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   std::map<std::string, std::weak_ptr<ObjectFrame>> frames_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -14,7 +14,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 std::atomic<std::uint64_t> next_number{1};
@@ -178,4 +178,4 @@ void ObjectIndex::set_times(const timespec& accessed, const timespec& modified) 
   apply(attributes_.modified, modified);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

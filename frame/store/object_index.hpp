@@ -12,7 +12,7 @@
 #include "frame/store/byte_store.hpp"
 #include "frame/store/object_tree.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
 /// digits.
@@ -68,4 +68,4 @@ class ObjectIndex final : public StoreFile {
   FileAttributes attributes_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -4,7 +4,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 std::vector<ObjectEntry> ObjectTree::list(const std::string& directory) {
   const auto charge = make_charge_ ? make_charge_(directory) : nullptr;
@@ -29,4 +29,4 @@ void ObjectTree::copy(const std::string&, const ObjectState&, const std::string&
   throw_errno(EROFS, to);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

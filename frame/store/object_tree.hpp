@@ -15,7 +15,7 @@
 #include "frame/store/byte_source.hpp"
 #include "frame/store/memory_charge.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// One state of an object. Two that are equal are the same bytes, as far as the store tells.
 struct ObjectState {
@@ -133,4 +133,4 @@ class ObjectTree {
   ChargeMaker make_charge_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

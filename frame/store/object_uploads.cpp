@@ -10,7 +10,7 @@
 #include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 class ObjectUploads::Room {
  public:
@@ -83,4 +83,4 @@ std::unique_ptr<ObjectUploads::Upload> ObjectUploads::begin(const std::string& p
   return upload;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

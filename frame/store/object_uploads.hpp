@@ -12,7 +12,7 @@
 #include "frame/store/object_tree.hpp"
 #include "frame/store/store_calls.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 struct UploadSettings {
   unsigned at_once = 8;
@@ -59,4 +59,4 @@ class ObjectUploads {
   StoreCalls calls_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

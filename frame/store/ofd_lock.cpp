@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 /// Beyond any contents, where no program that locks a range of its data meets them.
@@ -42,4 +42,4 @@ bool is_ofd_locked(int fd, OfdLocked what) {
   return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

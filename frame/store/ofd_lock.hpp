@@ -2,7 +2,7 @@
 // A lock of an open file description on a byte beyond all contents, so that no lock of somebody
 // else's is in the way.
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 enum class OfdLock {
   taken,
@@ -21,4 +21,4 @@ void release_ofd_lock(int fd, OfdLocked what);
 /// True if another description has it to exclude others; `fd` may be open for reading only.
 bool is_ofd_locked(int fd, OfdLocked what);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

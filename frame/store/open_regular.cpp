@@ -7,7 +7,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
@@ -33,4 +33,4 @@ UniqueFd open_regular_at(int directory, const std::string& name, int flags) {
   throw_errno(name);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

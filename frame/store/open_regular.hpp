@@ -6,7 +6,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// A path that leads to what a descriptor stands for, whatever has become of its name.
 std::string descriptor_path(int fd);
@@ -23,4 +23,4 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags);
 /// there is no regular file either.
 UniqueFd open_regular_at(int directory, const std::string& name, int flags);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -20,7 +20,7 @@
 #include "frame/store/timed_lock.hpp"
 #include "frame/store/wait_mark.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::uint64_t kGenerationAt = 8;
@@ -202,4 +202,4 @@ void PeerLock::announce_change(StoreFile& sidecar) {
   ++own_changes_;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

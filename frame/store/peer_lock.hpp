@@ -10,7 +10,7 @@
 
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// What the sidecar of a file is called behind the file's name; inside a sparse frame that is all.
 inline constexpr const char* kSidecarSuffix = ".b2lock";
@@ -87,4 +87,4 @@ class PeerLock {
   Writer writer_ = Writer::none;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

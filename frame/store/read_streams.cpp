@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::size_t kMostStreams = 8;
@@ -113,4 +113,4 @@ std::vector<ReadSpan> ReadStreams::take_left(Clock::time_point now) {
   return left;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Bytes [begin, end) of an object.
 struct ReadSpan {
@@ -53,4 +53,4 @@ class ReadStreams {
   std::uint64_t reads_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 inline bool is_one_of(const std::error_code& error, std::initializer_list<std::errc> kinds) {
   for (const std::errc kind : kinds)
@@ -31,4 +31,4 @@ inline bool is_refusal(const std::error_code& error) {
   return is_denial(error) || is_absence(error);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

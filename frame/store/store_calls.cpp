@@ -11,7 +11,7 @@
 #include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 class StoreCalls::Call {
  public:
@@ -169,4 +169,4 @@ void StoreCalls::for_each(std::size_t count, const std::function<void(std::size_
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// Threads for them, which begin when they are needed. Thread-safe. A call finds an Interruption in
 /// its thread, which ends it when nobody wants it any more.
@@ -66,4 +66,4 @@ class StoreCalls {
   bool ending_ = false;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

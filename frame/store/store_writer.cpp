@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{256} << 10;
@@ -66,4 +66,4 @@ void StoreWriter::flush() {
   buffer_.clear();
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

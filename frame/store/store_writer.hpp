@@ -6,7 +6,7 @@
 
 #include "frame/store/byte_store.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 class StoreWriter {
  public:
@@ -33,4 +33,4 @@ class StoreWriter {
   std::vector<std::uint8_t> buffer_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -16,7 +16,7 @@
 
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::string_view kPrefix = ".bloscfs-", kSuffix = ".tmp";
@@ -171,4 +171,4 @@ bool TemporaryMaker::has_set_aside(std::string_view name, const ObjectIdentity& 
   return digits_in(name) == digits_aside(identity);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

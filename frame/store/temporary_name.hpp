@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// True for names of that form, whoever made them.
 bool is_temporary_name(std::string_view name);
@@ -63,4 +63,4 @@ class TemporaryMaker {
   Secret secret_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

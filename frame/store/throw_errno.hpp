@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// The error that an errno value stands for.
 inline std::error_code errno_code(int error) noexcept { return {error, std::generic_category()}; }
@@ -20,4 +20,4 @@ inline std::error_code errno_code(int error) noexcept { return {error, std::gene
 /// The same with errno, as it is when this is called.
 [[noreturn]] inline void throw_errno(std::string_view context = {}) { throw_errno(errno, context); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

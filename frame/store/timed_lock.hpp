@@ -9,7 +9,7 @@
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/wait_mark.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 inline constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
@@ -26,4 +26,4 @@ void lock_until(LockPatience::Clock::time_point deadline, const char* what,
   }
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 thread_local WaitState* state_of_thread = nullptr;
@@ -55,4 +55,4 @@ WaitMark::~WaitMark() {
 
 WaitState* WaitMark::work_at(WaitState* work) { return std::exchange(state_of_thread, work); }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

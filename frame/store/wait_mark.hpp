@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 enum class WaitReason : std::uint8_t {
   nothing,
@@ -49,4 +49,4 @@ class WaitMark {
   std::chrono::steady_clock::rep before_since_ = 0;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

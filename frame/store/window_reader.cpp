@@ -7,7 +7,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::size_t kWindow = 1024;
@@ -42,4 +42,4 @@ std::vector<std::uint8_t> WindowReader::take_whole() {
   return std::move(window_);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

@@ -7,7 +7,7 @@
 
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 class WindowReader {
  public:
@@ -36,4 +36,4 @@ class WindowReader {
   std::vector<std::uint8_t> window_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store

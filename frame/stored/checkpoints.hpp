@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 
 /// Notes `checkpoint` of chunk `number` if that is a multiple of `stride`. Where there are `most`
 /// already every other one is dropped, and the stride doubles. Called for chunks 0, 1, 2...; `most`
@@ -24,4 +24,4 @@ void note_checkpoint(std::vector<Checkpoint>& checkpoints, std::int64_t& stride,
   if (number % stride == 0) checkpoints.push_back(checkpoint);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

@@ -7,7 +7,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 namespace {
 
 using codec::throw_malformed;
@@ -127,4 +127,4 @@ std::optional<std::int64_t> PagedTable::uniform_entry() const {
   return load_entry(bytes, table_->entry_size);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

@@ -11,7 +11,7 @@
 #include "frame/store/byte_source.hpp"
 #include "frame/stored/stored_chunk.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 
 /// Largest block of a table: 2^21 entries. Writers choose blocks of 16 KiB to a few MiB. A larger
 /// one is the claim of a file that wants its readers to use memory: a run of 512 MiB is stored in 8
@@ -76,4 +76,4 @@ class PagedTable {
   std::shared_ptr<const TableChunk> table_;
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

@@ -8,7 +8,7 @@
 
 #include "codec/error.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 namespace {
 
 using codec::throw_malformed;
@@ -131,4 +131,4 @@ void decode_stored_block(const ByteSource& source, std::uint64_t position,
   decoder.decode(chunk, block, read(block), reference, out);
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

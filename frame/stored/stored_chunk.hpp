@@ -8,7 +8,7 @@
 #include "codec/chunk.hpp"
 #include "frame/store/byte_source.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 
 /// Where a chunk's first byte is, and the most bytes that its container leaves for it.
 struct StoredAt {
@@ -40,4 +40,4 @@ void decode_stored_block(const ByteSource& source, std::uint64_t position,
                          const codec::Chunk& chunk, std::int32_t block,
                          codec::BlockDecoder& decoder, MutableBytes out);
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

@@ -9,7 +9,7 @@
 #include "codec/bytes.hpp"
 #include "frame/store/throw_errno.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 namespace {
 
 constexpr std::int32_t kEntrySize = 8;
@@ -200,4 +200,4 @@ std::int64_t TableWriter::write_blocks(TableContent& table, codec::ChunkHeader h
   return header.cbytes;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored

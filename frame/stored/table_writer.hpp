@@ -16,7 +16,7 @@
 #include "frame/store/store_writer.hpp"
 #include "frame/stored/paged_table.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline stored {
 
 /// The entries of a table that is to be written.
 class TableContent {
@@ -88,4 +88,4 @@ class TableWriter {
   std::vector<std::uint8_t> stored_;              ///< what the last one was encoded to
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline stored
