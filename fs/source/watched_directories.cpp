@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -20,7 +19,6 @@
 
 #include "frame/store/open_regular.hpp"
 #include "fs/support/one_look.hpp"
-#include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -33,8 +31,6 @@ constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | 
 /// Questions within a second from which on a directory is watched.
 constexpr int kVisits = 3;
 constexpr std::size_t kMostVisited = 1024;
-/// Of a path, and of those of all directories that are watched.
-constexpr std::size_t kLongestPath = PATH_MAX, kMostPathBytes = std::size_t{2} << 20;
 /// Names of one directory, and of all.
 constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
 /// Ticks for which a directory is watched that nobody asks for.
@@ -48,6 +44,13 @@ bool tells_changes(int directory) {
   if (::fstatfs(directory, &fs) != 0) return false;
   return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
          fs.f_type == TMPFS_MAGIC;
+}
+
+std::string_view first_name(std::string_view path) { return path.substr(0, path.find('/')); }
+
+std::string_view behind_first_name(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
 }
 
 bool ignores_case(int directory) {
@@ -85,18 +88,19 @@ frame::SharedFd WatchedDirectories::directory(const std::string& path,
 
 frame::SharedFd WatchedDirectories::known_directory(const std::string& path,
                                                     const std::optional<Identity>& meant) {
-  const auto at = directories_.find(path);
-  if (at == directories_.end() || (meant && at->second.identity != *meant)) return nullptr;
-  at->second.used.tick = tick_;
-  return at->second.fd;
+  Watched* const watched = find(path);
+  if (watched == nullptr || (meant && watched->identity != *meant)) return nullptr;
+  watched->used.tick = tick_;
+  return watched->fd;
 }
 
 void WatchedDirectories::visited(const std::string& path, const Identity& identity,
                                  std::size_t times) {
-  if (!events_ || path.size() > kLongestPath) return;
+  if (!events_) return;
   const WriteLock lock(mutex_);
-  if (visits_.size() >= kMostVisited && !visits_.contains(path)) return;
-  int& visits = visits_[path];
+  const std::pair key(identity.device, identity.inode);
+  if (visits_.size() >= kMostVisited && !visits_.contains(key)) return;
+  int& visits = visits_[key];
   if (visits < 0) return;
   visits += static_cast<int>(std::min<std::size_t>(times, kVisits));
   if (visits < kVisits) return;
@@ -106,39 +110,55 @@ void WatchedDirectories::visited(const std::string& path, const Identity& identi
   if (watched == nullptr || watched->identity != identity) visits = -1;
 }
 
-WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) {
-  if (const auto known = directories_.find(path); known != directories_.end())
-    return &known->second;
-  if (directories_.size() >= most_directories_ || path.size() > kLongestPath ||
-      path_bytes_ + path.size() > kMostPathBytes)
-    return nullptr;
-  frame::SharedFd fd;
-  if (path.empty()) {
-    fd = std::make_shared<const frame::UniqueFd>(::fcntl(root_, F_DUPFD_CLOEXEC, 0));
-  } else {
-    const Watched* const above = watch(parent_of(path));
-    if (above == nullptr) return nullptr;
-    fd = std::make_shared<const frame::UniqueFd>(open_(above->fd->get(), name_of(path)));
+/// Null where it is not watched.
+WatchedDirectories::Watched* WatchedDirectories::find(std::string_view path) {
+  Watched* at = source_.get();
+  while (at != nullptr && !path.empty()) {
+    const auto next = at->below.find(first_name(path));
+    at = next == at->below.end() ? nullptr : next->second.get();
+    path = behind_first_name(path);
   }
+  return at;
+}
+
+WatchedDirectories::Watched* WatchedDirectories::watch(std::string_view path) {
+  Watched* at = source_ ? source_.get() : watch_below(nullptr, {});
+  while (at != nullptr && !path.empty()) {
+    const std::string_view name = first_name(path);
+    const auto next = at->below.find(name);
+    at = next == at->below.end() ? watch_below(at, std::string(name)) : next->second.get();
+    path = behind_first_name(path);
+  }
+  return at;
+}
+
+WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
+                                                             const std::string& name) {
+  if (by_descriptor_.size() >= most_directories_) return nullptr;
+  auto fd = std::make_shared<const frame::UniqueFd>(
+      above == nullptr ? frame::UniqueFd(::fcntl(root_, F_DUPFD_CLOEXEC, 0))
+                       : open_(above->fd->get(), name));
   struct stat st {};
   if (!*fd || ::fstat(fd->get(), &st) != 0) return nullptr;
   // The watch comes before the names are read: what changes meanwhile is told, and done once more.
   const int descriptor =
       ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
-  Watched watched{std::make_shared<const std::string>(path),
-                  fd,
-                  identity_of(st),
-                  descriptor,
-                  ++last_watch_,
-                  0,
-                  names_of(*fd),
-                  Used(tick_)};
-  if (watched.names) names_count_ += watched.names->size();
-  path_bytes_ += path.size();
-  const auto at = directories_.emplace(path, std::move(watched)).first;
-  by_descriptor_.emplace(descriptor, at);
-  return &at->second;
+  auto watched = std::make_unique<Watched>(Watched{above,
+                                                   name,
+                                                   {},
+                                                   fd,
+                                                   identity_of(st),
+                                                   descriptor,
+                                                   ++last_watch_,
+                                                   0,
+                                                   names_of(*fd),
+                                                   Used(tick_)});
+  if (watched->names) names_count_ += watched->names->size();
+  by_descriptor_.emplace(descriptor, watched.get());
+  auto& place = above == nullptr ? source_ : above->below[name];
+  place = std::move(watched);
+  return place.get();
 }
 
 std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
@@ -173,14 +193,13 @@ WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
 
 WatchedDirectories::Known WatchedDirectories::known(const std::string& directory,
                                                     const std::string& name) {
-  const auto at = directories_.find(directory);
-  if (at == directories_.end()) return {};
-  Watched& watched = at->second;
-  watched.used.tick = tick_;
-  Known known{false, nullptr, {watched.watch, watched.changes}};
-  if (!watched.names) return known;
-  const auto there = watched.names->find(name);
-  if (there == watched.names->end()) {
+  Watched* const watched = find(directory);
+  if (watched == nullptr) return {};
+  watched->used.tick = tick_;
+  Known known{false, nullptr, {watched->watch, watched->changes}};
+  if (!watched->names) return known;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) {
     known.is_absent = unsure_until_ == Clock::time_point() || Clock::now() >= unsure_until_;
     return known;
   }
@@ -198,12 +217,12 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
   }
   std::shared_ptr<const SourceObject> oldest;  // closed behind the locks
   const ReadLock lock(mutex_);
-  const auto at = directories_.find(directory);
-  if (at == directories_.end() || at->second.watch != moment.watch ||
-      at->second.changes != moment.changes || !at->second.names)
+  Watched* const watched = find(directory);
+  if (watched == nullptr || watched->watch != moment.watch || watched->changes != moment.changes ||
+      !watched->names)
     return;
-  const auto there = at->second.names->find(name);
-  if (there == at->second.names->end()) return;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) return;
   std::optional<Kept> first;
   {
     const MutexLock kept_lock(kept_mutex_);
@@ -213,40 +232,45 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
       kept_.pop_front();
     }
     there->second.swap(object);  // what was there is closed behind the locks
-    kept_.push_back({at->second.path, name, tick_});
+    kept_.push_back({{watched->descriptor, watched->watch, name}, tick_});
   }
-  if (first) oldest = take_object(*first->directory, first->name);
+  if (first) oldest = take_object(first->place);
 }
 
 /// It is gone, and what became of it is not told yet.
 void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
                                      const Moment& moment) {
-  const auto at = directories_.find(directory);
-  if (at == directories_.end() || at->second.watch != moment.watch || !at->second.names) return;
-  const auto there = at->second.names->find(name);
-  if (there == at->second.names->end()) return;
+  Watched* const watched = find(directory);
+  if (watched == nullptr || watched->watch != moment.watch || !watched->names) return;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) return;
   unsure_until_ = Clock::now() + kBetweenHalves;
-  if (at->second.changes != moment.changes) return;
+  if (watched->changes != moment.changes) return;
   names_count_--;
-  at->second.names->erase(there);
+  watched->names->erase(there);
 }
 
 void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
   if (!events_) return;
   std::shared_ptr<const SourceObject> object;  // closed behind the lock
   const ReadLock lock(mutex_);
-  object = take_object(directory, name);
+  object = take_object(find(directory), name);
 }
 
 /// The name stays: what became of it only the kernel tells.
-std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const std::string& directory,
+std::shared_ptr<const SourceObject> WatchedDirectories::take_object(Watched* directory,
                                                                     const std::string& name) {
-  const auto at = directories_.find(directory);
-  if (at == directories_.end() || !at->second.names) return nullptr;
-  const auto there = at->second.names->find(name);
-  if (there == at->second.names->end()) return nullptr;
+  if (directory == nullptr || !directory->names) return nullptr;
+  const auto there = directory->names->find(name);
+  if (there == directory->names->end()) return nullptr;
   const MutexLock lock(kept_mutex_);
   return std::exchange(there->second, nullptr);
+}
+
+std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const Place& place) {
+  const auto at = by_descriptor_.find(place.descriptor);
+  if (at == by_descriptor_.end() || at->second->watch != place.watch) return nullptr;
+  return take_object(at->second, place.name);
 }
 
 void WatchedDirectories::let_go_of_unused() {
@@ -256,11 +280,11 @@ void WatchedDirectories::let_go_of_unused() {
     for (; !kept_.empty() && kept_.front().tick + 1 < tick_; kept_.pop_front())
       unused.push_back(std::move(kept_.front()));
   }
-  for (const Kept& kept : unused) take_object(*kept.directory, kept.name);
+  for (const Kept& kept : unused) take_object(kept.place);
 }
 
 bool WatchedDirectories::is_up_to_date() {
-  if (directories_.empty() || !OneLook::must_ask(this)) return true;
+  if (!source_ || !OneLook::must_ask(this)) return true;
   // Asked with the lock shared, and read with it held alone: what is not there any more is applied.
   pollfd events{events_.get(), POLLIN, 0};
   return ::poll(&events, 1, 0) == 0;
@@ -282,26 +306,25 @@ void WatchedDirectories::read_events() {
 }
 
 void WatchedDirectories::apply(const inotify_event& event) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) return forget({});
+  if ((event.mask & IN_Q_OVERFLOW) != 0) return forget(source_.get());
   const auto at = by_descriptor_.find(event.wd);
   if (at == by_descriptor_.end()) return;
-  const std::string directory = at->second->first;
+  Watched& watched = *at->second;
   if ((event.mask & kOwnEvents) != 0) {
     // SOURCE stays what it is wherever it is moved to.
-    if (!directory.empty() || (event.mask & IN_MOVE_SELF) == 0) forget(directory);
+    if (watched.above != nullptr || (event.mask & IN_MOVE_SELF) == 0) forget(&watched);
     return;
   }
   if (event.len == 0) return;
   const std::string name = event.name;
-  const std::string path = join_path(directory, name);
-  Watched& watched = at->second->second;
+  const Place place{watched.descriptor, watched.watch, name};
   watched.changes++;
   const bool comes = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
   if (watched.names) {
     Names& names = *watched.names;
     // Two names are exchanged by two renames, of which the second takes away what the first one
     // brought: then it is still there, or whoever looks finds that it is not.
-    const bool may_stay = (event.mask & IN_MOVED_FROM) != 0 && last_arrival_ == path;
+    const bool may_stay = (event.mask & IN_MOVED_FROM) != 0 && last_arrival_ == place;
     if (comes || may_stay) {
       const auto [there, is_new] = names.insert_or_assign(name, nullptr);
       if (is_new) names_count_++;
@@ -314,55 +337,59 @@ void WatchedDirectories::apply(const inotify_event& event) {
       watched.names.reset();
     }
   }
-  last_arrival_ = (event.mask & IN_MOVED_TO) != 0 ? path : std::string();
+  last_arrival_ = (event.mask & IN_MOVED_TO) != 0 ? place : Place();
   if ((event.mask & IN_MOVED_FROM) != 0)
     unsure_until_ = Clock::now() + kBetweenHalves;
   else if ((event.mask & IN_MOVED_TO) != 0)
     unsure_until_ = {};
-  if ((event.mask & IN_ISDIR) != 0) forget(path);
+  if ((event.mask & IN_ISDIR) == 0) return;
+  if (const auto child = watched.below.find(name); child != watched.below.end())
+    forget(child->second.get());
 }
 
-void WatchedDirectories::drop(Directories::iterator at) {
-  if (at->second.names) names_count_ -= at->second.names->size();
-  by_descriptor_.erase(at->second.descriptor);
-  ::inotify_rm_watch(events_.get(), at->second.descriptor);
-  path_bytes_ -= at->first.size();
-  directories_.erase(at);
+/// That directory and all below it, each before what is above it. No recursion: they may be nested
+/// deep.
+std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* top) {
+  std::vector<Watched*> all;
+  if (top != nullptr) all.push_back(top);
+  for (std::size_t i = 0; i < all.size(); i++)
+    for (const auto& [name, watched] : all[i]->below) all.push_back(watched.get());
+  std::reverse(all.begin(), all.end());
+  return all;
 }
 
-/// That directory, and what is below it.
-void WatchedDirectories::forget(const std::string& path) {
-  if (path.empty()) {
-    while (!directories_.empty()) drop(std::prev(directories_.end()));
-    return;
-  }
-  const std::string below = path + "/";
-  for (auto at = directories_.lower_bound(below);
-       at != directories_.end() && at->first.starts_with(below);)
-    drop(at++);
-  if (const auto at = directories_.find(path); at != directories_.end()) drop(at);
+/// One with none below it.
+void WatchedDirectories::drop(Watched* watched) {
+  if (watched->names) names_count_ -= watched->names->size();
+  by_descriptor_.erase(watched->descriptor);
+  ::inotify_rm_watch(events_.get(), watched->descriptor);
+  if (watched->above == nullptr)
+    source_.reset();
+  else
+    watched->above->below.erase(watched->above->below.find(watched->name));
+}
+
+void WatchedDirectories::forget(Watched* top) {
+  for (Watched* const watched : all_of(top)) drop(watched);
 }
 
 void WatchedDirectories::tidy() {
   if (!events_) return;
   const WriteLock lock(mutex_);
   visits_.clear();
-  if (directories_.empty()) return;
+  if (!source_) return;
   read_events();
   pollfd mounts{mounts_.get(), POLLPRI, 0};
-  if (::poll(&mounts, 1, 0) != 0) forget({});
+  if (::poll(&mounts, 1, 0) != 0) forget(source_.get());
   tick_++;
   let_go_of_unused();
-  // What is above is used with what is below, which comes behind it.
-  for (auto at = directories_.rbegin(); at != directories_.rend(); ++at) {
-    if (at->first.empty()) continue;
-    Watched& above = directories_.at(parent_of(at->first));
-    above.used.tick = std::max(above.used.tick.load(), at->second.used.tick.load());
-  }
-  for (auto at = directories_.begin(); at != directories_.end();) {
-    const auto next = std::next(at);
-    if (at->second.used.tick + kUnusedTicks < tick_) drop(at);
-    at = next;
+  for (Watched* const watched : all_of(source_.get())) {
+    if (watched->used.tick + kUnusedTicks < tick_) {
+      drop(watched);
+    } else if (Watched* const above = watched->above) {
+      // What is above is used with what is below.
+      above->used.tick = std::max(above->used.tick.load(), watched->used.tick.load());
+    }
   }
 }
 

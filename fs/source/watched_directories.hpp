@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "fs/source/source_object.hpp"
@@ -30,8 +31,8 @@ namespace bloscfs::fs {
 /// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
 /// made over a watched directory is seen within a second.
 ///
-/// A directory whose path is longer than one call takes is not watched: each keeps its path, which
-/// without a bound would take memory by the square of how deep they are nested.
+/// Each keeps its name and what is above it, so that memory grows with how deep directories are
+/// nested, not with the square of that.
 ///
 /// Does not throw: what cannot be watched is unknown, and is asked for. Paths are relative to
 /// SOURCE, which is "". Thread-safe.
@@ -83,7 +84,9 @@ class WatchedDirectories {
     std::atomic<std::uint64_t> tick;
   };
   struct Watched {
-    std::shared_ptr<const std::string> path;
+    Watched* above = nullptr;  ///< null: SOURCE
+    std::string name;
+    std::map<std::string, std::unique_ptr<Watched>, std::less<>> below;
     frame::SharedFd fd;
     Identity identity;
     int descriptor = -1;      ///< of the watch
@@ -92,10 +95,15 @@ class WatchedDirectories {
     std::optional<Names> names;  ///< unless there are too many
     Used used;                   ///< at which tick
   };
-  using Directories = std::map<std::string, Watched>;
-  struct Kept {
-    std::shared_ptr<const std::string> directory;
+  /// A name in a directory, as long as that is watched.
+  struct Place {
+    int descriptor = -1;
+    std::uint64_t watch = 0;
     std::string name;
+    bool operator==(const Place&) const = default;
+  };
+  struct Kept {
+    Place place;
     std::uint64_t tick = 0;
   };
 
@@ -106,14 +114,18 @@ class WatchedDirectories {
   Known known(const std::string& directory, const std::string& name) REQUIRES_SHARED(mutex_);
   void read_events() REQUIRES(mutex_);
   void apply(const inotify_event& event) REQUIRES(mutex_);
-  void forget(const std::string& path) REQUIRES(mutex_);
-  void drop(Directories::iterator at) REQUIRES(mutex_);
-  Watched* watch(const std::string& path) REQUIRES(mutex_);
+  Watched* find(std::string_view path) REQUIRES_SHARED(mutex_);
+  static std::vector<Watched*> all_of(Watched* top);
+  void forget(Watched* top) REQUIRES(mutex_);
+  void drop(Watched* watched) REQUIRES(mutex_);
+  Watched* watch(std::string_view path) REQUIRES(mutex_);
+  Watched* watch_below(Watched* above, const std::string& name) REQUIRES(mutex_);
   std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
   void note_absent(const std::string& directory, const std::string& name, const Moment& moment)
       REQUIRES(mutex_);
-  std::shared_ptr<const SourceObject> take_object(const std::string& directory,
-                                                  const std::string& name) REQUIRES_SHARED(mutex_)
+  std::shared_ptr<const SourceObject> take_object(Watched* directory, const std::string& name)
+      REQUIRES_SHARED(mutex_) EXCLUDES(kept_mutex_);
+  std::shared_ptr<const SourceObject> take_object(const Place& place) REQUIRES_SHARED(mutex_)
       EXCLUDES(kept_mutex_);
   void let_go_of_unused() REQUIRES(mutex_);
 
@@ -127,17 +139,17 @@ class WatchedDirectories {
   /// Taken last, for an instant: the objects of all names and `kept_`, which those who share mutex_
   /// change, too.
   Mutex kept_mutex_;
-  Directories directories_ GUARDED_BY(mutex_);
-  std::unordered_map<int, Directories::iterator> by_descriptor_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, int> visits_ GUARDED_BY(mutex_);
+  std::unique_ptr<Watched> source_ GUARDED_BY(mutex_);  ///< null: nothing is watched
+  std::unordered_map<int, Watched*> by_descriptor_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> visits_
+      GUARDED_BY(mutex_);                          ///< by device and inode
   std::deque<Kept> kept_ GUARDED_BY(kept_mutex_);  ///< the oldest first
   std::size_t names_count_ GUARDED_BY(mutex_) = 0;
-  std::size_t path_bytes_ GUARDED_BY(mutex_) = 0;  ///< of directories_
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
   /// Of a rename one half is known: until then nothing counts as absent.
   Clock::time_point unsure_until_ GUARDED_BY(mutex_);
-  std::string last_arrival_ GUARDED_BY(mutex_);  ///< path of the rename that was told last
+  Place last_arrival_ GUARDED_BY(mutex_);  ///< of the rename that was told last
 };
 
 }  // namespace bloscfs::fs
