@@ -40,6 +40,9 @@ class LinkReader {
     handler.startElement = [](void* self, const xmlChar* name, const xmlChar** attributes) {
       static_cast<LinkReader*>(self)->on_element(name, attributes);
     };
+    handler.endElement = [](void* self, const xmlChar*) {
+      static_cast<LinkReader*>(self)->open_elements_--;
+    };
     // The type of the second one differs from release to release.
     handler.serror = [](void* self, auto) { static_cast<LinkReader*>(self)->take_step(); };
     parser_.reset(
@@ -109,10 +112,11 @@ class LinkReader {
 
   /// Errors must not pass through the parser.
   void on_element(const xmlChar* name, const xmlChar** attributes) noexcept {
+    open_elements_++;
     if (problem_) return;
     take_step();
     try {
-      if (parser_ && parser_->nameNr > kMaxOpenElements)
+      if (open_elements_ > kMaxOpenElements)
         refuse("an index page with elements that are nested too deep");
       const bool is_link = std::strcmp(text_of(name), "a") == 0;
       int count = 0;
@@ -142,6 +146,7 @@ class LinkReader {
   std::unique_ptr<htmlParserCtxt, FreeHtmlParser> parser_;
   std::string ascii_;
   std::size_t steps_ = 0;
+  int open_elements_ = 0;
   std::exception_ptr problem_;
 };
 

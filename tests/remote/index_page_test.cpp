@@ -207,6 +207,13 @@ BOOST_AUTO_TEST_CASE(more_than_a_page_may_have_is_refused) {
   BOOST_TEST(error_of(json, "application/json") == EFBIG);
 }
 
+BOOST_AUTO_TEST_CASE(only_elements_that_are_open_count_as_nested) {
+  const std::string link = "<a href=\"x\">x</a>";
+  BOOST_TEST((names_on(repeated("<br><p>text<img src=x><hr>", 40'000) + link) == Names{"x"}));
+  BOOST_TEST((names_on(repeated("<div>", 5 * 200) + link) == Names{"x"}));
+  BOOST_TEST(error_of(repeated("<div>", 5 * 300) + link, "text/html") == EIO);
+}
+
 /// Each large enough to show what grows with its square, and of the kind on which parsers take
 /// long.
 BOOST_AUTO_TEST_CASE(hostile_markup_ends_soon) {
