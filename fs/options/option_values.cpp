@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <limits>
-#include <vector>
 
 #include "codec/compressor/codec_table.hpp"
 #include "codec/filter/filter_table.hpp"
@@ -85,15 +85,16 @@ std::optional<frame::Goal> parse_goal(std::string_view text) {
 std::optional<FilterSteps> parse_filters(std::string_view text) {
   FilterSteps filters{};
   if (text == "none") return filters;
-  std::vector<codec::FilterStep> steps;
+  std::size_t count = 0;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find_first_of("+,", at), text.size());
     const auto step = parse_filter(text.substr(at, end - at));
-    if (!step || steps.size() == filters.size()) return std::nullopt;
-    steps.push_back(*step);
+    if (!step || count == filters.size()) return std::nullopt;
+    filters[count++] = *step;
     at = end + 1;
   }
-  std::copy_backward(steps.begin(), steps.end(), filters.end());
+  // The last step is the last of the six: those before are empty.
+  std::rotate(filters.begin(), filters.begin() + static_cast<std::ptrdiff_t>(count), filters.end());
   return filters;
 }
 
