@@ -2,7 +2,7 @@
 """Runs the Boost.Test programs of a build directory and sums up their cases.
 
 A program that crashes or runs out of time counts as one failed case more, and does not stop the
-others. Prints why cases failed or were skipped, then "N passed, N failed, N skipped".
+others. Prints why cases failed or were skipped, which took longest, then "N passed, N failed, N skipped".
 """
 
 import argparse
@@ -17,11 +17,18 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Programs that look at times and at what the machine has free, except under sanitizers; the others
+# Suites that compare times: they run when all others have ended, except under sanitizers. The others
 # run side by side.
-ALONE = ("test_mount",)
+ALONE = ("test_mount/laziness",)
 # Programs that wait more than they compute: each of their suites is a run of its own.
-BY_SUITES = ("test_writing", "test_remote")
+BY_SUITES = ("test_mount", "test_peer", "test_remote", "test_tools", "test_writing")
+# Suites that take longer than most. They begin first, so that none of them is left running at the end.
+LONG = ("test_remote/store_down", "test_writing/turns", "test_mount/mounts", "test_peer/frame_writing",
+        "test_peer/peer_creation", "test_tools/stores", "test_tools/b2frame_repair", "test_writing/shares",
+        "test_remote/mounted", "test_writing/other_sources", "test_mount/posix_rules",
+        "test_remote/object_hosts", "test_writing/listing_memory", "test_mount/removal")
+# How many of the slowest cases are listed at the end.
+SLOWEST = 20
 
 
 class Totals:
@@ -49,8 +56,9 @@ def message_of(element):
     return text[:600] or "no message"
 
 
-def count_cases(report, run, totals, lines):
-    """Adds the cases of one JUnit report and returns how many there were."""
+def count_cases(report, run, totals, lines, times):
+    """Adds the cases of one JUnit report, and (seconds, name) of those that ran to `times`. Returns how
+    many there were."""
     # Those of other suites are reported as skipped.
     cases = [case for case in xml.parse(report).getroot().iter("testcase")
              if run.suite in (None, case.get("classname", "").split(".")[0])]
@@ -58,6 +66,8 @@ def count_cases(report, run, totals, lines):
         name = f"{run.program.name}: {case.get('classname', '')}/{case.get('name')}"
         problems = case.findall("failure") + case.findall("error")
         skip = case.find("skipped")
+        if skip is None:
+            times.append((float(case.get("time", 0)), name))
         if problems:
             totals.failed += 1
             for problem in problems[:5]:
@@ -175,11 +185,12 @@ def runs_of(programs, only):
 
 
 def run_program(run, source_root, build, seconds):
-    """Runs it to its end. Returns its counts and what there is to tell."""
+    """Runs it to its end. Returns its counts, what there is to tell, and how long each case took."""
     command = [str(run.program), *([f"--run_test={run.suite}"] if run.suite else [])]
     env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
     totals = Totals()
     lines = []
+    times = []
     with tempfile.TemporaryDirectory(prefix="bloscfs-tests.") as scratch:
         report = Path(scratch) / "report.xml"
         log = Path(scratch) / "output"
@@ -190,7 +201,7 @@ def run_program(run, source_root, build, seconds):
         problem = None
         counted = 0
         try:
-            counted = count_cases(report, run, totals, lines)
+            counted = count_cases(report, run, totals, lines, times)
         except (OSError, xml.ParseError):
             problem = "left no report"
         if status is None:
@@ -205,7 +216,7 @@ def run_program(run, source_root, build, seconds):
         if totals.failed > 0:
             lines.append(log.read_text(errors="replace")[-6000:])
         lines.append(f"    {counted} cases, {time.monotonic() - begin:.1f} s, {worked:.1f} s of processors")
-    return totals, lines
+    return totals, lines, times
 
 
 def main():
@@ -218,16 +229,22 @@ def main():
     arguments = parser.parse_intermixed_args()
     build, source_root = arguments.build.resolve(), arguments.source_root.resolve()
     totals = Totals()
-    runs = list(runs_of(test_programs(build), arguments.only))
+    times = []
+    # A stable order: what is not in LONG keeps its place.
+    runs = sorted(runs_of(test_programs(build), arguments.only), key=lambda run: run.name not in LONG)
     alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
     together = [run for run in runs if run not in alone]
     # More than there are processors: tests wait more than half of their time.
     for group, at_once in ((together, (os.cpu_count() or 1) + 2), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda run: run_program(run, source_root, build, arguments.seconds)
-            for run, (counts, lines) in zip(group, pool.map(work, group)):
+            for run, (counts, lines, case_times) in zip(group, pool.map(work, group)):
                 totals.add(counts)
+                times += case_times
                 print("\n".join([f"--- {run.name}"] + lines), flush=True)
+    print("--- the slowest cases, seconds")
+    for seconds, name in sorted(times, reverse=True)[:SLOWEST]:
+        print(f"{seconds:8.1f}  {name}")
     print(totals)
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 
