@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compiles each header of the libraries and programs by itself, so that none lacks an include.
 
-A source that includes a header behind others, and the groups of a unity build, hide that. Takes the
-folder of a build, whose compiler and options are used.
+A source that includes a header behind others, and the groups of a unity build, hide that.
+usage: check_headers.py BUILD [FILE...]. The compiler and options are those of the build directory BUILD.
+With files, only those of them that are headers are checked, and the headers that include one of them.
 """
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -35,10 +37,18 @@ def complaint(build, command, header):
     return "" if result.returncode == 0 else f"{header}: cannot be compiled by itself\n{result.stderr[:2000]}"
 
 
+def includes_one_of(header, files):
+    included = re.findall(r'^#include "(.+)"$', (ROOT / header).read_text(), re.MULTILINE)
+    return not files.isdisjoint(included)
+
+
 def main():
     build = Path(sys.argv[1]).resolve()
+    files = set(sys.argv[2:])
     listed = subprocess.run(["git", "ls-files", *(f"{folder}/*.hpp" for folder in FOLDERS)], cwd=ROOT,
                             capture_output=True, text=True, check=True).stdout.split()
+    if files:
+        listed = [name for name in listed if name in files or includes_one_of(name, files)]
     commands = {folder: command_of(build, folder) for folder in FOLDERS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = [text for text in pool.map(
