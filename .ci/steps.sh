@@ -60,8 +60,10 @@ sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
 # Twelve source files in one go take a third of the time that they take one by one.
 set_up() { meson setup "$@" --unity=on -Dunity_size=12 >/dev/null; }
 
-# Suites `quick` and `mount` of the tests, which have been run with the sanitizers of each change.
-sanitized=(test_codec test_frame test_fs test_model test_tools test_mount)
+# What .ci/run tests with ASan and UBSan: the suites `quick` and `mount`, and those suites of the programs
+# that read damaged files. .ci/nightly tests everything with them.
+sanitized=(test_codec test_frame test_fs test_model test_mount
+  'test_tools/b2frame_on_reference_files,b2frame_repair,b2frame_info,report,stores')
 
 # set_up_clang: the second compiler's warning check, tests under sanitizers, and the fuzzers.
 set_up_clang() {
