@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what is built, with C-Blosc2 where it is to be had.
+# Builds what is measured in a build directory, and measures it, with C-Blosc2 where it is to be had.
 # usage: measure.sh BUILD_DIR [--size BYTES] [--rounds N] [--group NAME ...]
 # Exit status 77, with the reason on stderr, where that cannot be: only root mounts images and sets
 # the kernel's readahead.
@@ -16,5 +16,6 @@ impossible() {
 [ "$(id -u)" -eq 0 ] || impossible "needs root"
 [ -w /dev/fuse ] || impossible "no /dev/fuse"
 "$python" -c "import numpy" 2>/dev/null || impossible "no NumPy for $python"
+ninja -C "$build" --quiet bench
 library=$(tests/peer/fetch_libblosc2.sh "$build/libblosc2") || library=
 exec "$python" tests/bench/run.py "$build" ${library:+--library "$library"} "$@"

@@ -8,5 +8,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 tools/install-deps.sh --bench
 build=build-bench
 [ -d "$build" ] || CXX=g++ meson setup "$build" --buildtype=release --unity=on -Dunity_size=12 >/dev/null
-ninja -C "$build" --quiet bench
 exec tests/bench/measure.sh "$build" "$@"
