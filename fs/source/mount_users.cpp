@@ -151,8 +151,10 @@ std::vector<MountUser> holders_of(const MountEntry& mount) {
     std::string command = command_of(process);
     if (is_bloscfs(command) || !seen.insert(name_space).second) continue;
     const auto table = mount_table(std::to_string(process));
+    // The number of a device is given again: elsewhere it may be that of a younger mount.
     if (std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
-          return entry.device == mount.device && entry.type == mount.type;
+          return entry.device == mount.device && entry.type == mount.type &&
+                 entry.source == mount.source;
         }))
       holders.push_back({process, st.st_uid, std::move(command), "", ""});
   }
