@@ -1,18 +1,39 @@
 #pragma once
-// Waiting for what a mount does by itself, in its time.
+// The one loop in which tests look again and again until something has become true.
 
-#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <utility>
 
 namespace bloscfs::test {
 
-/// Waits for up to ten seconds.
+/// Whether `condition` holds within `limit`. The limit only ends a test that would hang: a test
+/// that passes never waits for it, and no test may rely on it to bound a duration.
 template <typename Condition>
-bool comes_true(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    usleep(10000);
+bool comes_true(Condition condition,
+                std::chrono::duration<double> limit = std::chrono::minutes(1)) {
+  constexpr std::chrono::milliseconds kLongestPause{10};
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (std::chrono::milliseconds pause{1}; !condition();
+       pause = std::min(2 * pause, kLongestPause)) {
+    if (std::chrono::steady_clock::now() >= end) return condition();
+    std::this_thread::sleep_for(pause);
   }
-  return condition();
+  return true;
+}
+
+/// Waits until the kernel would give a file that changes now another time than those that changed
+/// before the call.
+inline void await_file_time_step() {
+  const auto step = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &time);
+    return std::pair(time.tv_sec, time.tv_nsec);
+  };
+  const auto before = step();
+  comes_true([&] { return step() != before; });
 }
 
 }  // namespace bloscfs::test
