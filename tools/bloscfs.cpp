@@ -16,6 +16,7 @@
 #include "fs/fuse/session.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
+#include "tools/mount_clock.hpp"
 #include "tools/mount_command.hpp"
 #include "tools/mounted_objects.hpp"
 #include "tools/service_manager.hpp"
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   const bool is_remount = settings.options.remount;
   try {
     if (!is_remount) bloscfs::tools::choose_objects(settings);
+    settings.clock = &bloscfs::tools::mount_clock();
     if (is_remount)
       bloscfs::fs::remount(settings.mountpoint, settings.options);
     else

@@ -41,7 +41,7 @@ struct CframeNotes final : WriterNotes {
   /// Space that earlier writers left is not known yet: opening is cheap, and a commit looks for it.
   bool look_is_due = false;
   /// The last commit of earlier writers was not later.
-  Quarantine<Extent>::Clock::time_point untouched_since{};
+  Clock::TimePoint untouched_since{};
   /// The disk may still have an older header, which reaches other chunks than the one that is read.
   bool sync_is_due = false;
   std::uint64_t largest_chunk = 0;                ///< stored bytes, as far as known
@@ -53,7 +53,7 @@ struct CframeNotes final : WriterNotes {
   std::size_t memory() const override { return sizeof(*this) + space.memory() + lengths.memory(); }
 
   /// Nobody reads an earlier state; what is free is to be looked for again.
-  void restart(std::uint64_t file_size, std::uint64_t frame_len, std::chrono::milliseconds grace) {
+  void restart(std::uint64_t file_size, std::uint64_t frame_len, const GracePeriod& grace) {
     space = FrameSpace(file_size, 0, grace);
     if (frame_len < file_size) space.add_dead({{frame_len, file_size - frame_len}}, {});
     look_is_due = true;

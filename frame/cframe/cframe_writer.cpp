@@ -293,7 +293,8 @@ CframeNotes first_notes(const CframeState& state) {
   // Chunks that were there before may share bytes, which only a look at the whole index tells;
   // those that this writer adds do not.
   notes.space = FrameSpace(file_size, state.current->index_at().position, state.settings.grace);
-  notes.untouched_since = std::chrono::steady_clock::now() - state.file->untouched_for();
+  const Clock& clock = *state.settings.grace.clock;
+  notes.untouched_since = clock.now() - state.file->untouched_for(clock.wall());
   // A longer state before this one, or a commit that was cut off, has left what lies behind the
   // end.
   if (frame_len < file_size)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "frame/container/frame_info.hpp"
+#include "frame/container/grace_period.hpp"
 #include "frame/container/metalayer.hpp"
 #include "frame/container/transaction.hpp"
 #include "frame/store/byte_store.hpp"
@@ -27,7 +28,7 @@ struct WriterSettings {
   bool locking = false;
   /// How long superseded space waits for readers in other processes, unless it is known that there
   /// are none.
-  std::chrono::milliseconds grace = std::chrono::seconds(10);
+  GracePeriod grace = std::chrono::seconds(10);
   /// Shared by writers of a process whose files are opened again and again; may be null.
   std::shared_ptr<RecentWriters> recent_writers = nullptr;
   /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.

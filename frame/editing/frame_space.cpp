@@ -26,8 +26,7 @@ std::uint64_t align_place(std::uint64_t start, std::uint64_t step) {
 
 }  // namespace
 
-FrameSpace::FrameSpace(std::uint64_t end, std::uint64_t doubtful_end,
-                       std::chrono::milliseconds grace)
+FrameSpace::FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, const GracePeriod& grace)
     : end_(end), doubtful_end_(doubtful_end), quarantine_(grace) {}
 
 std::uint64_t FrameSpace::take(std::uint64_t size, Placing placing) {
@@ -105,20 +104,19 @@ ExtentSet FrameSpace::live_between(std::uint64_t first, std::uint64_t last) cons
   return live;
 }
 
-void FrameSpace::quarantine(std::vector<Extent> extents,
-                            Quarantine<Extent>::Clock::time_point since) {
+void FrameSpace::quarantine(std::vector<Extent> extents) {
   for (const Extent& extent : extents) dead_.add(extent);
-  quarantine_.add(std::move(extents), since);
+  quarantine_.add(std::move(extents));
 }
 
-void FrameSpace::add_dead(const std::vector<Extent>& extents,
-                          Quarantine<Extent>::Clock::time_point since) {
+void FrameSpace::add_dead(const std::vector<Extent>& extents, Clock::TimePoint since) {
   ExtentSet unknown;
   for (const Extent& extent : extents) unknown.add(extent);
   for (const auto& [start, end] : dead_.extents()) unknown.remove({start, end - start});
   std::vector<Extent> found;
   for (const auto& [start, end] : unknown.extents()) found.push_back({start, end - start});
-  quarantine(std::move(found), since);
+  for (const Extent& extent : found) dead_.add(extent);
+  quarantine_.add(std::move(found), since);
 }
 
 void FrameSpace::supersede(const std::vector<Extent>& extents) {

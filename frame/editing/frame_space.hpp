@@ -28,7 +28,7 @@ class FrameSpace {
  public:
   FrameSpace() : FrameSpace(0, 0, {}) {}
   /// [0, end) is in use, and chunks in [0, doubtful_end) may share bytes: nobody has looked.
-  FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, std::chrono::milliseconds grace);
+  FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, const GracePeriod& grace);
 
   /// Takes space for a chunk: the lowest that is large enough, else the end of the file.
   std::uint64_t take(std::uint64_t size, Placing placing);
@@ -66,7 +66,7 @@ class FrameSpace {
   void distrust(const std::vector<Extent>& extents);
 
   /// Takes note of space that no state has reached `since` then.
-  void add_dead(const std::vector<Extent>& extents, Quarantine<Extent>::Clock::time_point since);
+  void add_dead(const std::vector<Extent>& extents, Clock::TimePoint since);
   /// No two chunks share bytes: all were looked at.
   void trust_chunks() { doubtful_end_ = 0; }
 
@@ -99,8 +99,7 @@ class FrameSpace {
  private:
   std::optional<Extent> find(std::uint64_t size, Placing placing) const;
   void free(const Extent& extent);
-  void quarantine(std::vector<Extent> extents,
-                  Quarantine<Extent>::Clock::time_point since = Quarantine<Extent>::Clock::now());
+  void quarantine(std::vector<Extent> extents);
 
   std::uint64_t end_;  ///< nothing behind it is in use
   std::uint64_t doubtful_end_;

@@ -2,7 +2,6 @@
 // Keeps what a commit superseded (parts of a file, chunk files) until no reader needs it.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/container/grace_period.hpp"
 #include "frame/container/snapshot.hpp"
 
 namespace bloscfs::frame::inline editing {
@@ -17,9 +17,7 @@ namespace bloscfs::frame::inline editing {
 template <typename Item>
 class Quarantine {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit Quarantine(Clock::duration grace) : grace_(grace) {}
+  explicit Quarantine(const GracePeriod& grace) : grace_(grace) {}
 
   /// Takes note of a reader of the present state.
   void watch(std::weak_ptr<const Snapshot> snapshot) {
@@ -29,7 +27,9 @@ class Quarantine {
   /// A commit is durable: from now on readers are watched that are of its state.
   void begin_state() { ++state_; }
   /// Keeps what only states before the present one reach.
-  void add(std::vector<Item> items, Clock::time_point since = Clock::now()) {
+  void add(std::vector<Item> items) { add(std::move(items), grace_.clock->now()); }
+  /// The same, of items that no state has reached since then.
+  void add(std::vector<Item> items, Clock::TimePoint since) {
     if (!items.empty()) batches_.push_back({state_, since, std::move(items)});
   }
 
@@ -44,7 +44,7 @@ class Quarantine {
     if (batches_.empty() || batches_.front().state > oldest) return free;
     const bool alone = nobody_else();
     while (!batches_.empty() && batches_.front().state <= oldest &&
-           (alone || Clock::now() - batches_.front().since >= grace_)) {
+           (alone || grace_.clock->now() - batches_.front().since >= grace_.time)) {
       std::vector<Item>& items = batches_.front().items;
       free.insert(free.end(), items.begin(), items.end());
       batches_.pop_front();
@@ -59,11 +59,11 @@ class Quarantine {
   };
   struct Batch {
     std::uint64_t state;  ///< reached by states before it
-    Clock::time_point since;
+    Clock::TimePoint since;
     std::vector<Item> items;
   };
 
-  Clock::duration grace_;
+  GracePeriod grace_;
   std::uint64_t state_ = 0;  ///< commits so far
   std::deque<Reader> readers_;
   std::deque<Batch> batches_;

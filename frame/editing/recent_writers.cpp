@@ -11,14 +11,14 @@ constexpr std::size_t kMostMemory = std::size_t{4} << 20;
 }  // namespace
 
 void RecentWriters::add(const FileId& file, std::shared_ptr<ExpectedState> state,
-                        Clock::duration time) {
+                        const GracePeriod& time) {
   const auto notes = state->notes();
   if (!notes) return;
   const std::size_t memory = sizeof(Ended) + notes->memory();
-  const auto now = Clock::now();
+  const auto now = time.clock->now();
   const std::lock_guard guard(mutex_);
   remove(file);
-  ended_.push_back({file, now + time, std::move(state), memory});
+  ended_.push_back({file, now + time.time, std::move(state), memory});
   memory_ += memory;
   while (!ended_.empty() && (memory_ > kMostMemory || ended_.front().until <= now)) {
     memory_ -= ended_.front().memory;

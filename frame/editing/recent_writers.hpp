@@ -2,12 +2,12 @@
 // What writers that have ended knew of their files. Superseded space waits for readers of other
 // programs since its commit: a file that is opened again and again would wait anew each time.
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
 
+#include "frame/container/grace_period.hpp"
 #include "frame/reading/expected_state.hpp"
 #include "frame/store/byte_source.hpp"
 
@@ -16,11 +16,9 @@ namespace bloscfs::frame::inline editing {
 /// Thread-safe.
 class RecentWriters {
  public:
-  using Clock = std::chrono::steady_clock;
-
   /// A writer of the file has ended, and has left its notes in `state`. They are kept for that
   /// long, unless many others come.
-  void add(const FileId& file, std::shared_ptr<ExpectedState> state, Clock::duration time);
+  void add(const FileId& file, std::shared_ptr<ExpectedState> state, const GracePeriod& time);
   /// The notes of the file's last writer, and forgets them. Null if there are none, or if another
   /// program has changed the file since.
   std::shared_ptr<WriterNotes> take(const ByteSource& file);
@@ -28,7 +26,7 @@ class RecentWriters {
  private:
   struct Ended {
     FileId file;
-    Clock::time_point until;
+    Clock::TimePoint until;
     std::shared_ptr<ExpectedState> state;
     std::size_t memory;
   };

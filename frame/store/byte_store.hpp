@@ -70,7 +70,10 @@ class StoreFile : public ByteSource {
   /// cannot be told.
   virtual bool is_sole_user() const = 0;
   /// How long nobody has written to the file; zero where that is not known.
-  virtual std::chrono::nanoseconds untouched_for() const { return {}; }
+  virtual std::chrono::nanoseconds untouched_for(
+      std::chrono::system_clock::time_point /*now*/) const {
+    return {};
+  }
 };
 
 enum class RenameMode {

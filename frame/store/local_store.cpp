@@ -211,12 +211,13 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     return true;
   }
 
-  std::chrono::nanoseconds untouched_for() const override {
+  std::chrono::nanoseconds untouched_for(
+      std::chrono::system_clock::time_point time) const override {
     // The time of change is the only one that nobody sets.
     const struct timespec changed = status_of(fd()).st_ctim;
     const auto then =
         std::chrono::seconds(changed.tv_sec) + std::chrono::nanoseconds(changed.tv_nsec);
-    const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    const std::chrono::nanoseconds now = time.time_since_epoch();
     return std::max(now - then, std::chrono::nanoseconds(0));
   }
 

@@ -21,8 +21,6 @@
 namespace bloscfs::fs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// A file that stays open is committed after this time at the latest.
 constexpr std::chrono::seconds kLongestWaitOfOpen{30};
 /// A commit is due so long before the latest time: the thread looks for what is due every kPoll.
@@ -44,18 +42,12 @@ constexpr std::chrono::milliseconds kStagingRest{50};
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
-Clock::time_point next_try(std::optional<Clock::time_point> locked_since) {
-  const auto now = Clock::now();
-  if (!locked_since) return now + kRetryDelay;
-  return now + std::clamp<Clock::duration>(now - *locked_since, kShortestLock, kLongestLock);
-}
-
 /// Between tries to get what others have locked.
 class LockWait {
  public:
   /// False once the thread's patience has ended. Own threads are waited for however long they work.
   bool pause(bool is_own_lock) {
-    if (!is_own_lock && Clock::now() >= end_) return false;
+    if (!is_own_lock && frame::LockPatience::Clock::now() >= end_) return false;
     if (!mark_) mark_.emplace(frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
@@ -65,7 +57,7 @@ class LockWait {
  private:
   static constexpr std::chrono::milliseconds kLongestPause{50};
 
-  const Clock::time_point end_ = frame::LockPatience::end_of(frame::kLockPatience);
+  const frame::Clock::TimePoint end_ = frame::LockPatience::end_of(frame::kLockPatience);
   std::chrono::milliseconds pause_{1};
   std::optional<frame::WaitMark> mark_;
 };
@@ -128,20 +120,20 @@ void Committer::stop() {
 }
 
 /// Files that are closed meanwhile join one commit.
-Committer::Clock::duration Committer::delay_of_closed() const {
-  const Clock::duration longest = longest_wait_.load();
-  return longest - std::min<Clock::duration>(kAhead, longest / 2);
+Committer::Duration Committer::delay_of_closed() const {
+  const Duration longest = longest_wait_.load();
+  return longest - std::min<Duration>(kAhead, longest / 2);
 }
 
-Committer::Clock::duration Committer::delay_of_open() const {
-  return std::max<Clock::duration>(longest_wait_.load(), kLongestWaitOfOpen) - kAhead;
+Committer::Duration Committer::delay_of_open() const {
+  return std::max<Duration>(longest_wait_.load(), kLongestWaitOfOpen) - kAhead;
 }
 
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
   if (is_new)
-    entry->second = {content, std::move(owner), Clock::now() + delay_of_open(), {}, {}, {}, false,
+    entry->second = {content, std::move(owner), clock_.now() + delay_of_open(), {}, {}, {}, false,
                      {}};
 }
 
@@ -153,14 +145,14 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   // Not those of a mere reader in place of a writer's.
   if (descriptors.amount() >= entry->second.descriptors.amount())
     entry->second.descriptors = std::move(descriptors);
-  Clock::time_point& due = entry->second.due;
-  due = std::min(due, Clock::now() + (at_once ? Clock::duration::zero() : delay_of_closed()));
+  TimePoint& due = entry->second.due;
+  due = std::min(due, clock_.now() + (at_once ? Duration::zero() : delay_of_closed()));
   if (at_once) wake_.notify_all();
 }
 
 bool Committer::hurry(uid_t user) {
   const MutexLock lock(mutex_);
-  const auto now = Clock::now();
+  const auto now = clock_.now();
   bool is_waited_for = false;
   for (auto& [content, entry] : dirty_) {
     if (!entry.descriptors || entry.descriptors.user() != user || entry.failure) continue;
@@ -175,7 +167,7 @@ void Committer::press(bool all) {
   const MutexLock lock(mutex_);
   const Pressure wanted = all ? Pressure::all : Pressure::staging;
   // Each write may press: whoever has not looked yet need not be woken again.
-  if (pressure_ >= wanted || (!all && Clock::now() < next_staging_)) return;
+  if (pressure_ >= wanted || (!all && clock_.now() < next_staging_)) return;
   pressure_ = wanted;
   wake_.notify_all();
 }
@@ -191,7 +183,7 @@ void Committer::drop(const Content& content) {
 
 Committer::Contents Committer::due_contents(Pressure pressure) {
   const MutexLock lock(mutex_);
-  const auto now = Clock::now();
+  const auto now = clock_.now();
   Contents due;
   for (const auto& [content, entry] : dirty_)
     if (!entry.is_aside &&
@@ -213,7 +205,7 @@ bool Committer::stage(std::size_t least_dirty) {
     goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
   }
   const MutexLock lock(mutex_);
-  if (!staged_any) next_staging_ = Clock::now() + kStagingRest;
+  if (!staged_any) next_staging_ = clock_.now() + kStagingRest;
   return goes_on;
 }
 
@@ -248,7 +240,8 @@ void Committer::work() {
     Pressure pressure = Pressure::none;
     {
       const MutexLock lock(mutex_);
-      if (pressure_ == Pressure::none && !stopping_) wake_.wait_for(mutex_, kPoll);
+      if (pressure_ == Pressure::none && !stopping_)
+        wake_.wait_until(mutex_, clock_, clock_.now() + kPoll);
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
     }
@@ -267,7 +260,7 @@ void Committer::work() {
 /// mount for ever, so builds with assertions look for it.
 void Committer::require_storable_dirty_bytes([[maybe_unused]] bool found_work) {
 #ifndef NDEBUG
-  const auto now = Clock::now();
+  const auto now = clock_.now();
   const MutexLock lock(mutex_);
   if (found_work || !dirty_.empty() || stats_.dirty_bytes == 0) return idle_since_.reset();
   if (!idle_since_) idle_since_ = now;
@@ -314,11 +307,17 @@ bool Committer::is_locked_for_long(const Content& content) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(&content);
   if (entry == dirty_.end()) return false;
-  std::optional<Clock::time_point>& since = entry->second.locked_since;
+  std::optional<TimePoint>& since = entry->second.locked_since;
   // The first failed try begins the time; record_outcome() ends it with the first outcome that is
   // not a lock.
-  if (!since) since = Clock::now();
-  return Clock::now() - *since >= frame::kLockPatience;
+  if (!since) since = clock_.now();
+  return clock_.now() - *since >= frame::kLockPatience;
+}
+
+Committer::TimePoint Committer::next_try(std::optional<TimePoint> locked_since) const {
+  const auto now = clock_.now();
+  if (!locked_since) return now + kRetryDelay;
+  return now + std::clamp<Duration>(now - *locked_since, kShortestLock, kLongestLock);
 }
 
 void Committer::record_outcome(const std::shared_ptr<Content>& content,
@@ -351,11 +350,11 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
         done = std::move(entry->second);
         dirty_.erase(entry);
       } else if (content->has_writers()) {
-        entry->second.due = Clock::now() + delay_of_open();
+        entry->second.due = clock_.now() + delay_of_open();
       } else {
         // Written or renamed since the freeze, and nobody writes any more: no close will come that
         // queues the file again.
-        entry->second.due = Clock::now();
+        entry->second.due = clock_.now();
       }
     }
   }

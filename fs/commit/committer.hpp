@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frame/store/clock.hpp"
 #include "fs/commit/commit_failure.hpp"
 #include "fs/content/content.hpp"
 #include "fs/support/fair_share.hpp"
@@ -28,7 +29,9 @@ class ContentCommit;
 /// another program, but sets such a file aside for a few seconds. Only who asks for a commit waits.
 class Committer {
  public:
-  explicit Committer(Stats& stats) : stats_(stats) {}
+  /// Both outlive it.
+  explicit Committer(Stats& stats, const frame::Clock& clock = frame::system_clock())
+      : stats_(stats), clock_(clock) {}
   /// Does not commit what is still dirty: see commit_all().
   ~Committer() { stop(); }
   Committer(const Committer&) = delete;
@@ -93,20 +96,21 @@ class Committer {
   std::vector<Uncommitted> uncommitted() EXCLUDES(mutex_);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using TimePoint = frame::Clock::TimePoint;
+  using Duration = frame::Clock::Duration;
   struct Entry {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
-    Clock::time_point due;                          ///< never later than delay_of_open()
-    std::error_code failure;                        ///< of the last try
-    std::error_code told;                           ///< the failure that the log has
-    std::optional<Clock::time_point> locked_since;  ///< while nothing but locks is in the way
-    bool is_aside = false;                          ///< for the thread that makes long commits
-    FairShare::Part descriptors;                    ///< of a file that was closed
+    TimePoint due;                          ///< never later than delay_of_open()
+    std::error_code failure;                ///< of the last try
+    std::error_code told;                   ///< the failure that the log has
+    std::optional<TimePoint> locked_since;  ///< while nothing but locks is in the way
+    bool is_aside = false;                  ///< for the thread that makes long commits
+    FairShare::Part descriptors;            ///< of a file that was closed
   };
 
-  Clock::duration delay_of_closed() const;
-  Clock::duration delay_of_open() const;
+  Duration delay_of_closed() const;
+  Duration delay_of_open() const;
   void work();
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
@@ -151,8 +155,10 @@ class Committer {
   void note_failure(Content& content, CommitFailure& failure) EXCLUDES(mutex_);
   bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
   void record_outcome(const std::shared_ptr<Content>& content, const CommitFailure& failure);
+  TimePoint next_try(std::optional<TimePoint> locked_since) const;
 
   Stats& stats_;
+  const frame::Clock& clock_;
   std::atomic<bool> commits_at_close_{false};
   std::atomic<std::chrono::seconds> longest_wait_{std::chrono::seconds(5)};
   Services services_;
@@ -166,8 +172,8 @@ class Committer {
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
-  Clock::time_point next_staging_ GUARDED_BY(mutex_);
-  std::optional<Clock::time_point> idle_since_;  ///< under pressure; of the thread work()
+  TimePoint next_staging_ GUARDED_BY(mutex_);
+  std::optional<TimePoint> idle_since_;  ///< under pressure; of the thread work()
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

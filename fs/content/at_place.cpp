@@ -39,8 +39,9 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
   frame::WriterSettings settings{services.options.locking};
   settings.recent_writers = services.recent_writers;
   settings.shared = place.is_shared;
+  settings.grace.clock = &services.clock;
   // The directory keeps what was superseded until readers on other hosts have had time.
-  if (place.is_shared) settings.grace = std::chrono::milliseconds::zero();
+  if (place.is_shared) settings.grace.time = std::chrono::milliseconds::zero();
   return settings;
 }
 

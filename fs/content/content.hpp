@@ -20,6 +20,7 @@
 
 #include "frame/container/frame_writer.hpp"
 #include "frame/editing/recent_writers.hpp"
+#include "frame/store/clock.hpp"
 #include "fs/content/chunk_sums.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
@@ -46,6 +47,7 @@ struct ContentServices {
   bool raw;
   std::atomic<std::uint64_t>& next_id;
   std::shared_ptr<frame::RecentWriters> recent_writers = std::make_shared<frame::RecentWriters>();
+  const frame::Clock& clock = frame::system_clock();
 };
 
 /// How much of what was written a commit takes.
@@ -352,7 +354,7 @@ class Content {
   /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   std::error_code error_ GUARDED_BY(mutex_);
-  Epochs epochs_ GUARDED_BY(mutex_);
+  Epochs epochs_ GUARDED_BY(mutex_){services_.clock};
 
   mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
   /// Replaced with commit_mutex_ held, too.

@@ -22,8 +22,9 @@ constexpr const char* kNoRoom = "no room for more dirty data";
 
 }  // namespace
 
-DirtyBudget::DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
-    : stats_(stats), press_(std::move(press)), limit_(limit) {
+DirtyBudget::DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press,
+                         const frame::Clock& clock)
+    : stats_(stats), press_(std::move(press)), clock_(clock), limit_(limit) {
   stats_.dirty_limit = limit;
 }
 
@@ -73,9 +74,8 @@ void DirtyBudget::require_room(uid_t user) {
   const auto is_tried = [&]() REQUIRES(mutex_) {
     return !refusal(user) || users_.at(user).ended != ended;
   };
-  const auto begin = std::chrono::steady_clock::now();
-  while (!is_tried() && std::chrono::steady_clock::now() - begin < kLongestTry)
-    changed_.wait_for(mutex_, kLongestTry);
+  const auto end = clock_.now() + kLongestTry;
+  while (!is_tried() && clock_.now() < end) changed_.wait_until(mutex_, clock_, end);
   is_trying_ = false;
   if (const std::error_code failure = refusal(user)) throw std::system_error(failure, kNoRoom);
 }
@@ -153,7 +153,7 @@ void DirtyBudget::answer() {
       if (answerable.empty()) {
         if (is_ending_) return;
         if (waits_on)
-          changed_.wait_for(mutex_, kPressInterval);
+          changed_.wait_until(mutex_, clock_, clock_.now() + kPressInterval);
         else
           changed_.wait(mutex_);
       }
@@ -165,7 +165,7 @@ void DirtyBudget::answer() {
     waiting_ -= answerable.size();
     changed_.notify_all();
     // The others go on once it is seen how much these write.
-    if (waits_on) changed_.wait_for(mutex_, kNextWrite);
+    if (waits_on) changed_.wait_until(mutex_, clock_, clock_.now() + kNextWrite);
   }
 }
 

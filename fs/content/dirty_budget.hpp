@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
 
@@ -41,7 +42,9 @@ class DirtyBudget {
  public:
   /// `limit` in bytes. `press` asks for commits, without a lock held: from an eighth of the limit
   /// on for room that costs little, from half of it on (`all`) for commits of all dirty files.
-  DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press);
+  /// `stats` and `clock` outlive it.
+  DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press,
+              const frame::Clock& clock = frame::system_clock());
   /// release_all() was called if a request may wait.
   ~DirtyBudget();
   DirtyBudget(const DirtyBudget&) = delete;
@@ -91,6 +94,7 @@ class DirtyBudget {
 
   Stats& stats_;
   const std::function<void(bool all)> press_;
+  const frame::Clock& clock_;
   Mutex mutex_;
   CondVar changed_;
   std::size_t limit_ GUARDED_BY(mutex_);

@@ -31,7 +31,7 @@ std::shared_ptr<std::atomic<bool>> Epochs::begin_next(const End& end) {
 }
 
 bool Epochs::has_just_failed_to_keep() const {
-  return keep_failed_ && Clock::now() - *keep_failed_ < kKeepAgain;
+  return keep_failed_ && clock_.now() - *keep_failed_ < kKeepAgain;
 }
 
 }  // namespace bloscfs::fs

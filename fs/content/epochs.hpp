@@ -8,11 +8,15 @@
 #include <memory>
 #include <optional>
 
+#include "frame/store/clock.hpp"
+
 namespace bloscfs::fs {
 
 /// Not thread-safe.
 class Epochs {
  public:
+  explicit Epochs(const frame::Clock& clock = frame::system_clock()) : clock_(clock) {}
+
   std::uint64_t current() const { return current_; }
   /// False for one that is over; true for whoever names none.
   bool is_current(std::optional<std::uint64_t> epoch) const { return !epoch || *epoch == current_; }
@@ -40,20 +44,19 @@ class Epochs {
   void note_kept() { is_kept_ = true; }
   void note_written() { is_kept_ = false; }
   bool is_kept() const { return is_kept_; }
-  void note_failure_to_keep() { keep_failed_ = Clock::now(); }
+  void note_failure_to_keep() { keep_failed_ = clock_.now(); }
   /// True within a second of such a failure: what costs as much as a commit is not to be tried
   /// again at each look.
   bool has_just_failed_to_keep() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  const frame::Clock& clock_;
   std::uint64_t current_ = 0;
   std::uint64_t first_without_loss_ = 0;
   bool is_abandoned_ = false;
   bool is_ending_ = false;
   bool is_kept_ = false;
-  std::optional<Clock::time_point> keep_failed_;
+  std::optional<frame::Clock::TimePoint> keep_failed_;
   std::shared_ptr<std::atomic<bool>> pages_forgotten_;  ///< null in the first epoch
 };
 

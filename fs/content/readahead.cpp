@@ -29,14 +29,14 @@ bool ReadaheadBudget::take(std::int64_t bytes) {
 
 void ReadaheadBudget::suspend(uid_t user) {
   const MutexLock lock(mutex_);
-  suspended_[user] = Clock::now() + kSuspension;
+  suspended_[user] = clock_.now() + kSuspension;
 }
 
 bool ReadaheadBudget::is_suspended(uid_t user) {
   const MutexLock lock(mutex_);
   const auto found = suspended_.find(user);
   if (found == suspended_.end()) return false;
-  if (Clock::now() < found->second) return true;
+  if (clock_.now() < found->second) return true;
   suspended_.erase(found);
   return false;
 }

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
@@ -20,7 +21,8 @@ namespace bloscfs::fs {
 /// something was too dear to be read ahead has to do without for a while.
 class ReadaheadBudget {
  public:
-  explicit ReadaheadBudget(std::int64_t limit) : limit_(limit) {}
+  explicit ReadaheadBudget(std::int64_t limit, const frame::Clock& clock = frame::system_clock())
+      : limit_(limit), clock_(clock) {}
   std::int64_t limit() const { return limit_; }
   bool take(std::int64_t bytes);
   void give_back(std::int64_t bytes) { taken_ -= bytes; }
@@ -29,11 +31,11 @@ class ReadaheadBudget {
   bool is_suspended(uid_t user) EXCLUDES(mutex_);
 
  private:
-  using Clock = std::chrono::steady_clock;
   const std::int64_t limit_;
+  const frame::Clock& clock_;
   std::atomic<std::int64_t> taken_{0};
   Mutex mutex_;
-  std::map<uid_t, Clock::time_point> suspended_ GUARDED_BY(mutex_);  ///< until then
+  std::map<uid_t, frame::Clock::TimePoint> suspended_ GUARDED_BY(mutex_);  ///< until then
 };
 
 /// One per open handle, whose end is that of what it had posted. Thread-safe.

@@ -61,13 +61,13 @@ void follow_permission(const std::string& source, MountOptions& options) {
 class FileSource final : public SessionSource {
  public:
   void open(Sandbox& sandbox, SessionSettings& settings) override {
-    if (settings.options.read_only) wait_for_ended_mounts(settings.source);
+    if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
     follow_permission(settings.source, settings.options);
     if (settings.options.read_only) return;
     lock_.emplace(source_.root.get(), source_.single, kMountLockPatience,
-                  WaitNotice(settings.source));
+                  WaitNotice(settings.source, *settings.clock), *settings.clock);
     lock_->make_durable();
     // Who had the lock may have replaced the file.
     source_ = sandbox.open(settings.source, settings.options);
@@ -93,9 +93,9 @@ class FileSource final : public SessionSource {
   }
 
   std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
-                                     PagePool& pages) override {
+                                     PagePool& pages, const frame::Clock& clock) override {
     return std::make_unique<Filesystem>(std::move(source_), options, workers,
-                                        lock_ ? &*lock_ : nullptr, pages);
+                                        lock_ ? &*lock_ : nullptr, pages, clock);
   }
 
   void leave_unfinished() override {

@@ -52,8 +52,9 @@ class ObjectSessionSource final : public SessionSource {
     sandbox.close_for_network(objects_->files, objects_->folders);
   }
   std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
-                                     PagePool& pages) override {
-    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers.coding, pages);
+                                     PagePool& pages, const frame::Clock& clock) override {
+    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers.coding, pages,
+                                              clock);
   }
 
  private:

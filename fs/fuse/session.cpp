@@ -220,7 +220,7 @@ void keep_ending_signals() {
 }
 
 /// Opening SOURCE may wait for a server, or read much: a signal that is to end the mount ends that.
-std::unique_ptr<MountedFiles> show_source(SessionSource& source, const MountOptions& options,
+std::unique_ptr<MountedFiles> show_source(SessionSource& source, const SessionSettings& settings,
                                           const WorkerCounts& workers, PagePool& pages) {
   const frame::Interruption interruption([] {
     const sigset_t signals = ending_signals();
@@ -228,7 +228,7 @@ std::unique_ptr<MountedFiles> show_source(SessionSource& source, const MountOpti
     if (::sigtimedwait(&signals, nullptr, &at_once) > 0)
       throw std::runtime_error("interrupted before it was mounted");
   });
-  return source.show(options, workers, pages);
+  return source.show(settings.options, workers, pages, *settings.clock);
 }
 
 class Session {
@@ -344,7 +344,7 @@ void run_session(SessionSettings settings) {
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
-  const auto filesystem = show_source(*source, settings.options, threads.workers, pages);
+  const auto filesystem = show_source(*source, settings, threads.workers, pages);
   state.filesystem = filesystem.get();
   Turns turns(threads.in_turns);
   state.turns = &turns;
@@ -355,7 +355,8 @@ void run_session(SessionSettings settings) {
   });
   filesystem->set_forget_attributes(
       [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); });
-  IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout),
+                       *settings.clock);
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     filesystem->change_options(options);
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/store/clock.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/options/options.hpp"
 
@@ -38,6 +39,7 @@ struct SessionSettings {
   std::shared_ptr<const ObjectSetting> objects;  ///< null: SOURCE is a path
   /// Who is to know; called inside the sandbox. Null: nobody.
   std::function<void(MountPhase)> tell;
+  const frame::Clock* clock = &frame::system_clock();  ///< outlives the session
 };
 
 }  // namespace bloscfs::fs

@@ -31,7 +31,8 @@ class SessionSource {
   virtual void close(Sandbox& sandbox, const MountOptions& options) = 0;
   /// Everything that was given outlives the result.
   virtual std::unique_ptr<MountedFiles> show(const MountOptions& options,
-                                             const WorkerCounts& workers, PagePool& pages) = 0;
+                                             const WorkerCounts& workers, PagePool& pages,
+                                             const frame::Clock& clock) = 0;
   /// Something could not be committed.
   virtual void leave_unfinished() {}
 };

@@ -13,8 +13,6 @@
 namespace bloscfs::fs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Of the daemon: threads, directories, commits of single files, and what is looked at for a
 /// moment.
 constexpr std::size_t kOthers = 256;
@@ -51,8 +49,8 @@ FairShare::Part DescriptorShares::take(std::size_t amount) {
   TurnAtNeed::need();
   const uid_t user = RequestUser::current().value_or(0);
   // Again and again: other threads of his close files meanwhile.
-  for (const auto end = Clock::now() + kPatience; committer_.hurry(user) && Clock::now() < end;) {
-    if (auto part = share_.take(amount, kCountAgain)) return part;
+  for (const auto end = clock_.now() + kPatience; committer_.hurry(user) && clock_.now() < end;) {
+    if (auto part = share_.take(amount, kCountAgain, clock_)) return part;
   }
   // What was waited for may have ended between the two looks.
   if (auto part = share_.take(amount)) return part;

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/commit/committer.hpp"
 #include "fs/support/fair_share.hpp"
 
@@ -33,9 +34,11 @@ class DescriptorShares {
   static constexpr std::size_t kOfWriter = 3;    ///< a frame and its writer's file and directory
   static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
 
-  /// Both outlive this object. `refused` hears of each user to whom EMFILE is told.
-  DescriptorShares(std::size_t limit, Committer& committer, std::function<void(uid_t)> refused)
-      : share_(limit), committer_(committer), refused_(std::move(refused)) {}
+  /// `committer` and `clock` outlive this object. `refused` hears of each user to whom EMFILE is
+  /// told.
+  DescriptorShares(std::size_t limit, Committer& committer, std::function<void(uid_t)> refused,
+                   const frame::Clock& clock)
+      : share_(limit), committer_(committer), refused_(std::move(refused)), clock_(clock) {}
 
   /// For whose request the thread serves. Where his share is used up by files that wait for their
   /// commit he waits for that, in his turn (fs/support/turns.hpp: NoTurn). Throws EMFILE.
@@ -47,6 +50,7 @@ class DescriptorShares {
   FairShare share_;
   Committer& committer_;
   const std::function<void(uid_t)> refused_;
+  const frame::Clock& clock_;
 };
 
 }  // namespace bloscfs::fs

@@ -18,15 +18,14 @@ constexpr std::chrono::milliseconds kAskAgain{20};
 
 }  // namespace
 
-void wait_for_ended_mounts(const std::string& path) {
-  const auto end = std::chrono::steady_clock::now() + kMountLockPatience;
+void wait_for_ended_mounts(const std::string& path, const frame::Clock& clock) {
+  const auto end = clock.now() + kMountLockPatience;
   std::error_code error;
   // What is waited for may still be without its name.
   for (filesystem::path place = filesystem::weakly_canonical(path, error); !error && !place.empty();
        place = place == place.parent_path() ? "" : place.parent_path()) {
-    WaitNotice notice(place);
-    while (is_locked_by_other(place) && !find_bloscfs_mount(place) &&
-           std::chrono::steady_clock::now() < end) {
+    WaitNotice notice(place, clock);
+    while (is_locked_by_other(place) && !find_bloscfs_mount(place) && clock.now() < end) {
       notice();
       std::this_thread::sleep_for(kAskAgain);
     }

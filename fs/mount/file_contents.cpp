@@ -111,14 +111,14 @@ void FileContents::try_follow(NodeId node) {
 
 bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source();
-  const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
+  const auto patience = services_.clock.now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
     try {
       return content->follow_source();
     } catch (const BeingWritten&) {
-      if (others >= kPatient || std::chrono::steady_clock::now() > patience) throw;
+      if (others >= kPatient || services_.clock.now() > patience) throw;
     }
     TurnAtNeed::need();
     std::this_thread::sleep_for(kLookAgain);

@@ -36,8 +36,9 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
 }  // namespace
 
 Filesystem::Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
-                       MountLock* lock, PagePool& pages)
-    : surroundings_(std::move(source.surroundings)),
+                       MountLock* lock, PagePool& pages, const frame::Clock& clock)
+    : clock_(clock),
+      surroundings_(std::move(source.surroundings)),
       rescue_(std::move(source.rescue)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
@@ -54,25 +55,30 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
                      return stores_.is_part(node) ? stores_.list(node, if_many)
                                                   : tree_.list(node, if_many);
                    }),
-      descriptors_(DescriptorLimits::of_process().for_files, committer_,
-                   [this](uid_t user) {
-                     log_.error(fmt::format(
-                         "user {} has too many files open: close some, or mount with a higher "
-                         "limit of descriptors (ulimit -Hn)",
-                         user));
-                   }),
+      descriptors_(
+          DescriptorLimits::of_process().for_files, committer_,
+          [this](uid_t user) {
+            log_.error(
+                fmt::format("user {} has too many files open: close some, or mount with a higher "
+                            "limit of descriptors (ulimit -Hn)",
+                            user));
+          },
+          clock),
       write_options_(options.write),
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
-      budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
-      readahead_budget_(readahead_limit(options.cache_size)),
-      last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
+      budget_(
+          dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
+      readahead_budget_(readahead_limit(options.cache_size), clock),
+      last_release_(clock.now()),
       pool_(workers.coding),
-      committer_(stats_),
-      content_services_{cache_,  stats_,         reader_settings_, pool_,
-                        budget_, write_options_, options.raw,      next_content_id_},
-      space_(root_, source.has_quotas, stats_),
+      committer_(stats_, clock),
+      content_services_{cache_,      stats_,           reader_settings_,
+                        pool_,       budget_,          write_options_,
+                        options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
+                        clock},
+      space_(root_, source.has_quotas, stats_, clock),
       contents_(tree_, classifier_, committer_, descriptors_, space_, content_services_),
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
       container_services_{contents_, committer_, reading_services_},
@@ -81,7 +87,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       store_guard_(root_, tree_, stores_),
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
-  root_.watch_directories(DescriptorLimits::of_process().watched);
+  root_.watch_directories(DescriptorLimits::of_process().watched, clock);
   names_.set_contents(contents_);
   committer_.set_commits_at_close(options.write.strict);
   committer_.set_longest_wait(options.write.longest_wait);
@@ -228,7 +234,7 @@ void Filesystem::release(std::uint64_t number) {
   handles_.remove(number);
   if (closed->is_direct()) direct_handles_--;
   closed->close();
-  last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
+  last_release_ = clock_.now();
 }
 
 /// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
@@ -296,10 +302,9 @@ void Filesystem::commit_all() {
   }
 }
 
-std::chrono::steady_clock::duration Filesystem::idle_time() const {
-  using Steady = std::chrono::steady_clock;
-  if (handles_.size() != 0) return Steady::duration::zero();
-  return Steady::now().time_since_epoch() - Steady::duration(last_release_.load());
+frame::Clock::Duration Filesystem::idle_time() const {
+  if (handles_.size() != 0) return frame::Clock::Duration::zero();
+  return clock_.now() - last_release_.load();
 }
 
 void Filesystem::rest() { cache_.rest(); }

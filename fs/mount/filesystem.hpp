@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "frame/store/clock.hpp"
 #include "fs/content/readahead.hpp"
 #include "fs/mount/container_files.hpp"
 #include "fs/mount/descriptor_shares.hpp"
@@ -34,9 +35,9 @@ namespace bloscfs::fs {
 
 class Filesystem final : public MountedFiles {
  public:
-  /// `lock` is that of a writable mount, and null for others. `pages` outlives it.
+  /// `lock` is that of a writable mount, and null for others. `pages` and `clock` outlive it.
   Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
-             MountLock* lock, PagePool& pages);
+             MountLock* lock, PagePool& pages, const frame::Clock& clock = frame::system_clock());
 
   Tree& tree() { return tree_; }
   Stores& stores() { return stores_; }
@@ -141,7 +142,7 @@ class Filesystem final : public MountedFiles {
   std::vector<Uncommitted> uncommitted() override {
     return look_at_uncommitted(committer_.uncommitted());
   }
-  std::chrono::steady_clock::duration idle_time() const override;
+  frame::Clock::Duration idle_time() const override;
   std::uint64_t requests() const override {
     return stats_.cache_hits + stats_.cache_misses + stats_.commits;
   }
@@ -156,6 +157,7 @@ class Filesystem final : public MountedFiles {
   Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
                     FairShare::Part descriptors);
 
+  const frame::Clock& clock_;
   const Surroundings surroundings_;
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
@@ -176,7 +178,7 @@ class Filesystem final : public MountedFiles {
   DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
   HandleTable<FileHandle> handles_;
   ReadaheadBudget readahead_budget_;
-  std::atomic<std::chrono::steady_clock::rep> last_release_;
+  std::atomic<frame::Clock::TimePoint> last_release_;
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   WorkerPool pool_;                     ///< its tasks use everything above
   Committer committer_;

@@ -14,8 +14,9 @@ constexpr std::chrono::seconds kRest{20};
 
 }  // namespace
 
-IdleWatch::IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit)
-    : filesystem_(filesystem), limit_(limit), thread_([this] { watch(); }) {}
+IdleWatch::IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit,
+                     const frame::Clock& clock)
+    : filesystem_(filesystem), clock_(clock), limit_(limit), thread_([this] { watch(); }) {}
 
 IdleWatch::~IdleWatch() {
   {
@@ -28,7 +29,10 @@ IdleWatch::~IdleWatch() {
 
 void IdleWatch::watch() {
   std::unique_lock lock(mutex_);
-  while (!condition_.wait_for(lock, kCheck, [this] { return stopped_; })) {
+  for (;;) {
+    const auto next = clock_.now() + kCheck;
+    while (!stopped_ && clock_.now() < next) clock_.wait_until(condition_, lock, next);
+    if (stopped_) return;
     filesystem_.tidy();
     rest_if_unused();
     const std::chrono::seconds limit = limit_;
@@ -43,9 +47,9 @@ void IdleWatch::watch() {
 void IdleWatch::rest_if_unused() {
   const std::uint64_t requests = filesystem_.requests();
   if (std::exchange(requests_, requests) != requests) {
-    since_ = Clock::now();
+    since_ = clock_.now();
     rests_ = false;
-  } else if (!rests_ && Clock::now() - since_ >= kRest) {
+  } else if (!rests_ && clock_.now() - since_ >= kRest) {
     rests_ = true;
     filesystem_.rest();
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "frame/store/clock.hpp"
 #include "fs/mount/mounted_files.hpp"
 
 namespace bloscfs::fs {
@@ -16,22 +17,22 @@ namespace bloscfs::fs {
 class IdleWatch {
  public:
   /// `limit`: how long no file may be open before the session is ended; zero: for ever.
-  IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit);
+  IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit,
+            const frame::Clock& clock = frame::system_clock());
   ~IdleWatch();
   void set_limit(std::chrono::seconds limit) { limit_ = limit; }
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void watch();
   void rest_if_unused();
 
   MountedFiles& filesystem_;
+  const frame::Clock& clock_;
   std::atomic<std::chrono::seconds> limit_;
   std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
-  Clock::time_point since_ = Clock::now();
+  frame::Clock::TimePoint since_ = clock_.now();
   bool rests_ = false;
 
   std::mutex mutex_;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/mount/directory_listings.hpp"
 #include "fs/mount/file_handle.hpp"
@@ -145,7 +146,7 @@ class MountedFiles {
   };
   virtual std::vector<Uncommitted> uncommitted() { return {}; }
   /// Time since the last file handle was released; zero while one is open.
-  virtual std::chrono::steady_clock::duration idle_time() const = 0;
+  virtual frame::Clock::Duration idle_time() const = 0;
   /// Grows with everything that is read or committed.
   virtual std::uint64_t requests() const = 0;
   /// Gives most of the memory back that may serve nobody any more.

@@ -51,29 +51,33 @@ WriteOptions written_as(WriteOptions options) {
 
 ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tree,
                                    const MountOptions& options, std::size_t workers,
-                                   PagePool& pages)
-    : tree_(tree),
+                                   PagePool& pages, const frame::Clock& clock)
+    : clock_(clock),
+      tree_(tree),
       writable_(tree->is_writable() && !options.read_only),
       cache_(options.cache_size, pages, stats_),
-      later_(tree, kReadersHave),
+      later_(tree, kReadersHave, clock),
       objects_(
           tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
           cache_.budget(), [this](const std::string& path) { later_.add(path); },
-          uploads_of(options, cache_.budget())),
+          uploads_of(options, cache_.budget()), clock),
       directories_(cache_.budget(),
                    [this](NodeId node, const std::function<void()>& if_many) {
                      return objects_.list(node, if_many);
                    }),
       write_options_(written_as(options.write)),
-      budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
+      budget_(
+          dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(
-          std::min(static_cast<std::int64_t>(options.cache_size / kReadaheadPart), kMostReadahead)),
-      last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
+          std::min(static_cast<std::int64_t>(options.cache_size / kReadaheadPart), kMostReadahead),
+          clock),
+      last_release_(clock.now()),
       pool_(workers),
-      committer_(stats_),
-      content_services_{cache_,      stats_,          {options.verify, Work::kRequestLimit},
-                        pool_,       budget_,         write_options_,
-                        options.raw, next_content_id_},
+      committer_(stats_, clock),
+      content_services_{cache_,      stats_,           {options.verify, Work::kRequestLimit},
+                        pool_,       budget_,          write_options_,
+                        options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
+                        clock},
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
       contents_(objects_, committer_, log_, content_services_, options.remote.disk_cache),
       container_services_{contents_, committer_, reading_services_} {
@@ -189,13 +193,12 @@ void ObjectFilesystem::release(std::uint64_t number) {
   handles_.remove(number);
   if (closed->is_direct()) direct_handles_--;
   closed->close();
-  last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
+  last_release_ = clock_.now();
 }
 
-std::chrono::steady_clock::duration ObjectFilesystem::idle_time() const {
-  using Steady = std::chrono::steady_clock;
-  if (handles_.size() != 0) return Steady::duration::zero();
-  return Steady::now().time_since_epoch() - Steady::duration(last_release_.load());
+frame::Clock::Duration ObjectFilesystem::idle_time() const {
+  if (handles_.size() != 0) return frame::Clock::Duration::zero();
+  return clock_.now() - last_release_.load();
 }
 
 void ObjectFilesystem::rest() { cache_.rest(); }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/store/clock.hpp"
 #include "fs/commit/committer.hpp"
 #include "fs/content/readahead.hpp"
 #include "fs/mount/container_handle.hpp"
@@ -29,9 +30,10 @@ namespace bloscfs::fs {
 
 class ObjectFilesystem final : public MountedFiles {
  public:
-  /// `pages` outlives it. Throws where SOURCE cannot be shown.
+  /// `pages` and `clock` outlive it. Throws where SOURCE cannot be shown.
   ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tree, const MountOptions& options,
-                   std::size_t workers, PagePool& pages);
+                   std::size_t workers, PagePool& pages,
+                   const frame::Clock& clock = frame::system_clock());
   /// What is asked for ahead of readers that were not closed is given up.
   ~ObjectFilesystem() override { handles_.clear(); }
 
@@ -110,7 +112,7 @@ class ObjectFilesystem final : public MountedFiles {
     return look_at_uncommitted(committer_.uncommitted());
   }
 
-  std::chrono::steady_clock::duration idle_time() const override;
+  frame::Clock::Duration idle_time() const override;
   std::uint64_t requests() const override {
     return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits;
   }
@@ -124,6 +126,7 @@ class ObjectFilesystem final : public MountedFiles {
                                                const std::string& name) const;
   void require_writable(const std::string& name) const;
 
+  const frame::Clock& clock_;
   const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
   Stats stats_;
@@ -137,7 +140,7 @@ class ObjectFilesystem final : public MountedFiles {
   DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
   HandleTable<FileHandle> handles_;
   ReadaheadBudget readahead_budget_;
-  std::atomic<std::chrono::steady_clock::rep> last_release_;
+  std::atomic<frame::Clock::TimePoint> last_release_;
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   WorkerPool pool_;                     ///< its tasks use everything above
   Committer committer_;

@@ -62,7 +62,7 @@ std::uint64_t SpaceWatch::free_bytes() const {
 bool SpaceWatch::is_scarce() {
   if (has_quotas_) return true;
   const std::uint64_t needed = stats_.dirty_bytes + kReserve;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_.now();
   const MutexLock lock(mutex_);
   if (free_ / kMuch < needed || now - looked_ > kLookInterval) {
     free_ = free_bytes();

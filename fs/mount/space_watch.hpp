@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/clock.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
@@ -20,9 +21,10 @@ bool enforces_quotas(const frame::UniqueFd& directory);
 /// Thread-safe.
 class SpaceWatch {
  public:
-  /// `stats` tells how much is dirty.
-  SpaceWatch(const SourceRoot& root, bool has_quotas, const Stats& stats)
-      : root_(root), stats_(stats), has_quotas_(has_quotas) {}
+  /// `stats` tells how much is dirty. All outlive it.
+  SpaceWatch(const SourceRoot& root, bool has_quotas, const Stats& stats,
+             const frame::Clock& clock = frame::system_clock())
+      : root_(root), stats_(stats), clock_(clock), has_quotas_(has_quotas) {}
 
   /// True if less is free than all dirty bytes and a reserve. Also true if quotas are enforced: the
   /// kernel does not tell the daemon how much of a quota another user has left.
@@ -37,9 +39,10 @@ class SpaceWatch {
 
   const SourceRoot& root_;
   const Stats& stats_;
+  const frame::Clock& clock_;
   const bool has_quotas_;
   Mutex mutex_;
-  std::chrono::steady_clock::time_point looked_ GUARDED_BY(mutex_);
+  frame::Clock::TimePoint looked_ GUARDED_BY(mutex_);
   std::uint64_t free_ GUARDED_BY(mutex_) = 0;  ///< bytes, then
 };
 

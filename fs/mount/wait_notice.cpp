@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kUsualEnd{1};
 void WaitNotice::operator()() {
   if (told_) return;
   const auto holder = find_bloscfs_mount(source_, true);
-  if (!holder && std::chrono::steady_clock::now() - began_ < kUsualEnd) return;
+  if (!holder && clock_->now() - began_ < kUsualEnd) return;
   told_ = true;
   const std::string who = holder ? "is mounted for writing at " + holder->point
                                  : "is being written to by another bloscfs or b2frame";

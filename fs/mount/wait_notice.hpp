@@ -1,8 +1,9 @@
 #pragma once
 // Tells the user that a SOURCE which another process holds is waited for.
 
-#include <chrono>
 #include <string>
+
+#include "frame/store/clock.hpp"
 
 namespace bloscfs::fs {
 
@@ -10,14 +11,16 @@ namespace bloscfs::fs {
 /// names its mountpoint; else, where the holder has only to finish its work, after a second.
 class WaitNotice {
  public:
-  explicit WaitNotice(std::string source) : source_(std::move(source)) {}
+  explicit WaitNotice(std::string source, const frame::Clock& clock = frame::system_clock())
+      : source_(std::move(source)), clock_(&clock) {}
 
   /// To be called before each wait, from one thread.
   void operator()();
 
  private:
   std::string source_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const frame::Clock* clock_;
+  frame::Clock::TimePoint began_ = clock_->now();
   bool told_ = false;
 };
 

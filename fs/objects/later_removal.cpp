@@ -23,7 +23,7 @@ LaterRemoval::~LaterRemoval() {
 void LaterRemoval::add(const std::string& path) {
   const MutexLock lock(mutex_);
   if (stopping_) return;
-  due_.emplace_back(Clock::now() + delay_, path);
+  due_.emplace_back(clock_.now() + delay_, path);
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   wake_.notify_all();
 }
@@ -38,14 +38,14 @@ void LaterRemoval::work() {
     std::vector<std::string> paths;
     {
       const MutexLock lock(mutex_);
-      while (!stopping_ && (due_.empty() || due_.front().first > Clock::now())) {
+      while (!stopping_ && (due_.empty() || due_.front().first > clock_.now())) {
         if (due_.empty())
           wake_.wait(mutex_);
         else
-          wake_.wait_for(mutex_, due_.front().first - Clock::now());
+          wake_.wait_until(mutex_, clock_, due_.front().first);
       }
       if (stopping_) return;
-      for (; !due_.empty() && due_.front().first <= Clock::now(); due_.pop_front())
+      for (; !due_.empty() && due_.front().first <= clock_.now(); due_.pop_front())
         paths.push_back(std::move(due_.front().second));
     }
     try {

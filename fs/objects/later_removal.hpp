@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "frame/store/clock.hpp"
 #include "frame/store/object_tree.hpp"
 #include "frame/store/store_calls.hpp"
 #include "fs/support/sync.hpp"
@@ -18,8 +19,9 @@ namespace bloscfs::fs {
 /// when this ends stays for `b2frame gc`. Thread-safe.
 class LaterRemoval {
  public:
-  LaterRemoval(std::shared_ptr<frame::ObjectTree> tree, std::chrono::milliseconds delay)
-      : tree_(std::move(tree)), delay_(delay) {}
+  LaterRemoval(std::shared_ptr<frame::ObjectTree> tree, std::chrono::milliseconds delay,
+               const frame::Clock& clock)
+      : tree_(std::move(tree)), delay_(delay), clock_(clock) {}
   ~LaterRemoval();
   LaterRemoval(const LaterRemoval&) = delete;
   LaterRemoval& operator=(const LaterRemoval&) = delete;
@@ -27,7 +29,6 @@ class LaterRemoval {
   void add(const std::string& path) EXCLUDES(mutex_);
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// Readers have the other connections.
   static constexpr unsigned kAtOnce = 4;
 
@@ -36,10 +37,11 @@ class LaterRemoval {
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::chrono::milliseconds delay_;
+  const frame::Clock& clock_;
   frame::StoreCalls calls_{kAtOnce};
   Mutex mutex_;
   CondVar wake_;
-  std::deque<std::pair<Clock::time_point, std::string>> due_ GUARDED_BY(mutex_);
+  std::deque<std::pair<frame::Clock::TimePoint, std::string>> due_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_ GUARDED_BY(mutex_);
 };

@@ -73,7 +73,7 @@ std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& e
 }
 
 ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                             const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
+                             const HasGone& has_gone, TimePoint begun, Duration cost,
                              std::unique_ptr<MemoryBudget::Listing> charge)
     : markers_(marked(entries)),
       entries_(without_hidden(std::move(entries), has_gone)),
@@ -106,8 +106,8 @@ const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) cons
   return found != entries_.end() && found->name == full_name ? &*found : nullptr;
 }
 
-bool ObjectListing::is_fresh(std::chrono::milliseconds trusted) const {
-  return Clock::now() - begun_ < std::max<Clock::duration>(trusted, cost_ * kTimesItsCost);
+bool ObjectListing::is_fresh(std::chrono::milliseconds trusted, TimePoint now) const {
+  return now - begun_ < std::max<Duration>(trusted, cost_ * kTimesItsCost);
 }
 
 ListingPointer ObjectListings::known(const std::string& directory) {
@@ -165,7 +165,8 @@ bool ObjectListings::drop_oldest() {
 
 ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
                                    const ObjectListing::HasGone& has_gone) {
-  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_)) return listing;
+  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_, clock_.now()))
+    return listing;
   return make(directory, judge, has_gone);
 }
 
@@ -187,12 +188,12 @@ void ObjectListings::end_making(const std::string& directory) {
 ListingPointer ObjectListings::make(const std::string& directory, const ObjectListing::Judge& judge,
                                     const ObjectListing::HasGone& has_gone) {
   TurnAtNeed::need();
-  const auto wanted = ObjectListing::Clock::now();
+  const auto wanted = clock_.now();
   begin_making(directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
   if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
-  const auto begun = ObjectListing::Clock::now();
+  const auto begun = clock_.now();
   auto charge = std::make_unique<MemoryBudget::Listing>(budget_, std::string(),
                                                         [this] { return drop_oldest(); });
   std::vector<frame::ObjectEntry> entries = telling_failures(log_, *tree_, directory, [&] {
@@ -200,9 +201,8 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
     charge->take(ObjectListing::cost_to_show(found));
     return found;
   });
-  auto listing =
-      std::make_shared<const ObjectListing>(std::move(entries), judge, has_gone, begun,
-                                            ObjectListing::Clock::now() - begun, std::move(charge));
+  auto listing = std::make_shared<const ObjectListing>(std::move(entries), judge, has_gone, begun,
+                                                       clock_.now() - begun, std::move(charge));
   remember(directory, listing);
   return listing;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/store/clock.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/once_log.hpp"
@@ -27,7 +28,8 @@ std::string removal_marker(const std::string& name);
 /// One directory, as it was. Immutable.
 class ObjectListing {
  public:
-  using Clock = std::chrono::steady_clock;
+  using TimePoint = frame::Clock::TimePoint;
+  using Duration = frame::Clock::Duration;
   /// How an entry is shown, which may be a guess.
   using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
 
@@ -39,7 +41,7 @@ class ObjectListing {
   /// `charge` is left with what is kept. Throws what `has_gone` throws, which is asked where a
   /// marker is (removal_marker()).
   ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
+                const HasGone& has_gone, TimePoint begun, Duration cost,
                 std::unique_ptr<MemoryBudget::Listing> charge);
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
@@ -50,16 +52,16 @@ class ObjectListing {
   const frame::ObjectEntry* find(const std::string& full_name) const;
   bool has_marker(const std::string& full_name) const { return markers_.count(full_name) != 0; }
   /// True for as long as it may be believed: one that took long to make for longer.
-  bool is_fresh(std::chrono::milliseconds trusted) const;
-  Clock::time_point begun() const { return begun_; }
+  bool is_fresh(std::chrono::milliseconds trusted, TimePoint now) const;
+  TimePoint begun() const { return begun_; }
 
  private:
   std::set<std::string> markers_;                  ///< names that have one
   const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
-  const Clock::time_point begun_;
-  const Clock::duration cost_;
+  const TimePoint begun_;
+  const Duration cost_;
   const std::unique_ptr<MemoryBudget::Listing> charge_;
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
@@ -68,8 +70,9 @@ using ListingPointer = std::shared_ptr<const ObjectListing>;
 class ObjectListings {
  public:
   ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
-                 std::chrono::milliseconds revalidate)
-      : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate) {}
+                 std::chrono::milliseconds revalidate,
+                 const frame::Clock& clock = frame::system_clock())
+      : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate), clock_(clock) {}
 
   /// What the directory holds, or held not longer ago than may be.
   ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge,
@@ -95,6 +98,7 @@ class ObjectListings {
   const std::shared_ptr<frame::ObjectTree> tree_;
   MemoryBudget& budget_;
   const std::chrono::milliseconds revalidate_;
+  const frame::Clock& clock_;
   OnceLog log_;
   Mutex mutex_;
   CondVar made_;

@@ -45,10 +45,11 @@ LookPointer ObjectLooks::recent(const std::string& path, const Listed& listed) {
   if (look.is_object() == listed.is_directory) return nullptr;
   if (listed.state && look.is_object() && look.state.same_bytes(*listed.state))
     known.checked = std::max(known.checked, listed.at);
-  const Clock::duration trusted =
-      look.kind == Kind::directory ? std::max<Clock::duration>(settings_.revalidate, kKindTrusted)
-                                   : settings_.revalidate;
-  return Clock::now() - known.checked < trusted ? known.look : nullptr;
+  const frame::Clock::Duration trusted =
+      look.kind == Kind::directory
+          ? std::max<frame::Clock::Duration>(settings_.revalidate, kKindTrusted)
+          : settings_.revalidate;
+  return clock_.now() - known.checked < trusted ? known.look : nullptr;
 }
 
 LookPointer ObjectLooks::known(const std::string& path) {
@@ -66,8 +67,7 @@ void ObjectLooks::forget(const std::string& path) {
 }
 
 /// What stays the same stays the same look: nodes are told apart by it.
-LookPointer ObjectLooks::remember(const std::string& path, LookPointer look,
-                                  Clock::time_point checked) {
+LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, TimePoint checked) {
   const MutexLock lock(mutex_);
   const auto found = known_.find(path);
   if (found != known_.end()) {
@@ -135,7 +135,7 @@ LookPointer ObjectLooks::look(const std::string& path, const Listed& listed) {
 }
 
 LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
-  const auto checked = Clock::now();
+  const auto checked = clock_.now();
   return remember(path, is_directory ? judge_directory(path) : judge_object(path), checked);
 }
 
@@ -306,7 +306,7 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
     // Its header alone was looked at until now.
     log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
-    remember(path, std::make_shared<const ObjectLook>(plain(*object)), Clock::now());
+    remember(path, std::make_shared<const ObjectLook>(plain(*object)), clock_.now());
     frame::throw_errno(ESTALE, path);
   }
   if (!snapshot) frame::throw_errno(EIO, path + ": no frame");

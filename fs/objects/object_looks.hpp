@@ -13,6 +13,7 @@
 
 #include "frame/container/snapshot.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "frame/store/clock.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
@@ -58,7 +59,7 @@ using LookPointer = std::shared_ptr<const ObjectLook>;
 /// Thread-safe. Errors: as ObjectTree's; codec::Error. NoTurn where something must be asked for.
 class ObjectLooks {
  public:
-  using Clock = std::chrono::steady_clock;
+  using TimePoint = frame::Clock::TimePoint;
   struct Settings {
     bool raw = false;
     bool stores = true;
@@ -69,17 +70,19 @@ class ObjectLooks {
   using HasObject = std::function<bool(const std::string& directory, const std::string& name)>;
 
   ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, std::shared_ptr<frame::ObjectFrames> frames,
-              const Settings& settings, HasObject has_object)
+              const Settings& settings, HasObject has_object,
+              const frame::Clock& clock = frame::system_clock())
       : tree_(std::move(tree)),
         frames_(std::move(frames)),
         settings_(settings),
-        has_object_(std::move(has_object)) {}
+        has_object_(std::move(has_object)),
+        clock_(clock) {}
 
   /// What its directory's listing tells of an entry, and when it was begun.
   struct Listed {
     bool is_directory = false;
     std::optional<frame::ObjectState> state;
-    Clock::time_point at;
+    TimePoint at;
   };
   /// What is there now, or was not longer ago than that.
   LookPointer look(const std::string& path, const Listed& listed);
@@ -105,13 +108,13 @@ class ObjectLooks {
  private:
   struct Known {
     LookPointer look;
-    Clock::time_point checked;
+    TimePoint checked;
     std::list<std::string>::iterator order;
   };
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
 
   LookPointer recent(const std::string& path, const Listed& listed) EXCLUDES(mutex_);
-  LookPointer remember(const std::string& path, LookPointer look, Clock::time_point checked)
+  LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
       EXCLUDES(mutex_);
   SourcePointer kept_source(const std::string& object) EXCLUDES(mutex_);
   void keep_source(const std::string& object, SourcePointer source) EXCLUDES(mutex_);
@@ -134,6 +137,7 @@ class ObjectLooks {
   const std::shared_ptr<frame::ObjectFrames> frames_;
   const Settings settings_;
   const HasObject has_object_;
+  const frame::Clock& clock_;
   OnceLog log_;
   Mutex mutex_;
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);

@@ -42,8 +42,10 @@ ObjectNode root_node() {
 
 Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
                  const OwnerOverride& owner, MemoryBudget& budget,
-                 frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads)
-    : tree_(tree),
+                 frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads,
+                 const frame::Clock& clock)
+    : clock_(clock),
+      tree_(tree),
       remove_later_(std::move(remove_later)),
       frames_(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName, remove_later_,
                                                     frame::ObjectFrames::kSafeAge,
@@ -51,11 +53,13 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
       budget_(budget),
       owner_(owner),
       began_(now()),
-      looks_(tree, frames_, settings,
-             [this](const std::string& directory, const std::string& name) {
-               return listing(directory)->find(name) != nullptr;
-             }),
-      listings_(std::move(tree), budget, settings.revalidate),
+      looks_(
+          tree, frames_, settings,
+          [this](const std::string& directory, const std::string& name) {
+            return listing(directory)->find(name) != nullptr;
+          },
+          clock),
+      listings_(std::move(tree), budget, settings.revalidate, clock),
       nodes_(root_node()) {
   tree_->set_charges([this](const std::string& directory) {
     return std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(directory));
@@ -168,8 +172,7 @@ ListingPointer Objects::single_listing() {
   const auto known = looks_.known(name);
   entry.is_directory = known && !known->is_object();
   return std::make_shared<const ObjectListing>(
-      std::vector{entry}, judge_in(""), nullptr, ObjectListing::Clock::now(),
-      ObjectListing::Clock::duration::zero(),
+      std::vector{entry}, judge_in(""), nullptr, clock_.now(), frame::Clock::Duration::zero(),
       std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(name)));
 }
 

@@ -13,6 +13,7 @@
 
 #include <sys/stat.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/objects/object_listings.hpp"
@@ -31,11 +32,12 @@ namespace bloscfs::fs {
 /// where something must be asked for.
 class Objects {
  public:
-  /// `budget` outlives this object. `remove_later` and `uploads` as of
+  /// `budget` and `clock` outlive this object. `remove_later` and `uploads` as of
   /// ObjectFrames.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
           const OwnerOverride& owner, MemoryBudget& budget,
-          frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads);
+          frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads,
+          const frame::Clock& clock = frame::system_clock());
 
   /// Looks at SOURCE itself: throws where it cannot be shown.
   void require_shown();
@@ -187,6 +189,7 @@ class Objects {
   void with_marker(const std::string& path, const Change& change);
   void take_marker_back(const std::string& path);
 
+  const frame::Clock& clock_;
   const std::shared_ptr<frame::ObjectTree> tree_;
   const frame::ObjectFrames::RemoveLater remove_later_;
   const std::shared_ptr<frame::ObjectFrames> frames_;

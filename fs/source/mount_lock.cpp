@@ -78,11 +78,12 @@ bool is_locked_by_other(const std::string& path) {
 }
 
 MountLock::MountLock(int directory, const std::optional<std::string>& single,
-                     std::chrono::milliseconds patience, const std::function<void()>& before_wait)
+                     std::chrono::milliseconds patience, const std::function<void()>& before_wait,
+                     const frame::Clock& clock)
     : directory_(open_directory(directory)),
       entry_(single.value_or(".")),
       file_(directory_, lock_file_name(single)) {
-  if (!wait_for(patience, before_wait)) throw std::runtime_error(obstacle());
+  if (!wait_for(patience, before_wait, clock)) throw std::runtime_error(obstacle());
   if (!file_.descriptor()) return;
   if (!file_.aside().empty())
     log::warn(fmt::format("{} is no lock file of this user's: it is called {} meanwhile",
@@ -94,15 +95,15 @@ MountLock::MountLock(int directory, const std::optional<std::string>& single,
 }
 
 bool MountLock::wait_for(std::chrono::milliseconds patience,
-                         const std::function<void()>& before_wait) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+                         const std::function<void()>& before_wait, const frame::Clock& clock) {
+  const auto end = clock.now() + patience;
   for (;;) {
     const auto attempt = file_.try_take();
     if (attempt == LockFile::Attempt::taken) return true;
     // No lock file can be made (SOURCE is full, say): the lock on SOURCE itself keeps other mounts
     // out.
     if (attempt == LockFile::Attempt::impossible && take_source()) return true;
-    if (std::chrono::steady_clock::now() >= end) return false;
+    if (clock.now() >= end) return false;
     before_wait();
     std::this_thread::sleep_for(kPoll);
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/clock.hpp"
 #include "fs/source/journal.hpp"
 #include "fs/source/lock_file.hpp"
 
@@ -28,7 +29,8 @@ class MountLock {
   /// Calls `before_wait` each time before it waits.
   MountLock(
       int directory, const std::optional<std::string>& single, std::chrono::milliseconds patience,
-      const std::function<void()>& before_wait = [] {});
+      const std::function<void()>& before_wait = [] {},
+      const frame::Clock& clock = frame::system_clock());
   ~MountLock();
   MountLock(const MountLock&) = delete;
   MountLock& operator=(const MountLock&) = delete;
@@ -53,7 +55,8 @@ class MountLock {
 
  private:
   bool take_source();
-  bool wait_for(std::chrono::milliseconds patience, const std::function<void()>& before_wait);
+  bool wait_for(std::chrono::milliseconds patience, const std::function<void()>& before_wait,
+                const frame::Clock& clock);
   std::string obstacle() const;
   void begin_journal();
 

@@ -97,7 +97,7 @@ bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   return false;
 }
 
-void SourceRoot::watch_directories(std::size_t descriptors) {
+void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& clock) {
   if (others_ == OtherMounts::enter) return;  // what is mounted below need not tell of changes
   identity_ = identity_of(frame::status_of(descriptor()));
   watched_ = std::make_unique<WatchedDirectories>(
@@ -105,7 +105,7 @@ void SourceRoot::watch_directories(std::size_t descriptors) {
       [this](int directory, const std::string& name) {
         return frame::UniqueFd(open_beneath(directory, name, O_PATH | O_DIRECTORY));
       },
-      descriptors);
+      descriptors, clock);
 }
 
 void SourceRoot::tidy() const {

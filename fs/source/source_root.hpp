@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/source/source_directory.hpp"
 #include "fs/source/source_object.hpp"
 #include "fs/source/source_path.hpp"
@@ -43,7 +44,8 @@ class SourceRoot {
                       dev_t own_device = 0);
 
   /// From now on; before there are others who use this.
-  void watch_directories(std::size_t descriptors);
+  void watch_directories(std::size_t descriptors,
+                         const frame::Clock& clock = frame::system_clock());
   /// To be called every second or so, if there are.
   void tidy() const;
 

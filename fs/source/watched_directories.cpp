@@ -62,9 +62,11 @@ bool ignores_case(int directory) {
 
 }  // namespace
 
-WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors)
+WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors,
+                                       const frame::Clock& clock)
     : root_(root),
       open_(std::move(open)),
+      clock_(clock),
       most_directories_(descriptors / 2),
       most_objects_(descriptors / 2) {
   if (!tells_changes(root)) return;
@@ -200,7 +202,7 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
   if (!watched->names) return known;
   const auto there = watched->names->find(name);
   if (there == watched->names->end()) {
-    known.is_absent = unsure_until_ == Clock::time_point() || Clock::now() >= unsure_until_;
+    known.is_absent = unsure_until_ == frame::Clock::TimePoint() || clock_.now() >= unsure_until_;
     return known;
   }
   const MutexLock lock(kept_mutex_);
@@ -244,7 +246,7 @@ void WatchedDirectories::note_absent(const std::string& directory, const std::st
   if (watched == nullptr || watched->watch != moment.watch || !watched->names) return;
   const auto there = watched->names->find(name);
   if (there == watched->names->end()) return;
-  unsure_until_ = Clock::now() + kBetweenHalves;
+  unsure_until_ = clock_.now() + kBetweenHalves;
   if (watched->changes != moment.changes) return;
   names_count_--;
   watched->names->erase(there);
@@ -339,7 +341,7 @@ void WatchedDirectories::apply(const inotify_event& event) {
   }
   last_arrival_ = (event.mask & IN_MOVED_TO) != 0 ? place : Place();
   if ((event.mask & IN_MOVED_FROM) != 0)
-    unsure_until_ = Clock::now() + kBetweenHalves;
+    unsure_until_ = clock_.now() + kBetweenHalves;
   else if ((event.mask & IN_MOVED_TO) != 0)
     unsure_until_ = {};
   if ((event.mask & IN_ISDIR) == 0) return;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/store/clock.hpp"
 #include "fs/source/source_object.hpp"
 #include "fs/source/source_path.hpp"
 #include "fs/support/sync.hpp"
@@ -42,7 +43,8 @@ class WatchedDirectories {
   using Open = std::function<frame::UniqueFd(int directory, const std::string& name)>;
 
   /// `descriptors`: how many it may have of what it watches and knows.
-  WatchedDirectories(int root, Open open, std::size_t descriptors);
+  WatchedDirectories(int root, Open open, std::size_t descriptors,
+                     const frame::Clock& clock = frame::system_clock());
   ~WatchedDirectories();
   WatchedDirectories(const WatchedDirectories&) = delete;
   WatchedDirectories& operator=(const WatchedDirectories&) = delete;
@@ -75,7 +77,6 @@ class WatchedDirectories {
   void tidy();
 
  private:
-  using Clock = std::chrono::steady_clock;
   using Names = std::unordered_map<std::string, std::shared_ptr<const SourceObject>>;
   /// Set also by those who only look, side by side.
   struct Used {
@@ -131,6 +132,7 @@ class WatchedDirectories {
 
   const int root_;
   const Open open_;
+  const frame::Clock& clock_;
   const std::size_t most_directories_, most_objects_;
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
@@ -148,7 +150,7 @@ class WatchedDirectories {
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
   /// Of a rename one half is known: until then nothing counts as absent.
-  Clock::time_point unsure_until_ GUARDED_BY(mutex_);
+  frame::Clock::TimePoint unsure_until_ GUARDED_BY(mutex_);
   Place last_arrival_ GUARDED_BY(mutex_);  ///< of the rename that was told last
 };
 

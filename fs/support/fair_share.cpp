@@ -22,15 +22,14 @@ FairShare::Part FairShare::take_one(std::size_t amount) {
   return take_locked(current_user(), amount, true);
 }
 
-FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds patience) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + patience;
+FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds patience,
+                                const frame::Clock& clock) {
+  const auto end = clock.now() + patience;
   const MutexLock lock(mutex_);
   for (;;) {
     if (Part part = take_locked(current_user(), amount, false)) return part;
-    const auto now = Clock::now();
-    if (now >= end) return {};
-    given_back_.wait_for(mutex_, end - now);
+    if (clock.now() >= end) return {};
+    given_back_.wait_until(mutex_, clock, end);
   }
 }
 

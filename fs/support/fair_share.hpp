@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "frame/store/clock.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -74,7 +75,8 @@ class FairShare {
   /// Nothing yet, for that user: it may grow.
   Part take_none();
   /// The same, but waits so long for what the user has to be given back.
-  Part take(std::size_t amount, std::chrono::milliseconds patience) EXCLUDES(mutex_);
+  Part take(std::size_t amount, std::chrono::milliseconds patience,
+            const frame::Clock& clock = frame::system_clock()) EXCLUDES(mutex_);
   /// The same, but the first that a user has may be larger than the share.
   Part take_one(std::size_t amount) EXCLUDES(mutex_);
 

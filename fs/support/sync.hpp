@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include "frame/store/clock.hpp"
+
 #if defined(__clang__)
 #define BLOSCFS_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else
@@ -55,6 +57,13 @@ class CondVar {
   void wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
+    lock.release();
+  }
+  /// Until `clock` shows the deadline at the latest.
+  void wait_until(Mutex& mutex, const frame::Clock& clock, frame::Clock::TimePoint deadline)
+      REQUIRES(mutex) {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    clock.wait_until(condition_, lock, deadline);
     lock.release();
   }
   template <typename Duration>

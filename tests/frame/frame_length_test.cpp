@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"
 #include "tests/frame/volatile_disk.hpp"
+#include "tests/support/set_clock.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::frame;
@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_g
     std::mt19937 random(random_seed());
     const auto disk = MemoryDisk::make();
     RandomOverwrites edits(random, 60);
-    const WriterSettings settings{.grace = std::chrono::milliseconds(30),
+    bloscfs::test::SetClock clock;
+    const WriterSettings settings{.grace = {std::chrono::milliseconds(30), clock},
                                   .recent_writers = std::make_shared<RecentWriters>()};
     std::shared_ptr<const Snapshot> known =
         make_frame(disk, "f", edits.model(), small_chunks(), settings)->snapshot();
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_g
       FrameSizes sizes = sizes_of_frame(*known);
       sizes.live += 6 * 4400;
       check_length(sizes, commit);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      clock.move(std::chrono::milliseconds(10));
     }
     BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
   }
@@ -186,9 +187,10 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_when_edits_are_further_apar
   const ScratchDirectory place;
   place.write("f", disk->bytes("f"));
   const UniqueFd reader(::open((place / "f").c_str(), O_RDONLY | O_CLOEXEC));
-  const WriterSettings settings{.grace = std::chrono::milliseconds(10)};
+  bloscfs::test::SetClock clock;
+  const WriterSettings settings{.grace = {std::chrono::milliseconds(10), clock}};
   for (int commit = 0; commit < 100; ++commit) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    clock.move(std::chrono::milliseconds(25));
     const auto writer = open_cframe_writer(
         make_local_store(UniqueFd(::open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
                          nullptr),

@@ -16,9 +16,14 @@
 #include "fs/support/fair_share.hpp"
 #include "fs/support/log_allowance.hpp"
 #include "fs/support/request_user.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/set_clock.hpp"
 
 namespace bloscfs::fs {
 namespace {
+
+using test::comes_true;
+using test::SetClock;
 
 /// How often somebody can take so much in a row.
 std::size_t taken_by(uid_t user, FairShare& share, std::size_t amount,
@@ -156,8 +161,9 @@ BOOST_AUTO_TEST_CASE(of_dirty_bytes_are_refused_only_after_another_try) {
 
 struct WaitingWrites {
   Stats stats;
+  SetClock clock;
   std::atomic<int> pressed{0};
-  DirtyBudget budget{1000, stats, [this](bool) { pressed++; }};
+  DirtyBudget budget{1000, stats, [this](bool) { pressed++; }, clock};
   std::atomic<int> answered{0};
   std::array<char, 8> names{};
 
@@ -166,16 +172,23 @@ struct WaitingWrites {
                               [] { return false; });
   }
   bool is_answered(int count) {
-    for (int i = 0; i < 1000 && answered < count; i++)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    comes_true([&] { return answered >= count; });
     return answered == count;
+  }
+  /// Commits are pressed for each time that the waiting writes were looked through in vain.
+  bool looks_again() {
+    const int before = pressed;
+    return comes_true([&] {
+      clock.move(std::chrono::seconds(1));
+      return pressed > before;
+    });
   }
 };
 
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_as_many_waiting_writes_as_have_room, WaitingWrites) {
   budget.change(1, {}, {900});
   for (std::size_t i = 0; i < 3; i++) BOOST_TEST(wait(i, 300));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  BOOST_TEST(looks_again());
   BOOST_TEST(answered == 0);
   // 400 bytes are taken. With 300 more there is room, with 600 more there is none.
   budget.change(1, {900}, {400});
@@ -187,9 +200,8 @@ BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_as_many_waiting_writes_as_have_roo
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_press_for_commits_while_a_write_waits, WaitingWrites) {
   budget.change(1, {}, {900});
   BOOST_TEST(wait(0, 1));
-  const int before = pressed;
-  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-  BOOST_TEST(pressed >= before + 2);
+  BOOST_TEST(looks_again());
+  BOOST_TEST(looks_again());
   budget.release_all();
   BOOST_TEST(answered == 1);
 }
@@ -227,11 +239,12 @@ BOOST_AUTO_TEST_CASE(of_descriptors_leave_some_for_commits) {
 }
 
 BOOST_AUTO_TEST_CASE(are_waited_for_until_they_are_given_back) {
+  const SetClock clock;  // which never comes to the end of the wait
   FairShare share(10);
   std::optional<FairShare::Part> all(share.take(5));
-  BOOST_TEST(!share.take(1, std::chrono::milliseconds(1)));
+  BOOST_TEST(!share.take(1, std::chrono::milliseconds(0), clock));
   std::jthread other([&] { all.reset(); });
-  BOOST_TEST(!!share.take(5, std::chrono::seconds(20)));
+  BOOST_TEST(!!share.take(5, std::chrono::seconds(20), clock));
   other.join();
 }
 

@@ -1,14 +1,19 @@
 #include "tests/support/mount.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
+#include "tests/support/fd.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -16,10 +21,10 @@ namespace bloscfs::test {
 
 namespace {
 
-constexpr auto kPoll = std::chrono::milliseconds(1);
+/// What is busy for longer is unmounted lazily.
+constexpr std::chrono::milliseconds kBusy{500};
 /// What is not committed yet is committed first.
 constexpr Seconds kEndLimit{kSanitized ? 60 : 20};
-using Clock = std::chrono::steady_clock;
 
 bool unmount_once(const fs_std::path& point) {
   if (geteuid() == 0) return umount2(point.c_str(), 0) == 0;
@@ -59,6 +64,27 @@ nlohmann::json counters_of_reading(const fs_std::path& source, const MountSettin
   }
 }
 
+DaemonTime::DaemonTime() {
+  fs_std::permissions(home_.path(), fs_std::perms(0755));
+  write_file(home_ / "time", ByteVector(sizeof(std::atomic<std::int64_t>)));
+  const Fd file(::open((home_ / "time").c_str(), O_RDWR | O_CLOEXEC));
+  page_ = ::mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED,
+                 file.get(), 0);
+  if (page_ == MAP_FAILED) throw_errno("mmap");
+}
+
+DaemonTime::~DaemonTime() { ::munmap(page_, sizeof(std::atomic<std::int64_t>)); }
+
+MountSettings DaemonTime::of(MountSettings settings) const {
+  settings.program = BLOSCFS_TEST_BUILD_ROOT "/tests/support/bloscfs_with_set_clock";
+  settings.environment.push_back("BLOSCFS_TEST_TIME=" + (home_ / "time").string());
+  return settings;
+}
+
+void DaemonTime::move(std::chrono::nanoseconds time) {
+  *static_cast<std::atomic<std::int64_t>*>(page_) += time.count();
+}
+
 bool is_mounted(const fs_std::path& point) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
@@ -70,11 +96,10 @@ bool is_mounted(const fs_std::path& point) {
 }
 
 bool force_unmount(const fs_std::path& point) {
-  for (int attempt = 0; attempt < 50 && is_mounted(point); ++attempt) {
-    if (unmount_once(point)) continue;
-    std::this_thread::sleep_for(10 * kPoll);
-  }
-  if (!is_mounted(point)) return true;
+  const auto is_gone = [&] {
+    return !is_mounted(point) || (unmount_once(point) && !is_mounted(point));
+  };
+  if (comes_true(is_gone, kBusy)) return true;
   if (geteuid() == 0)
     umount2(point.c_str(), MNT_DETACH);
   else
@@ -99,17 +124,13 @@ Mount::Mount(const fs_std::path& source, MountSettings settings) : point_(home_ 
 }
 
 void Mount::wait_until_mounted(Seconds limit) {
-  const auto end = Clock::now() + limit;
-  while (!is_mounted(point_)) {
-    const bool ended = !daemon_.running();
-    if (ended || Clock::now() > end) {
-      ProcessResult result = daemon_.result();
-      result.timed_out = !ended;
-      result.err = log();
-      throw MountRefused("no mount: " + result.description(), result);
-    }
-    std::this_thread::sleep_for(kPoll);
-  }
+  bool has_ended = false;
+  const auto is_known = [&] { return is_mounted(point_) || (has_ended = !daemon_.running()); };
+  if (comes_true(is_known, limit) && !has_ended) return;
+  ProcessResult result = daemon_.result();
+  result.timed_out = !has_ended;
+  result.err = log();
+  throw MountRefused("no mount: " + result.description(), result);
 }
 
 Mount::~Mount() {

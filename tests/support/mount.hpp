@@ -1,6 +1,7 @@
 #pragma once
 // A bloscfs daemon that a test runs in the foreground, with the directory that it is mounted on.
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,6 +61,24 @@ class Mount {
   TempDir home_;
   fs_std::path point_;
   Child daemon_;
+};
+
+/// The time of daemons, which stands still until the test moves it: nothing is committed, tried
+/// again or forgotten by itself meanwhile. Outlives the mounts that have it.
+class DaemonTime {
+ public:
+  DaemonTime();
+  ~DaemonTime();
+  DaemonTime(const DaemonTime&) = delete;
+  DaemonTime& operator=(const DaemonTime&) = delete;
+
+  /// The same with a daemon that goes by this time.
+  MountSettings of(MountSettings settings = {}) const;
+  void move(std::chrono::nanoseconds time);
+
+ private:
+  TempDir home_;
+  void* page_;
 };
 
 /// Counters of a mount of `source` through which `read` has read so many bytes of contents. The

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
+
 namespace bloscfs::test {
 
 namespace {
@@ -42,6 +44,14 @@ std::string process_status(pid_t pid, const std::string& key) {
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
   return {};
+}
+
+bool comes_to_call(pid_t thread, long call) {
+  return comes_true([&] {
+    std::ifstream file(proc_file(thread, "syscall"));
+    long number = -1;
+    return file >> number && number == call;
+  });
 }
 
 Seconds process_cpu(pid_t pid) {

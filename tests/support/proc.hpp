@@ -17,6 +17,9 @@ std::map<std::string, std::uint64_t> process_io(pid_t pid);
 std::uint64_t process_memory(pid_t pid, const std::string& field);
 /// The same as it stands there; empty where there is none.
 std::string process_status(pid_t pid, const std::string& key);
+/// Waits until a thread, or the first thread of a process, is blocked in that system call
+/// (SYS_...). False if it is not within a minute.
+bool comes_to_call(pid_t thread, long call);
 /// User and system time so far.
 Seconds process_cpu(pid_t pid);
 

@@ -53,7 +53,8 @@ int error_of(const std::function<void()>& work) {
   }
 }
 
-InProcess::InProcess(const fs_std::path& source, const std::string& options)
+InProcess::InProcess(const fs_std::path& source, const std::string& options,
+                     const frame::Clock& clock)
     : caller{::geteuid(), ::getegid(), 0022, ::gettid()} {
   fs::log::use(fs::log::open_file(home_ / "log"));
   const fs::MountOptions parsed = fs::parse_options(option_lists(options));
@@ -63,7 +64,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     lock_->make_durable();
   }
   filesystem_.emplace(std::move(opened), parsed, fs::WorkerCounts{2, 3}, lock_ ? &*lock_ : nullptr,
-                      pages_);
+                      pages_, clock);
   filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();

@@ -33,8 +33,9 @@ int error_of(const std::function<void()>& work);
 /// asks to change, and forgets nodes that nobody uses. What is logged is collected. One at a time.
 class InProcess {
  public:
-  /// `options` as after -o.
-  explicit InProcess(const fs_std::path& source, const std::string& options = {});
+  /// `options` as after -o. `clock` outlives the mount.
+  explicit InProcess(const fs_std::path& source, const std::string& options = {},
+                     const frame::Clock& clock = frame::system_clock());
   /// Ends suddenly, unless it has ended.
   ~InProcess();
   InProcess(const InProcess&) = delete;

@@ -1,6 +1,8 @@
 // Reading: from open files, ahead of their readers, and from disks that fail.
 
 #include <cerrno>
+#include <csignal>
+#include <optional>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +12,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/set_clock.hpp"
 
 namespace bloscfs::test {
 
@@ -137,14 +140,49 @@ BOOST_AUTO_TEST_CASE(direct_readers_keep_others_from_relying_on_the_kernel) {
   BOOST_TEST(is_kept_by_kernel());
 }
 
-// It looks once a second; a limit would end this process.
-BOOST_AUTO_TEST_CASE(idle_watch_disturbs_nobody) {
+/// SIGTERM, by which an idle mount ends, is only noted while this lives. Threads that are begun
+/// meanwhile inherit that.
+class NotedEnd {
+ public:
+  NotedEnd() {
+    ::sigemptyset(&end_);
+    ::sigaddset(&end_, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &end_, &before_);
+  }
+  ~NotedEnd() {
+    const timespec at_once{};
+    ::sigtimedwait(&end_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NotedEnd(const NotedEnd&) = delete;
+  NotedEnd& operator=(const NotedEnd&) = delete;
+  static bool has_come() {
+    sigset_t pending;
+    ::sigpending(&pending);
+    return ::sigismember(&pending, SIGTERM) == 1;
+  }
+
+ private:
+  sigset_t end_{}, before_{};
+};
+
+BOOST_AUTO_TEST_CASE(idle_watch_ends_a_mount_of_which_nothing_is_open) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("one"));
-  InProcess mount(source.path());
-  const fs::IdleWatch watch(*mount.operator->(), std::chrono::seconds(0));
-  ::usleep(1'100'000);
-  BOOST_CHECK(mount.read("a") == bytes_of("one"));
+  SetClock clock;
+  const NotedEnd end;
+  InProcess mount(source.path(), {}, clock);
+  std::optional<InProcess::File> file(mount.open("a", O_RDONLY));
+  const fs::IdleWatch watch(*mount.operator->(), std::chrono::minutes(1), clock);
+  clock.move(std::chrono::minutes(2));
+  BOOST_CHECK(file->contents() == bytes_of("one"));
+  file.reset();
+  clock.move(std::chrono::seconds(59));
+  BOOST_TEST(!end.has_come());
+  BOOST_TEST(comes_true([&] {
+    clock.move(std::chrono::seconds(1));
+    return end.has_come();
+  }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

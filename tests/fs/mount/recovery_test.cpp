@@ -13,6 +13,7 @@
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/set_clock.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -90,6 +91,23 @@ BOOST_AUTO_TEST_CASE(what_is_gone_is_told_of) {
   BOOST_REQUIRE(done.size() == 1u);
   BOOST_TEST(done[0].second == "");
   BOOST_TEST(lost.recover().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_another_process_is_told_of_once_when_it_has_lasted_a_second) {
+  const TempDir source;
+  const InProcess mount(source.path());
+  SetClock clock;
+  fs::WaitNotice notice(source.path(), clock);
+  notice();
+  clock.move(std::chrono::milliseconds(999));
+  notice();
+  BOOST_TEST(mount.log().find("waiting up to") == std::string::npos);
+  clock.move(std::chrono::milliseconds(1));
+  notice();
+  notice();
+  const std::string log = mount.log();
+  BOOST_TEST(log.find("waiting up to 30 s for its end") != std::string::npos, log);
+  BOOST_TEST(log.find("waiting up to") == log.rfind("waiting up to"), log);
 }
 
 BOOST_AUTO_TEST_CASE(source_is_locked_while_it_is_mounted) {

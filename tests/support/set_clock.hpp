@@ -1,0 +1,36 @@
+#pragma once
+// A clock that stands still until a test moves it.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "frame/store/clock.hpp"
+
+namespace bloscfs::test {
+
+/// Whoever waits by it notices within milliseconds that it was moved. wall() is the system's time
+/// with what it was moved by, since the kernel stamps files with the system's. Thread-safe.
+class SetClock final : public frame::Clock {
+ public:
+  SetClock() = default;
+  /// Shows what another process sets: nanoseconds since the clock began.
+  explicit SetClock(const std::atomic<std::int64_t>& moved) : moved_(moved) {}
+
+  TimePoint now() const override { return begin_ + moved(); }
+  std::chrono::system_clock::time_point wall() const override {
+    return std::chrono::system_clock::now() +
+           std::chrono::duration_cast<std::chrono::system_clock::duration>(moved());
+  }
+  void move(std::chrono::nanoseconds time) { own_ += time.count(); }
+
+ private:
+  std::chrono::nanoseconds moved() const { return std::chrono::nanoseconds(moved_.load()); }
+  Duration before_next_look(TimePoint) const override { return std::chrono::milliseconds(2); }
+
+  const TimePoint begin_ = std::chrono::steady_clock::now();
+  std::atomic<std::int64_t> own_{0};
+  const std::atomic<std::int64_t>& moved_ = own_;
+};
+
+}  // namespace bloscfs::test
