@@ -13,15 +13,16 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
 namespace {
 
 constexpr std::size_t kTraced = 1000;
-constexpr int kConflictTries = 300;
 constexpr std::size_t kNpyHeader = 128;
 constexpr const char* kLayerPrefix = "user.blosc2.vlmeta.";
 
@@ -399,9 +400,9 @@ bool Campaign::rename(FileOracle& file) {
 /// Long enough, now and then, for a commit in the background.
 bool Campaign::rest(FileOracle&) {
   if (one_in(random_, 20))
-    sleep(5);
+    comes_true([this] { return mount_.counter("dirty_bytes") == 0; }, std::chrono::seconds(5));
   else
-    usleep(20000);
+    pause_at_random(random_, std::chrono::milliseconds(40));
   return true;
 }
 
@@ -440,12 +441,12 @@ void Campaign::check_contents(FileOracle& file) {
   // An error may outlive its cause by one open.
   if (error != expected && file.is_overtaken) error = read_whole(mount_ / file.shown, bytes);
   // A commit that was under way shows what it commits until it has found out.
-  for (int tries = 0; tries < kConflictTries && file.is_overtaken && file.conflict && error == 0 &&
-                      bytes == file.conflict->contents;
-       tries++) {
-    usleep(10000);
-    error = read_whole(mount_ / file.shown, bytes);
-  }
+  comes_true([&] {
+    const bool shows_old =
+        file.is_overtaken && file.conflict && error == 0 && bytes == file.conflict->contents;
+    if (shows_old) error = read_whole(mount_ / file.shown, bytes);
+    return !shows_old;
+  });
   if (error != expected)
     throw Violation(file.shown + ": reading gives " + std::strerror(error) + ", not " +
                     std::strerror(expected));

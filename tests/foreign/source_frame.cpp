@@ -11,6 +11,7 @@
 #include "frame/store/local_store.hpp"
 #include "fs/view/file_view.hpp"
 #include "fs/view/thread_decoder.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 
@@ -71,17 +72,19 @@ std::optional<FrameState> read_frame_once(const fs_std::path& path) {
 }  // namespace
 
 std::optional<FrameState> read_frame(const fs_std::path& path) {
-  constexpr int kTries = 20;
-  for (int tries = 1; tries < kTries; tries++) {
+  std::optional<FrameState> state;
+  const auto is_read = [&] {
     try {
-      return read_frame_once(path);
+      state = read_frame_once(path);
+      return true;
     } catch (const std::system_error& error) {
       // A commit was under way.
       if (error.code() != std::errc::io_error) throw;
-      usleep(1000);
+      return false;
     }
-  }
-  return read_frame_once(path);
+  };
+  if (!comes_true(is_read)) throw Violation(path.string() + ": is no frame");
+  return state;
 }
 ByteVector random_frame(Random& random, Kind kind) {
   Cut cut;

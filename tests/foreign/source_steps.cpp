@@ -14,14 +14,13 @@
 #include "frame/open/open.hpp"
 #include "tests/foreign/campaign.hpp"
 #include "tests/peer/request.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/peer.hpp"
 
 namespace bloscfs::test {
 namespace {
 
 constexpr int kPeerChunk = 16384;
-/// From when SOURCE has a new state until the commit has ended, in microseconds.
-constexpr unsigned kCommitEnds = 50'000;
 
 /// The state letter of a thread.
 char state_of(const fs_std::path& task) {
@@ -40,34 +39,10 @@ std::string call_of(const fs_std::path& task) {
   return number;
 }
 
-/// Stops all threads of a daemon as long as it lives: in the midst of whatever they do, or where
-/// all of them wait for requests or for each other.
-class Stopped {
+/// The threads of a daemon.
+class Tasks {
  public:
-  enum class When { any, idle };
-  Stopped(const Mount& mount, When when)
-      : mount_(mount), tasks_("/proc/" + std::to_string(mount.pid()) + "/task") {
-    for (int tries = 0;; tries++) {
-      if (when == When::idle) await_rest();
-      mount_.signal(SIGSTOP);
-      while (!every_task([](const auto& task) {
-        const char state = state_of(task);
-        return state == 'T' || state == 'X' || state == 'Z';
-      })) {
-      }
-      if (when == When::any || every_task(is_waiting)) return;
-      mount_.signal(SIGCONT);
-      if (tries == kTries) throw std::runtime_error("the daemon does not come to rest");
-    }
-  }
-  ~Stopped() { mount_.signal(SIGCONT); }
-  Stopped(const Stopped&) = delete;
-  Stopped& operator=(const Stopped&) = delete;
-
- private:
-  static constexpr int kTries = 1000;
-  static constexpr int kLooks = 5;
-  static constexpr unsigned kBetweenLooks = 1000;  ///< microseconds
+  explicit Tasks(const Mount& mount) : tasks_("/proc/" + std::to_string(mount.pid()) + "/task") {}
 
   template <typename Is>
   bool every_task(const Is& is) const {
@@ -90,15 +65,48 @@ class Stopped {
 
   /// Until no thread runs, or waits for a disk, for some looks.
   void await_rest() const {
-    for (int looks = 0; looks < kLooks; looks++) {
-      if (!every_task([](const auto& task) { return state_of(task) == 'S' && is_waiting(task); }))
-        looks = 0;
-      usleep(kBetweenLooks);
-    }
+    constexpr int kLooks = 5;
+    int looks = 0;
+    comes_true([&] {
+      looks = every_task([](const auto& task) { return state_of(task) == 'S' && is_waiting(task); })
+                  ? looks + 1
+                  : 0;
+      return looks == kLooks;
+    });
   }
 
-  const Mount& mount_;
+ private:
   const fs_std::path tasks_;
+};
+
+/// Stops all threads of a daemon as long as it lives: in the midst of whatever they do, or where
+/// all of them wait for requests or for each other.
+class Stopped {
+ public:
+  enum class When { any, idle };
+  Stopped(const Mount& mount, When when) : mount_(mount), tasks_(mount) {
+    for (int tries = 0;; tries++) {
+      if (when == When::idle) tasks_.await_rest();
+      mount_.signal(SIGSTOP);
+      while (!tasks_.every_task([](const auto& task) {
+        const char state = state_of(task);
+        return state == 'T' || state == 'X' || state == 'Z';
+      })) {
+      }
+      if (when == When::any || tasks_.every_task(Tasks::is_waiting)) return;
+      mount_.signal(SIGCONT);
+      if (tries == kTries) throw std::runtime_error("the daemon does not come to rest");
+    }
+  }
+  ~Stopped() { mount_.signal(SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  static constexpr int kTries = 1000;
+
+  const Mount& mount_;
+  const Tasks tasks_;
 };
 
 }  // namespace
@@ -120,17 +128,15 @@ void Campaign::overtake(FileOracle& file, bool keeps_file,
 
 /// What the last close of a file asks for is done soon behind it.
 void Campaign::await_commit(const FileOracle& file) const {
-  constexpr int kTries = 300;
   if (!file.writers.empty() || !file.is_dirty || file.is_overtaken) return;
-  for (int tries = 0; tries < kTries; tries++) {
+  const auto is_stored = [&] {
     const auto stored = read_frame(file.path_in(source_.path()));
-    if (stored && stored->contents == file.now->contents) {
-      usleep(kCommitEnds);
-      return;
-    }
-    usleep(10000);
-  }
-  throw Violation(file.shown + ": is not committed after its last close");
+    return stored && stored->contents == file.now->contents;
+  };
+  if (!comes_true(is_stored))
+    throw Violation(file.shown + ": is not committed after its last close");
+  // The commit ends somewhat later.
+  Tasks(mount_).await_rest();
 }
 
 bool Campaign::replace(FileOracle& file) {

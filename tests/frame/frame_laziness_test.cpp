@@ -76,17 +76,14 @@ BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks,
   BOOST_CHECK_LE(source->bytes_read(), 8192);
   BOOST_CHECK(!snapshot->all_chunks_special());
   source->reads.clear();
-  const auto began = std::chrono::steady_clock::now();
   bloscfs::frame::test::ContentReader reader(*snapshot);
   Buffer found(10);
   reader.read(kMiddle * 1000 + 345, found);
-  const auto took = std::chrono::steady_clock::now() - began;
   const Buffer expected = bloscfs::frame::test::pattern(1000, 8);
   BOOST_TEST(found == Buffer(expected.begin() + 345, expected.begin() + 355));
   // The starts of the index's blocks (20 KB), one of them, one chunk's starts, one block.
   BOOST_CHECK_LE(source->bytes_read(), 60'000);
   BOOST_CHECK_LE(source->reads.size(), 8);
-  BOOST_CHECK(took < std::chrono::seconds(1));
 }
 
 BOOST_AUTO_TEST_CASE(opens_a_chunk_with_one_read_of_what_it_needs) {

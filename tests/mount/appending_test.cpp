@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,9 +15,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
@@ -28,7 +31,8 @@ using std::chrono::milliseconds;
 /// Takes a while between its steps; true if all of them worked.
 bool append(const fs_std::path& path, const std::string& text) {
   const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  std::this_thread::sleep_for(milliseconds(20));
+  std::minstd_rand random{std::random_device{}()};
+  pause_at_random(random, milliseconds(40));
   return fd && write(fd.get(), text.data(), text.size()) == std::ssize(text);
 }
 
@@ -47,7 +51,7 @@ BOOST_AUTO_TEST_CASE(spares_what_the_maker_of_the_file_has_written, *preconditio
     const Mount mount(source.path(), settings);
     std::array<bool, 2> worked{};
     std::jthread first([&] { worked[0] = append(mount / "a", "1"); });
-    std::this_thread::sleep_for(milliseconds(20));
+    comes_true([&] { return mount.serves("create") > 0 || fs_std::exists(mount / "a"); });
     std::jthread second([&] { worked[1] = append(mount / "a", "2"); });
     first.join();
     second.join();
@@ -74,6 +78,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
       for (int k = 0; k < kWriters; k++)
         writers.emplace_back([&, k] {
           const std::string record(kRecord, static_cast<char>('1' + k));
+          std::minstd_rand random{static_cast<unsigned>(k + 1)};
           for (waiting--; waiting > 0;) std::this_thread::yield();
           for (int n = 0; n < kEach; n++) {
             const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
@@ -82,7 +87,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
               if (fd) error = errno;
               return;
             }
-            std::this_thread::sleep_for(std::chrono::microseconds(50 * k));
+            pause_at_random(random, std::chrono::microseconds(100 * k));
           }
         });
       for (std::jthread& writer : writers) writer.join();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/mount/dear_array.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(reader_that_is_killed_is_gone, *precondition(needs_fuse_uns
   Child reader({"dd", "if=" + (mount / "a.npy").string(), "of=/dev/null", "bs=4096", "skip=256",
                 "count=1", "iflag=direct"},
                logs / "log");
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  BOOST_TEST(comes_true([&] { return mount.serves("read") > 0; }));
   const Seconds before = process_cpu(mount.pid());
   reader.signal(SIGKILL);
   BOOST_TEST(reader.wait(Seconds(10)));

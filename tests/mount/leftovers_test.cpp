@@ -131,7 +131,7 @@ bool leaves_a_temporary(const fs_std::path& source) {
     if (write(file.get(), bytes.data(), bytes.size()) > 0) fsync(file.get());
     is_done = true;
   });
-  while (!is_done && hidden_in(source).empty()) usleep(500);
+  comes_true([&] { return is_done || !hidden_in(source).empty(); });
   kill_daemon(mount);
   writer.join();
   return !hidden_in(source).empty();

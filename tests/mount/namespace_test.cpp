@@ -23,6 +23,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -280,8 +281,11 @@ BOOST_AUTO_TEST_CASE(removed_file_keeps_its_size, *precondition(needs_fuse)) {
   Maker(source.path()).flat("b.b2frame");
   Mount mount(source.path());
   const auto size_of = [](const Fd& fd) {
-    struct stat st {};
-    return ::fstat(fd.get(), &st) == 0 ? st.st_size : -errno;
+    // The mount is asked, and not what the kernel keeps of attributes.
+    struct statx st {};
+    return ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &st) == 0
+               ? static_cast<off_t>(st.stx_size)
+               : -errno;
   };
   const Fd read(open((mount / "a").c_str(), O_PATH | O_CLOEXEC));
   BOOST_REQUIRE(::unlink((mount / "a").c_str()) == 0);
@@ -291,7 +295,6 @@ BOOST_AUTO_TEST_CASE(removed_file_keeps_its_size, *precondition(needs_fuse)) {
     BOOST_REQUIRE(::unlink((mount / "b").c_str()) == 0);
     BOOST_REQUIRE(::write(writer.get(), "text", 4) == 4);
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // attributes are kept for a second
   BOOST_TEST(size_of(read) == static_cast<off_t>(flat_text().size()));
   BOOST_TEST(size_of(written) == static_cast<off_t>(flat_text().size() + 4));
 }
@@ -307,10 +310,12 @@ BOOST_AUTO_TEST_CASE(directory_goes_behind_the_sparse_frame_that_was_in_it,
                        cut);
   }
   Mount mount(source.path());
+  std::minstd_rand random{1};
   for (char name = 'a'; name <= 'j'; ++name) {
     const fs_std::path directory = mount.path() / std::string(1, name);
     BOOST_TEST(errno_of(unlink((directory / "s").c_str())) == 0);
-    usleep(static_cast<useconds_t>(200 * (name - 'a')));  // its files go in the background
+    // Its files go in the background.
+    pause_at_random(random, std::chrono::milliseconds(2));
     BOOST_TEST(errno_of(rmdir(directory.c_str())) == 0);
   }
 }

@@ -13,6 +13,7 @@
 
 #include "tests/mount/errno_of.hpp"
 #include "tests/mount/naming_cases.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -170,17 +171,13 @@ BOOST_AUTO_TEST_CASE(names_follow_the_directory_content, *precondition(needs_fus
   BOOST_TEST(fs_std::exists(mount / "a"));
   maker.plain("a");
   // The kernel may remember names for a moment.
-  const auto gone_within = [&mount](const char* name) {
-    for (int i = 0; i < 300; ++i) {
-      if (listing(mount.path()).count(name) == 0) return true;
-      usleep(10000);
-    }
-    return false;
+  const auto goes = [&mount](const char* name) {
+    return comes_true([&] { return listing(mount.path()).count(name) == 0; });
   };
-  for (int i = 0; i < 300 && listing(mount.path()).size() != 2; ++i) usleep(10000);
+  comes_true([&] { return listing(mount.path()).size() == 2; });
   BOOST_TEST(listing(mount.path()).count("a.b2") == 1);
   fs_std::remove(source / "a");
-  BOOST_TEST(gone_within("a.b2"));
+  BOOST_TEST(goes("a.b2"));
   BOOST_TEST(listing(mount.path()).count("a") == 1);
 }
 

@@ -23,6 +23,7 @@
 
 #include "fs/fuse/remount.hpp"
 #include "tests/mount/foreign_changes.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -35,18 +36,16 @@ namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
 
 /// What others see of work that takes long. A busy machine or disk may stop who holds the lock, and
 /// who waits, but not each time.
 struct Disturbance {
-  std::uint64_t names_held = 0;  ///< at the longest, microseconds
-  milliseconds longest_wait{};   ///< for four requests
+  int rounds = 0;                   ///< of the neighbours, that ended while it lasted
+  std::uint64_t names_held_us = 0;  ///< at the longest
 
-  bool is_small() const {
-    return names_held < (kSanitized ? 1'000'000 : 100'000) && longest_wait < milliseconds(2000);
-  }
+  /// Who waits until the work has ended comes through one round, or two. Work that has nothing to
+  /// wait for may be over by then, and has held no names for long.
+  bool is_small() const { return rounds > 5 || names_held_us < 1'000'000; }
 };
 constexpr int kTries = 4;
 
@@ -69,21 +68,20 @@ Disturbance with_neighbours(Mount& mount, const std::function<void()>& work) {
     work();
     is_done = true;
   });
-  Clock::duration longest{};
+  Disturbance seen;
   std::string failures;
   while (!is_done) {
-    const auto begin = Clock::now();
     struct stat st {};
     if (::mkdir((mount / "b/x").c_str(), 0755) != 0) failures += " mkdir";
     if (::rename((mount / "b/x").c_str(), (mount / "b/y").c_str()) != 0) failures += " rename";
     if (::stat((mount / "b/y").c_str(), &st) != 0) failures += " stat";
     if (::rmdir((mount / "b/y").c_str()) != 0) failures += " rmdir";
-    longest = std::max(longest, Clock::now() - begin);
-    std::this_thread::sleep_for(milliseconds(1));
+    seen.rounds++;
   }
   worker.join();
   BOOST_TEST(failures == "");
-  return {mount.counter("names_held_us"), std::chrono::duration_cast<milliseconds>(longest)};
+  seen.names_held_us = mount.counter("names_held_us");
+  return seen;
 }
 
 struct Neighbourhood {
@@ -100,8 +98,8 @@ void disturb_nobody(const std::function<Disturbance(const Neighbourhood&)>& scen
     last = scenario(place);
     if (last.is_small()) return;
   }
-  BOOST_ERROR("names were held for " << last.names_held << " us, others waited for "
-                                     << last.longest_wait.count() << " ms");
+  BOOST_ERROR("names were held for " << last.names_held_us << " us, others came through "
+                                     << last.rounds << " rounds");
 }
 
 /// Takes zstd long at level 9: words of random bytes in a random order.
@@ -146,31 +144,25 @@ void look_during(
     const Mount& mount, const std::function<bool(int)>& request,
     const std::function<void()>& then = [] {}) {
   std::atomic<bool> is_done = false;
-  Clock::duration longest{};
+  int looks = 0;
   std::jthread looking([&] {
-    for (int i = 0; !is_done; i++) {
-      const auto begin = Clock::now();
+    for (; !is_done; looks++) {
       struct stat st {};
-      ::stat((mount / fmt::format("quiet/{}", i)).c_str(), &st);
+      ::stat((mount / fmt::format("quiet/{}", looks)).c_str(), &st);
       fs_std::directory_iterator(mount / "quiet");
-      longest = std::max(longest, Clock::now() - begin);
-      std::this_thread::sleep_for(milliseconds(20));
     }
   });
-  const auto begin = Clock::now();
   std::atomic<int> succeeded = 0;
   std::vector<std::jthread> senders;
   for (int i = 0; i < kRequests; i++)
     senders.emplace_back([&, i] { succeeded += request(i) ? 1 : 0; });
   senders.clear();
   then();
-  const auto all = Clock::now() - begin;
   is_done = true;
   looking.join();
   BOOST_TEST(succeeded == kRequests);
-  BOOST_TEST_MESSAGE("of " << all / milliseconds(1) << " ms " << longest / milliseconds(1));
-  // A busy machine has everything take longer.
-  BOOST_TEST(longest / milliseconds(1) < std::max<long>(700, all / milliseconds(3)));
+  // Who waits for most of the requests comes to one look, or two.
+  BOOST_TEST(looks > 5);
 }
 
 std::size_t count_entries(const fs_std::path& directory) {
@@ -238,7 +230,9 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(ne
     BOOST_REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
     Mount mount(place.source.path());
     std::jthread owner([&] {
-      std::this_thread::sleep_for(milliseconds(1500));
+      BOOST_TEST(comes_true([&] { return mount.requests_waiting() > 0; }));
+      // A few times what the neighbours do.
+      for (int i = 0; i < 20; i++) mount.stats();
       ::flock(lock.get(), LOCK_UN);
     });
     const Disturbance seen = with_neighbours(mount, [&] {
@@ -264,9 +258,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_plain_file_that_becomes_a_frame, *precond
       const auto is_frame_of_a_frame = [&] {
         return fs_std::file_size(place.source / "a/plain") != frame.size();
       };
-      for (int i = 0; i < 300 && !is_frame_of_a_frame(); i++)
-        std::this_thread::sleep_for(milliseconds(100));
-      BOOST_TEST(is_frame_of_a_frame());
+      BOOST_TEST(comes_true(is_frame_of_a_frame));
     });
     BOOST_CHECK(read_file(mount / "a/plain") == frame);
     return seen;
@@ -344,8 +336,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_closes_and_opens_of_files_that_become_frame
           });
         readers.clear();
         BOOST_TEST(opened == kRequests);
-        for (int i = 0; i < 1200 && !are_stored(); i++)
-          std::this_thread::sleep_for(milliseconds(50));
+        comes_true(are_stored);
       });
   BOOST_TEST(are_stored());
   BOOST_CHECK(read_file(mount / name(0)) == frame);
@@ -369,11 +360,9 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_looks_at_files_that_another_program_has_cha
   const ByteVector replacement = flat_frame(std::string("replaced"));
   for (int i = 0; i < kRequests; i++)
     replace_by_rename(source / (name(i) + ".b2frame"), replacement);
-  // For as long the kernel believes the attributes that it has.
-  std::this_thread::sleep_for(milliseconds(1200));
   look_during(mount, [&](int i) {
-    struct stat st {};
-    return ::stat((mount / name(i)).c_str(), &st) == 0;
+    struct statx st {};
+    return ::statx(AT_FDCWD, (mount / name(i)).c_str(), AT_STATX_FORCE_SYNC, STATX_SIZE, &st) == 0;
   });
   for (int i = 0; i < kRequests; i++) BOOST_TEST(conflicts_of(source.path(), name(i)).size() == 1);
 }
@@ -416,7 +405,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_space_asked_for_during_a_commit,
     const Fd root(::open(mount.path().c_str(), O_RDONLY | O_CLOEXEC));
     BOOST_TEST(::ioctl(root.get(), fs::kCommitRequest) == 0);
   });
-  std::this_thread::sleep_for(milliseconds(300));
+  BOOST_TEST(comes_true([&] { return mount.serves("ioctl") > 0; }));
   look_during(mount, [&](int i) {
     return ::posix_fallocate(files[static_cast<std::size_t>(i)].get(), 0, 1) == 0;
   });

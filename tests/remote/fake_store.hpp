@@ -1,6 +1,7 @@
 #pragma once
 // An object store in memory that keeps conditions as Amazon's does, unless it is told to lie.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -41,6 +42,8 @@ class FakeStore {
   int most_chunks_together() const;
   bool put_chunk_behind_index() const;
   int requests() const { return server_.requests(); }
+  /// Puts of indexes, of which the last may be under way.
+  int indexes_begun() const { return indexes_begun_; }
 
  private:
   struct Object {
@@ -60,6 +63,7 @@ class FakeStore {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int chunks_together_ = 0, most_chunks_together_ = 0;
+  std::atomic<int> indexes_begun_{0};
   bool has_index_ = false, chunk_behind_index_ = false;
   StoreFaults faults_;
   std::map<std::string, Object> objects_;

@@ -112,9 +112,7 @@ void Rgw::start_gateway() {
                    path("run/gateway.out"), with_this_program());
   const std::string probe = fmt::format("exec 3<>/dev/tcp/127.0.0.1/{}", port_);
   const auto answers = [&] { return run({"bash", "-c", probe}).ok() || !gateway_.running(); };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(90);
-  while (!answers() && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  comes_true(answers, std::chrono::seconds(90));
   if (!gateway_.running()) throw std::runtime_error("radosgw does not start");
   must_have_run({"radosgw-admin", "-c", path("ceph.conf"), "-n", "client.gateway", "user", "create",
                  "--uid=test", "--display-name=test", std::string("--access-key=") + kAccessKey,

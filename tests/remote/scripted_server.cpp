@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/pause.hpp"
+
 namespace bloscfs::test {
 namespace {
 
@@ -139,7 +141,7 @@ void ScriptedServer::serve(int connection) {
 void ScriptedServer::send(int connection, const HttpReply& reply) const {
   const auto end = std::chrono::steady_clock::now() + reply.before;
   while (!ending_ && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    simulate_delay(std::chrono::milliseconds(10));
   const std::size_t first_part =
       reply.head_first ? reply.bytes.find("\r\n\r\n") + 4 : reply.bytes.size();
   for (std::size_t done = 0; done < reply.bytes.size() && !ending_;) {

@@ -7,10 +7,14 @@
 #include <set>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/store/interruption.hpp"
 #include "tests/remote/served_object.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/proc.hpp"
 
 namespace {
 
@@ -63,9 +67,15 @@ struct Gated : Served {
   Gate gate;
 };
 
-bool within_seconds(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 1000 && !is_so(); i++) std::this_thread::sleep_for(milliseconds(10));
-  return is_so();
+/// A read of 100 bytes by another thread, which waits by now.
+std::future<std::string> waiting_read(const RemoteObject& object, std::size_t at) {
+  const auto thread = std::make_shared<std::promise<pid_t>>();
+  auto reading = std::async(std::launch::async, [&object, at, thread] {
+    thread->set_value(::gettid());
+    return read(object, at, 100);
+  });
+  BOOST_TEST(comes_to_call(thread->get_future().get(), SYS_futex));
+  return reading;
 }
 
 std::vector<ByteRange> spread(std::int64_t first, int count, std::int64_t step, std::int64_t size) {
@@ -89,8 +99,7 @@ BOOST_AUTO_TEST_CASE(a_reader_who_gives_up_does_not_disturb_another) {
     BOOST_CHECK_THROW(read(*object, 500000, 100), GivenUp);
   });
   served.gate.wait_for(1);
-  auto patient = std::async(std::launch::async, [&] { return read(*object, 500050, 100); });
-  std::this_thread::sleep_for(milliseconds(50));
+  auto patient = waiting_read(*object, 500050);
   gives_up = true;
   impatient.wait();
   served.gate.open();
@@ -107,7 +116,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_waits_for_any_more_ends) {
     BOOST_CHECK_THROW(read(*object, 500000, 100), GivenUp);
   }
   BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
-  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held == 0; }));
+  BOOST_TEST(comes_true([&] { return traffic->numbers().bytes_held == 0; }));
   served.gate.open();
   BOOST_TEST((read(*object, 500000, 100) == served.object.substr(500000, 100)));
   BOOST_TEST(served.server.requests() == 3);
@@ -125,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_is_expected_is_asked_for_at_once_and_near_ranges_toget
                                       {-5, 10},
                                       {9 * kMiB, 1}};
   object->expect(ranges);
-  BOOST_TEST(within_seconds([&] { return served.server.requests() == 4; }));
+  BOOST_TEST(comes_true([&] { return served.server.requests() == 4; }));
   std::vector<std::pair<std::uint64_t, std::uint64_t>> asked;
   for (const HttpRequest& request : served.server.seen())
     asked.emplace_back(request.first, request.last);
@@ -151,22 +160,23 @@ BOOST_AUTO_TEST_CASE(what_is_at_hand_needs_no_wait) {
   object->expect(ranges);
   BOOST_TEST(!object->is_at_hand(ranges));
   served.gate.open();
-  BOOST_TEST(within_seconds([&] { return object->is_at_hand(ranges); }));
+  BOOST_TEST(comes_true([&] { return object->is_at_hand(ranges); }));
   BOOST_TEST(!object->is_at_hand(spread(4 * kMiB + 90000, 1, 1, 20000)));
   BOOST_TEST(object->is_at_hand(spread(8 * kMiB, 1, 1, 100)));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_expected_and_fails_is_asked_for_again) {
   Served served(kMiB);
-  const auto object = served.open();
+  const auto traffic = std::make_shared<Traffic>();
+  const auto object = served.open(nullptr, traffic);
   std::atomic<bool> fails{true}, has_changed{false};
   served.respond = [&](const HttpRequest& request) {
     if (fails) return reply_of("500 Oops", "", "");
     return range_of(served.object, request, has_changed ? "ETag: \"2\"\r\n" : served.headers);
   };
   object->expect(spread(500000, 1, 1, 100));
-  BOOST_TEST(within_seconds([&] { return served.server.requests() == 2; }));
-  std::this_thread::sleep_for(milliseconds(50));
+  BOOST_TEST(comes_true(
+      [&] { return served.server.requests() == 2 && traffic->numbers().bytes_under_way == 0; }));
   fails = false;
   BOOST_TEST((read(*object, 500000, 100) == served.object.substr(500000, 100)));
   has_changed = true;
@@ -201,7 +211,7 @@ BOOST_AUTO_TEST_CASE(many_ranges_of_one_object_do_not_keep_back_one_of_another) 
   modest->expect(spread(800000, 1, 1, 100));
   BOOST_TEST(many.gate.waiting() == 12);
   many.gate.open();
-  BOOST_TEST(within_seconds([&] { return single.server.requests() == 3; }));
+  BOOST_TEST(comes_true([&] { return single.server.requests() == 3; }));
   BOOST_TEST((read(*greedy, 30 * kMiB, 10) == many.object.substr(30 * kMiB, 10)));
 }
 
@@ -213,13 +223,9 @@ BOOST_AUTO_TEST_CASE(readers_who_wait_take_turns_where_transfers_are_few) {
   const auto greedy = RemoteObject::open(client, {many.server.url()}, nullptr, traffic);
   const auto modest = RemoteObject::open(client, {single.server.url()}, nullptr, traffic);
   std::vector<std::future<std::string>> readers;
-  for (std::size_t i = 0; i < 12; i++)
-    readers.push_back(
-        std::async(std::launch::async, [&, i] { return read(*greedy, (i + 2) * 4 * kMiB, 100); }));
+  for (std::size_t i = 0; i < 12; i++) readers.push_back(waiting_read(*greedy, (i + 2) * 4 * kMiB));
   many.gate.wait_for(4);
-  std::this_thread::sleep_for(milliseconds(100));
-  auto one = std::async(std::launch::async, [&] { return read(*modest, 500000, 100); });
-  std::this_thread::sleep_for(milliseconds(100));
+  auto one = waiting_read(*modest, 500000);
   BOOST_TEST(single.server.requests() == 1);
   many.gate.open();
   BOOST_TEST((one.get() == single.object.substr(500000, 100)));
@@ -255,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_fails_does_not_keep_back_readers_of_another) 
                      std::set<std::uint64_t>(refused.begin(), refused.end()).size());
   };
   // Each has its turn before any has a second one, and then one of another object.
-  BOOST_TEST(within_seconds([&] { return counts().second == 12; }));
+  BOOST_TEST(comes_true([&] { return counts().second == 12; }));
   BOOST_TEST((read(*object, 500000, 100) == sound.object.substr(500000, 100)));
   BOOST_TEST(counts().first == 12U);
   for (auto& reader : readers) BOOST_TEST(reader.get() == EIO);
@@ -281,11 +287,11 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_went_away_is_dropped) {
   served.gate.open();
   for (std::size_t at = 0; at < 8 * kMiB; at += 1 << 18) read(*object, at, 1 << 18);
   BOOST_TEST(traffic->numbers().bytes_held > kMiB);
-  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held <= kMiB; }));
+  BOOST_TEST(comes_true([&] { return traffic->numbers().bytes_held <= kMiB; }));
   BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
   object->expect(spread(40 * kMiB, 3, kMiB, 500000));
   BOOST_TEST(traffic->numbers().bytes_held >= 1500000U);
-  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held <= kMiB; }));
+  BOOST_TEST(comes_true([&] { return traffic->numbers().bytes_held <= kMiB; }));
   BOOST_TEST((read(*object, 40 * kMiB, 10) == served.object.substr(40 * kMiB, 10)));
 }
 
@@ -303,9 +309,12 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
   };
   constexpr std::size_t kAhead = 5 * kMiB + 500000;
   read_on(kMiB);
-  BOOST_TEST_REQUIRE(within_seconds([&] { return times_asked(kAhead) == 1; }));
-  std::this_thread::sleep_for(milliseconds(250));  // for which no reader has come for it
-  read_on(40 * kMiB);
+  BOOST_TEST_REQUIRE(comes_true([&] { return times_asked(kAhead) == 1; }));
+  // While no reader comes for it.
+  BOOST_TEST(comes_true([&] {
+    read_on(40 * kMiB);
+    return !object->is_at_hand(spread(kAhead, 1, 1, 100));
+  }));
   BOOST_TEST((read(*object, kAhead, 100) == served.object.substr(kAhead, 100)));
   BOOST_TEST(times_asked(kAhead) == 2);
 }
@@ -340,7 +349,7 @@ BOOST_AUTO_TEST_CASE(an_object_that_goes_takes_its_transfers_with_it) {
   object->expect(spread(kMiB, 30, kMiB, 500000));
   BOOST_TEST(traffic->numbers().bytes_under_way > 0U);
   object.reset();
-  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held == 0; }));
+  BOOST_TEST(comes_true([&] { return traffic->numbers().bytes_held == 0; }));
   BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
 }
 

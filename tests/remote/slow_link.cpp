@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/pause.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {
@@ -56,7 +57,7 @@ void deliver(OnTheWay& way, int from, int to) {
     way.size -= bytes.size();
     lock.unlock();
     way.changed.notify_all();
-    std::this_thread::sleep_until(due);
+    simulate_delay_until(due);
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t sent = ::send(to, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
       if (sent <= 0) {
@@ -150,7 +151,7 @@ void SlowLink::carry(Connection& connection, bool is_answer) {
     bytes.resize(static_cast<std::size_t>(got));
     const auto through = take_turn(bytes.size(), is_answer);
     // What is sent faster than the link takes it waits at its sender.
-    std::this_thread::sleep_until(through);
+    simulate_delay_until(through);
     std::unique_lock lock(way.mutex);
     way.changed.wait(lock, [&] { return way.size < kMostOnTheWay; });
     way.size += bytes.size();

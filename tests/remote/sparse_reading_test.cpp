@@ -18,6 +18,7 @@
 #include "tests/remote/slow_link.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/pause.hpp"
 
 namespace {
 
@@ -118,7 +119,7 @@ struct SparseFiles {
 
 /// All of it, in order; the answers to all requests take a while.
 void read_in_order(ServedTree& served, const ByteVector& contents, std::size_t step) {
-  served.before_answer = [](const std::string&) { std::this_thread::sleep_for(milliseconds(20)); };
+  served.before_answer = [](const std::string&) { simulate_delay(milliseconds(20)); };
   served.open("s");
   for (std::size_t at = 0; at < contents.size(); at += step)
     BOOST_TEST_REQUIRE((served.read(at, step) == bytes_of_part(contents, at, step)));

@@ -20,13 +20,13 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
+#include "tests/support/pause.hpp"
 
 namespace {
 
 using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
-using Clock = std::chrono::steady_clock;
 
 /// A filesystem of 1 MiB that has no room left.
 struct FullDisk {
@@ -62,9 +62,7 @@ BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
   for (const auto& [name, contents] : files)
     BOOST_TEST(errno_of_writing(mount / name, 0, contents, 0, false) == 0, name);
   gateway.is_down = true;
-  const auto begun = Clock::now();
   mount.unmount();
-  BOOST_TEST((Clock::now() - begun < std::chrono::seconds(60)));
   std::map<std::string, std::string> kept;
   for (const std::string& name : names_in(work / "kept"))
     if (const auto end = name.find(".unsent-"); end != std::string::npos)
@@ -88,7 +86,6 @@ BOOST_AUTO_TEST_CASE(
   const std::string piece = noise(3, std::size_t{1} << 20);
   std::string written;
   gateway.is_down = true;
-  const auto begun = Clock::now();
   int error = 0;
   while (error == 0 && written.size() < (std::size_t{64} << 20)) {
     const ssize_t count = ::pwrite(fd.get(), piece.data(), piece.size(), std::ssize(written));
@@ -98,7 +95,6 @@ BOOST_AUTO_TEST_CASE(
       error = errno;
   }
   BOOST_TEST((error == EIO || error == ETIMEDOUT), "errno " << error);
-  BOOST_TEST((Clock::now() - begun < std::chrono::seconds(60)));
   gateway.is_down = false;
   // The first may tell of what went wrong before it.
   if (::fsync(fd.get()) != 0) BOOST_TEST(::fsync(fd.get()) == 0, "errno " << errno);
@@ -239,7 +235,7 @@ BOOST_DATA_TEST_CASE(a_file_that_is_removed_while_it_is_stored_is_gone,
     BOOST_TEST(::pwrite(file, "some text", 9, 0) == 9);
     gateway.delay_ms = 150;
     const auto wait_if = [](int milliseconds) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(std::max(0, milliseconds)));
+      simulate_delay(std::chrono::milliseconds(std::max(0, milliseconds)));
     };
     auto closed = std::async(std::launch::async, [&] {
       wait_if(-after);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/pause.hpp"
+
 namespace bloscfs::test {
 namespace {
 
@@ -115,7 +117,7 @@ void run_operations(const TortureSize& size, unsigned threads, Verdicts& verdict
 
 void kill_a_reader(const fs_std::path& path, Random& random, Verdicts& verdicts) {
   Child reader({"cat", path.string()}, "/dev/null");
-  std::this_thread::sleep_for(milliseconds(between(random, 0, 50)));
+  pause_at_random(random, milliseconds(50));
   if (!reader.running()) return;
   reader.signal(SIGKILL);
   const auto killed = Clock::now();

@@ -23,6 +23,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/pause.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace {
@@ -235,7 +236,7 @@ class WebTorture {
       std::erase_if(fitting, [&](std::size_t state) {
         return states_.at(state).compare(at, size, text) != 0;
       });
-      std::this_thread::sleep_for(milliseconds(between(random, 0, 60)));
+      pause_at_random(random, milliseconds(60));
     }
     if (fitting.empty()) verdicts_.add_wrong("pread changing: bytes of no state, or of two");
     return "pread changing";
@@ -254,7 +255,7 @@ class Changer {
       : thread_([this, &served] {
           for (int i = 1; !ending_; i++) {
             served.change(i % kStates);
-            std::this_thread::sleep_for(milliseconds(150));
+            simulate_delay(milliseconds(150));
           }
         }) {}
   ~Changer() {

@@ -1,5 +1,6 @@
 #include "tests/support/mount.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -145,6 +146,23 @@ std::string Mount::log() const {
 
 nlohmann::json Mount::stats() const {
   return nlohmann::json::parse(get_xattr(point_, "user.bloscfs.stats").value());
+}
+
+nlohmann::json Mount::requests() const {
+  return nlohmann::json::parse(get_xattr(point_, "user.bloscfs.requests").value()).at("requests");
+}
+
+std::size_t Mount::serves(const std::string& operation) const {
+  const auto all = requests();
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& request) {
+    return operation.empty() || request.at("operation") == operation;
+  }));
+}
+
+std::size_t Mount::requests_waiting() const {
+  const auto all = requests();
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const auto& request) { return request.contains("waits_for"); }));
 }
 
 const ProcessResult& Mount::unmount() {

@@ -47,6 +47,12 @@ class Mount {
   /// The attribute user.bloscfs.stats.
   nlohmann::json stats() const;
   std::uint64_t counter(const char* name) const { return stats().at(name); }
+  /// What it serves now but for this, each as user.bloscfs.requests tells it.
+  nlohmann::json requests() const;
+  /// How many of them are of that operation ("write"), or all.
+  std::size_t serves(const std::string& operation = {}) const;
+  /// How many of them wait for something.
+  std::size_t requests_waiting() const;
 
   /// Unmounts and waits for the daemon's end; throws when it does not end.
   const ProcessResult& unmount();

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/subprocess.hpp"
@@ -41,7 +42,7 @@ bool is_of_disk(const std::string& kind) {
 }
 
 void unmount_there(const fs_std::path& point) {
-  for (int i = 0; i < 1000 && ::umount2(point.c_str(), 0) != 0; i++) ::usleep(10000);
+  comes_true([&] { return ::umount2(point.c_str(), 0) == 0; }, std::chrono::seconds(10));
   if (is_mounted(point)) ::umount2(point.c_str(), MNT_DETACH);
 }
 

@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tests/support/pause.hpp"
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -57,8 +59,8 @@ extern "C" ssize_t readv(int fd, const iovec* parts, int count) {
 extern "C" ssize_t writev(int fd, const iovec* parts, int count) {
   static auto* const real_writev = real<ssize_t(int, const iovec*, int)>("writev");
   if (is_reply_with_contents(parts, count)) {
-    if (operation == FUSE_CREATE) std::this_thread::sleep_for(kMaking);
-    if (operation == FUSE_LOOKUP) std::this_thread::sleep_for(kFinding);
+    if (operation == FUSE_CREATE) bloscfs::test::simulate_delay(kMaking);
+    if (operation == FUSE_LOOKUP) bloscfs::test::simulate_delay(kFinding);
   }
   return real_writev(fd, parts, count);
 }

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -20,8 +20,6 @@ namespace bloscfs::test {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kExitPoll = std::chrono::milliseconds(1);
 constexpr int kNotStarted = 127;
 
 /// Descriptors that become 0, 1 and 2 of the program.
@@ -72,18 +70,16 @@ void take_status(int status, ProcessResult& result) {
 
 /// Reaps `pid` within the limit; false when it is still running then.
 bool reap(pid_t pid, Seconds limit, ProcessResult& result) {
-  const auto end = Clock::now() + limit;
-  for (;;) {
-    int status = 0;
-    const pid_t got = wait4(pid, &status, WNOHANG, &result.usage);
-    if (got == pid) {
-      take_status(status, result);
-      return true;
-    }
-    if (got < 0 && errno != EINTR) throw_errno("wait4");
-    if (Clock::now() >= end) return false;
-    std::this_thread::sleep_for(kExitPoll);
-  }
+  return comes_true(
+      [&] {
+        int status = 0;
+        const pid_t got = wait4(pid, &status, WNOHANG, &result.usage);
+        if (got < 0 && errno != EINTR) throw_errno("wait4");
+        if (got != pid) return false;
+        take_status(status, result);
+        return true;
+      },
+      limit);
 }
 
 std::string text_of(const Fd& file) {
@@ -118,14 +114,12 @@ ProcessResult run(const Arguments& arguments, const ProcessSettings& settings) {
       pwrite(in.get(), settings.input.data(), settings.input.size(), 0) < 0)
     throw_errno("pwrite");
   ProcessResult result;
-  const auto begin = Clock::now();
   const pid_t pid = start(arguments, {in.get(), out.get(), err.get()}, settings);
   if (!reap(pid, settings.limit, result)) {
     result.timed_out = true;
     kill(settings.own_group ? -pid : pid, SIGKILL);
     reap(pid, Seconds(60), result);
   }
-  result.wall = Clock::now() - begin;
   result.out = text_of(out);
   result.err = text_of(err);
   return result;

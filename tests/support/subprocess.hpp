@@ -20,7 +20,6 @@ struct ProcessResult {
   bool timed_out = false;  ///< ended by us
   std::string out, err;
   rusage usage{};
-  Seconds wall{0};
 
   bool ok() const { return status == 0; }
   /// For messages: how it ended, and its stderr.

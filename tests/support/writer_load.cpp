@@ -69,7 +69,6 @@ void run_load(const WriterLoad& load, Mount& mount) {
   auto last_progress = Clock::now();
   Clock::duration slowest{};
   for (int before = 0; ended < count;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto asked = Clock::now();
     struct stat st {};
     BOOST_TEST(::stat(mount.path().c_str(), &st) == 0);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/npy.hpp"
@@ -197,7 +198,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_one_leaves_the_old_frame_and_nothing_else) {
   const auto has_temporary = [&] {
     return names_in(files.home.path()).find(".bloscfs-") != std::string::npos;
   };
-  while (child.running() && !has_temporary()) ::usleep(1000);
+  comes_true([&] { return !child.running() || has_temporary(); });
   child.signal(SIGTERM);
   BOOST_TEST(child.wait(Seconds{60}));
   BOOST_TEST(child.result().signal == SIGTERM);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/tools/program.hpp"
@@ -56,7 +57,7 @@ class EndlessCreation {
         if (name.starts_with(".bloscfs-")) return true;
       return false;
     };
-    for (int i = 0; i < 2000 && !begun(); ++i) ::usleep(10'000);
+    comes_true(begun);
     BOOST_TEST_REQUIRE(begun());
     child_.signal(signal);
     BOOST_TEST_REQUIRE(child_.wait(kLimit));
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_the_input_is_cut) {
                           "shuffle", "--typesize", "4", "--chunk-size", "4M"} +
                     options + Arguments{scratch / "input", "-o", scratch / "d/out"},
                 scratch / "log");
-    for (int i = 0; i < 2000 && names_in(scratch / "d").empty(); ++i) ::usleep(1000);
+    comes_true([&] { return !names_in(scratch / "d").empty(); });
     fs_std::resize_file(scratch / "input", 10000);
     BOOST_TEST_REQUIRE(child.wait(Seconds(60)));
     BOOST_TEST(child.result().status == 1, child.result().description());

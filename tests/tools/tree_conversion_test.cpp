@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/npy.hpp"
@@ -183,7 +184,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_run_can_be_taken_up) {
   Child child({B2FRAME, "create", "-r", "--clevel", "9", files.source.string(), "-o",
                files.frames.string()},
               (files.home / "log").string());
-  while (child.running() && !fs_std::exists(files.frames / "big0.b2frame")) ::usleep(1000);
+  comes_true([&] { return !child.running() || fs_std::exists(files.frames / "big0.b2frame"); });
   child.signal(SIGINT);
   BOOST_TEST(child.wait(Seconds{60}));
   BOOST_TEST(child.result().signal == SIGINT);

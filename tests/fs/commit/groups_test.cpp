@@ -181,12 +181,16 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
 /// commit tells.
 int sync_while_renamed(InProcess& mount, const InProcess::File& file, const std::string& from,
                        const std::string& to) {
-  std::atomic<bool> is_done{false};
+  std::atomic<bool> is_done{false}, is_renamed{false};
   std::jthread other;
   const WatchedCalls watched([&](Call call, const std::string&) {
     if (call != Call::flush_file || is_done.exchange(true)) return 0;
-    other = std::jthread([&] { mount.rename(from, to); });
-    ::usleep(100'000);  // or else it comes later, which is as good
+    other = std::jthread([&] {
+      mount.rename(from, to);
+      is_renamed = true;
+    });
+    // Or else it comes later, which is as good.
+    comes_true([&] { return is_renamed.load(); }, std::chrono::milliseconds(100));
     return 0;
   });
   const int error = error_of([&] { file.sync(); });

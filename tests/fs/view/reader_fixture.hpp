@@ -14,6 +14,7 @@
 #include "frame/cframe/cframe.hpp"
 #include "fs/view/file_view.hpp"
 #include "tests/frame/frame_builder.hpp"
+#include "tests/support/pause.hpp"
 
 namespace bloscfs::test {
 
@@ -29,7 +30,7 @@ class BusySource final : public frame::ByteSource {
   std::size_t read_at(std::uint64_t offset, frame::MutableBytes out) const override {
     if (out.size() >= kLarge) {
       most_ = std::max<int>(most_, ++now_);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      simulate_delay(std::chrono::milliseconds(20));
       now_--;
     }
     if (offset >= bytes_.size()) return 0;
