@@ -5,7 +5,7 @@
 
 #include "frame/store/clock.hpp"
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline container {
 
 /// The clock outlives it.
 struct GracePeriod {
@@ -18,4 +18,4 @@ struct GracePeriod {
   const Clock* clock = &system_clock();
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline container

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 
-namespace bloscfs::frame {
+namespace bloscfs::frame::inline store {
 
 /// The system's time. Whoever waits for time to pass, or compares times, asks the Clock that it was
 /// given, so that a test can set the time (tests/support/set_clock.hpp). Times that are only shown
@@ -47,4 +47,4 @@ inline const Clock& system_clock() {
   return clock;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::frame::inline store
