@@ -28,10 +28,12 @@ class Clock {
   }
 
   /// Waits once: for a notification, or until now() is the deadline. May return without either,
-  /// as std::condition_variable does.
+  /// as std::condition_variable does: a notification may come between two looks at a clock that a
+  /// test sets.
   template <typename Condition, typename Lock>
   void wait_until(Condition& condition, Lock& lock, TimePoint deadline) const {
-    while (now() < deadline)
+    constexpr int kMostLooks = 50;
+    for (int looks = 0; looks < kMostLooks && now() < deadline; ++looks)
       if (condition.wait_for(lock, before_next_look(deadline)) == std::cv_status::no_timeout)
         return;
   }
