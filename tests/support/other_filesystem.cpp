@@ -1,6 +1,8 @@
 #include "tests/support/other_filesystem.hpp"
 
+#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -39,6 +41,15 @@ void make_image(const std::string& kind, const fs_std::path& image) {
 
 bool is_of_disk(const std::string& kind) {
   return kind == "ext4" || kind == "xfs" || kind == "btrfs";
+}
+
+bool is_attached(const fs_std::path& image) {
+  for (const auto& device : fs_std::directory_iterator("/sys/block")) {
+    std::string file;
+    std::getline(std::ifstream(device.path() / "loop/backing_file"), file);
+    if (file == image) return true;
+  }
+  return false;
 }
 
 void unmount_there(const fs_std::path& point) {
@@ -140,6 +151,9 @@ void OtherFilesystem::fail() const {
 
 void OtherFilesystem::mend() {
   unmount_all();
+  // A mount namespace of another program may have the disk for longer. mount(8) would find it
+  // there, and mount what has failed.
+  if (has_image()) comes_true([&] { return !is_attached(image()); });
   mount_all();
 }
 
