@@ -1,7 +1,11 @@
 #include "fs/support/worker_pool.hpp"
 
 #include <cstdint>
+#include <utility>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +37,62 @@ void use_long_time_slices() noexcept {
   attributes.size = sizeof attributes;
   attributes.runtime = kTurnNs;
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+/// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
+struct WorkerPool::Queue {
+  explicit Queue(std::size_t threads) : tasks(static_cast<int>(threads)) {}
+
+  boost::asio::io_context tasks;
+  /// Threads wait for tasks even where there are none.
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open{
+      tasks.get_executor()};
+};
+
+WorkerPool::WorkerPool(std::size_t threads) : queue_(std::make_unique<Queue>(threads)) {
+  try {
+    while (threads_.size() < threads) threads_.emplace_back([this] { queue_->tasks.run(); });
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+WorkerPool::~WorkerPool() { end(); }
+
+void WorkerPool::post(std::function<void()> task) {
+  awaited_++;
+  try {
+    run_later([this, task = std::move(task)] {
+      awaited_--;
+      task();
+    });
+  } catch (...) {
+    awaited_--;
+    throw;
+  }
+}
+
+void WorkerPool::post_unawaited(std::function<void()> task) {
+  run_later([this, task = std::move(task)]() mutable {
+    if (awaited_ > 0)
+      post_unawaited(std::move(task));
+    else
+      task();
+  });
+}
+
+void WorkerPool::run_later(std::function<void()> task) {
+  boost::asio::post(queue_->tasks, [task = std::move(task)] {
+    static thread_local const bool once = (use_long_time_slices(), true);
+    static_cast<void>(once);
+    task();
+  });
+}
+
+void WorkerPool::end() {
+  queue_->tasks.stop();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 }  // namespace bloscfs::fs

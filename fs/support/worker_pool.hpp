@@ -5,13 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
-
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
 namespace bloscfs::fs {
 
@@ -26,67 +22,29 @@ struct WorkerCounts {
   std::size_t committing = 1;  ///< take steps of a batch of commits
 };
 
-/// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
 class WorkerPool {
  public:
   /// Throws std::system_error where the threads cannot be made.
-  explicit WorkerPool(std::size_t threads) : tasks_(static_cast<int>(threads)) {
-    try {
-      while (threads_.size() < threads) threads_.emplace_back([this] { tasks_.run(); });
-    } catch (...) {
-      end();
-      throw;
-    }
-  }
+  explicit WorkerPool(std::size_t threads);
   /// Drops what has not begun and waits for the rest.
-  ~WorkerPool() { end(); }
+  ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   std::size_t threads() const { return threads_.size(); }
 
-  template <typename Task>
-  void post(Task&& task) {
-    awaited_++;
-    try {
-      run_later([this, task = std::forward<Task>(task)]() mutable {
-        awaited_--;
-        task();
-      });
-    } catch (...) {
-      awaited_--;
-      throw;
-    }
-  }
+  void post(std::function<void()> task);
   /// The same for what nobody waits for: it lets what was posted otherwise go first.
-  void post_unawaited(std::function<void()> task) {
-    run_later([this, task = std::move(task)]() mutable {
-      if (awaited_ > 0)
-        post_unawaited(std::move(task));
-      else
-        task();
-    });
-  }
+  void post_unawaited(std::function<void()> task);
 
  private:
-  template <typename Task>
-  void run_later(Task&& task) {
-    boost::asio::post(tasks_, [task = std::forward<Task>(task)]() mutable {
-      static thread_local const bool once = (use_long_time_slices(), true);
-      static_cast<void>(once);
-      task();
-    });
-  }
-  void end() {
-    tasks_.stop();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  struct Queue;
 
-  boost::asio::io_context tasks_;
+  void run_later(std::function<void()> task);
+  void end();
+
+  const std::unique_ptr<Queue> queue_;
   std::atomic<std::size_t> awaited_{0};  ///< posted by post(), and not begun
-  /// Threads wait for tasks even where there are none.
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_{
-      tasks_.get_executor()};
   std::vector<std::thread> threads_;
 };
 
