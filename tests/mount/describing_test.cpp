@@ -302,51 +302,6 @@ BOOST_AUTO_TEST_CASE(attributes_of_source_files_pass_through, *precondition(need
   BOOST_TEST(errno_of_set_xattr(mount / "plain", "user.blosc2.codec", "x") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(computed_attributes_take_only_the_value_that_they_have,
-                     *precondition(needs_fuse)) {
-  const TempDir source;
-  fill_with_frames(source.path());
-  Mount mount(source.path());
-  for (const char* name : {"flat", "sparse", "array.npy"}) {
-    const fs_std::path path = mount / name;
-    const std::string codec = get_xattr(path, "user.blosc2.codec").value();
-    BOOST_TEST_CONTEXT(name) {
-      BOOST_TEST(errno_of_set_xattr(path, "user.blosc2.codec", codec) == 0);
-      BOOST_TEST(errno_of_set_xattr(path, "user.blosc2.codec", codec + "x") == EPERM);
-      BOOST_TEST(errno_of_set_xattr(path, "user.blosc2.nothing", "x") == EINVAL);
-      BOOST_TEST(errno_of_set_xattr(path, "user.blosc2.", "x") == EINVAL);
-      BOOST_TEST(errno_of_removing_xattr(path, "user.blosc2.codec") == EPERM);
-      BOOST_TEST(errno_of_removing_xattr(path, "user.blosc2.nothing") == ENODATA);
-    }
-  }
-  BOOST_TEST(errno_of_set_xattr(mount.path(), "user.bloscfs.stats", "x") == EPERM);
-}
-
-BOOST_AUTO_TEST_CASE(vlmetalayers_are_set_and_removed, *precondition(needs_fuse)) {
-  const TempDir source;
-  fill_with_frames(source.path());
-  const std::string name = "user.blosc2.vlmeta.note";
-  {
-    Mount mount(source.path());
-    for (const char* file : {"flat", "sparse", "array.npy"}) {
-      const fs_std::path path = mount / file;
-      BOOST_TEST_CONTEXT(file) {
-        BOOST_TEST(errno_of_removing_xattr(path, name) == ENODATA);
-        BOOST_TEST(errno_of_set_xattr(path, name, "text") == 0);
-        BOOST_TEST(get_xattr(path, name).value_or("") == "text");
-        BOOST_TEST(list_xattrs(path).count(name) == 1u);
-        BOOST_TEST(errno_of(lsetxattr(path.c_str(), name.c_str(), "x", 1, XATTR_CREATE)) == EEXIST);
-      }
-    }
-    BOOST_TEST(errno_of_removing_xattr(mount / "sparse", name) == 0);
-    BOOST_TEST(list_xattrs(mount / "sparse").count(name) == 0u);
-    BOOST_TEST(mount.unmount().ok(), mount.log());
-  }
-  Mount again(source.path());
-  BOOST_TEST(get_xattr(again / "flat", name).value_or("") == "text");
-  BOOST_TEST(!get_xattr(again / "sparse", name));
-}
-
 BOOST_AUTO_TEST_CASE(bloscpack_files_keep_contents_and_attributes, *precondition(needs_fuse)) {
   const TempDir source;
   fill_with_frames(source.path());

@@ -172,25 +172,6 @@ BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name,
   BOOST_TEST(mount.log() == "");
 }
 
-BOOST_AUTO_TEST_CASE(recover_gives_it_its_own_name_where_that_is_free,
-                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
-  const LostOverwrite lost("d/e/t.b2nd");
-  fs_std::remove(lost.source / "d/e/t.b2nd");
-  const auto result = recover(lost.source.path());
-  BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(result.out == "d/e/t.npy: recovered as d/e/t.npy.b2frame\n");
-  BOOST_CHECK(stored_contents(lost.source / "d/e/t.npy.b2frame") == other_bytes());
-}
-
-BOOST_AUTO_TEST_CASE(recover_takes_source_where_the_directory_is_gone,
-                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
-  const LostOverwrite lost("d/t.b2nd");
-  fs_std::remove_all(lost.source / "d");
-  const auto result = recover(lost.source.path());
-  BOOST_TEST(result.ok(), result.description());
-  BOOST_CHECK(stored_contents(lost.source / "t.npy.b2frame") == other_bytes());
-}
-
 BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it,
                      *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;

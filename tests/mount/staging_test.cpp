@@ -135,25 +135,6 @@ BOOST_AUTO_TEST_CASE(sync_after_all_was_staged_gives_the_name, *precondition(nee
   BOOST_TEST((read_file(disk / "a") == contents));
 }
 
-BOOST_AUTO_TEST_CASE(array_is_recognised_though_it_was_staged, *precondition(needs_fuse)) {
-  SmallMemory disk;
-  const std::string header = npy_header("<f4", {1250, 1000});
-  ByteVector contents(header.begin(), header.end());
-  const ByteVector elements = make_contents("floats", 5, 5000000, 4);
-  contents.insert(contents.end(), elements.begin(), elements.end());
-  {
-    const Fd file = disk.create("a.npy");
-    write_all(file, contents);
-    BOOST_TEST(fchmod(file.get(), 0604) == 0);
-  }
-  disk.mount_again();
-  BOOST_TEST(disk.stored() == Names{"a.b2nd"}, boost::test_tools::per_element());
-  BOOST_TEST((read_file(disk / "a.npy") == contents));
-  struct stat st {};
-  BOOST_TEST(stat((disk / "a.npy").c_str(), &st) == 0);
-  BOOST_TEST((st.st_mode & 07777) == 0604u);
-}
-
 BOOST_AUTO_TEST_CASE(staged_file_is_renamed_over_others, *precondition(needs_fuse)) {
   SmallMemory disk;
   const ByteVector contents = make_contents("text", 6, kSize, 1);
@@ -172,19 +153,6 @@ BOOST_AUTO_TEST_CASE(staged_file_is_renamed_over_others, *precondition(needs_fus
   ByteVector twice = contents;
   twice.insert(twice.end(), contents.begin(), contents.end());
   BOOST_TEST((read_file(disk / "b") == twice));
-}
-
-BOOST_AUTO_TEST_CASE(removed_staged_file_leaves_nothing, *precondition(needs_fuse)) {
-  SmallMemory disk;
-  const ByteVector contents = make_contents("text", 7, kSize, 1);
-  {
-    const Fd file = disk.create("a");
-    write_all(file, contents);
-    BOOST_TEST(unlink((disk / "a").c_str()) == 0);
-    BOOST_TEST((contents_of(file, kSize) == contents));
-  }
-  disk.mount_again();
-  BOOST_TEST(disk.stored().empty());
 }
 
 /// What is written to a removed file stays readable, however much that is, and leaves nothing.

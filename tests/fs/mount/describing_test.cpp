@@ -69,10 +69,16 @@ BOOST_AUTO_TEST_CASE(computed_values_are_told_and_not_set) {
   write_file(source / "a.b2frame", flat_frame("contents"));
   InProcess mount(source.path());
   for (const std::string& name : mount.attributes("a")) BOOST_TEST_CONTEXT(name) {
-      BOOST_TEST(!mount.attribute("a", name).empty());
+      const std::string value = mount.attribute("a", name);
+      BOOST_TEST(!value.empty());
+      BOOST_TEST(error_of([&] { mount.set_attribute("a", name, value); }) == 0);
       BOOST_TEST(error_of([&] { mount.set_attribute("a", name, "another"); }) == EPERM);
+      BOOST_TEST(error_of([&] { mount.remove_attribute("a", name); }) == EPERM);
     }
-  BOOST_TEST(error_of([&] { mount.set_attribute("a", "user.blosc2.nonsense", "x"); }) == EINVAL);
+  for (const char* name : {"user.blosc2.nonsense", "user.blosc2."})
+    BOOST_TEST(error_of([&] { mount.set_attribute("a", name, "x"); }) == EINVAL, name);
+  BOOST_TEST(error_of([&] { mount.remove_attribute("a", "user.blosc2.nonsense"); }) == ENODATA);
+  BOOST_TEST(error_of([&] { mount.set_attribute("", "user.bloscfs.stats", "x"); }) == EPERM);
   BOOST_TEST(error_of([&] { mount.attribute("a", "security.x"); }) == EOPNOTSUPP);
 }
 
