@@ -1,5 +1,7 @@
 #include "fs/view/memory_budget.hpp"
 
+#include <cstdint>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -7,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
+#include "fs/encoding/chunk_recoder.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::fs;
@@ -47,6 +50,29 @@ BOOST_AUTO_TEST_CASE(values_give_way_to_what_is_taken_beside_them) {
   dirty.resize(10 * kMiB);  // nobody waits for more
   BOOST_TEST(values == 0);
   BOOST_TEST(budget.used() == 10 * kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(encoding_takes_three_times_the_chunks_at_hand) {
+  add_values(8);
+  PagePool pages;
+  WorkerPool workers(1);
+  {
+    int puts = 0;
+    ChunkRecoder recoder({}, pages, workers, &budget, {.runs = 2, .run_size = 0, .bytes = kMiB},
+                         [&](std::span<const RecodedChunk>) {
+                           puts++;
+                           BOOST_TEST(budget.used() >= 3 * kMiB);
+                         });
+    const std::vector<std::uint8_t> contents(kMiB, 7);
+    for (int chunk = 0; chunk < 3; chunk++)
+      recoder.add(chunk, kMiB, [&](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+        return encoder.encode_into(contents, out);
+      });
+    recoder.finish();
+    BOOST_TEST(puts == 3);
+    BOOST_TEST(values == 5);
+  }
+  BOOST_TEST(budget.used() == 5 * kMiB);
 }
 
 BOOST_AUTO_TEST_CASE(parts_are_given_back_once) {
