@@ -7,9 +7,10 @@
 
 namespace bloscfs::frame::inline store {
 
-/// The system's time. Whoever waits for time to pass, or compares times, asks the Clock that it was
-/// given, so that a test can set the time (tests/support/set_clock.hpp). Times that are only shown
-/// or counted, and the timeouts of single requests on a network, are not asked here. Thread-safe.
+/// Tells the time. Code that waits for time to pass, or compares times, asks the Clock it was
+/// given. Programs give it the system's; tests give it one that they set
+/// (tests/support/set_clock.hpp). Times that are only shown or counted, and timeouts of network
+/// requests, come from the system directly. Thread-safe.
 class Clock {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -32,6 +32,7 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   }
 }
 
+/// The budget, if it has room for one chunk; else throws std::system_error(EFBIG).
 MemoryBudget& budget_for_chunks(std::int64_t chunksize, MemoryBudget& budget) {
   if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size: mount with a larger one");

@@ -51,9 +51,9 @@ class ChunkRecoder {
   /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
-  /// Stored bytes lie in memory of `pages`, which outlives it. `put` takes each run, of one chunk
-  /// or of several, on the calling thread, in the order of add(). What encoding needs is taken from
-  /// `budget`, until the recoder ends; null: nobody counts it.
+  /// Stored bytes lie in memory of `pages`, which outlives the recoder. `put` is called with each
+  /// run (one chunk or several) on the calling thread, in the order of add(). The memory that
+  /// encoding needs is taken from `budget` until the recoder ends, or from none if that is null.
   ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
                MemoryBudget* budget, const RunBounds& bounds, Put put);
   /// Waits for what is under way.

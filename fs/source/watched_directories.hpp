@@ -32,8 +32,8 @@ namespace bloscfs::fs {
 /// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
 /// made over a watched directory is seen within a second.
 ///
-/// Each keeps its name and what is above it, so that memory grows with how deep directories are
-/// nested, not with the square of that.
+/// Each directory keeps its own name and a pointer to the one above, not its whole path: memory
+/// grows with the depth of nested directories, not with its square.
 ///
 /// Does not throw: what cannot be watched is unknown, and is asked for. Paths are relative to
 /// SOURCE, which is "". Thread-safe.

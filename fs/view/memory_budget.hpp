@@ -7,7 +7,8 @@
 //                            of the budget is refused, or taken alone (LargestWork)
 //   large working memory     the same, and a permit (LargeWork): permits together have half of the
 //                            budget, so that two large decodings never wait for each other's end
-//   a part (Part)            bytes outside of the cache: dirty data, listings, attributes
+//   a part (Part)            bytes outside of the cache: dirty data, listings, attributes, chunks
+//                            that a commit encodes
 //   what is held (Held)      the same for an open file; all of them have half of the budget and
 //                            16 MiB, in shares of the users
 //   a listing (Listing)      what a listing takes while it is made, and what is kept of it: of a

@@ -8,17 +8,17 @@
 
 namespace bloscfs::test {
 
-/// Up to so long: another program, or a kill, comes at any moment. What a test expects must hold
-/// for each length, so that none is long enough to let anything happen: for that there are
-/// comes_true() and clocks.
+/// Sleeps for a random time, so that what comes next (a kill, another program) comes at any moment.
+/// What a test expects must hold however long that is. To wait until something has happened, use
+/// comes_true() or a clock.
 template <typename Random>
 void pause_at_random(Random& random, std::chrono::microseconds most) {
   std::uniform_int_distribution<std::chrono::microseconds::rep> length(0, most.count());
   std::this_thread::sleep_for(std::chrono::microseconds(length(random)));
 }
 
-/// What a simulated server, disk or program takes for something. A test may rely on nothing but
-/// that others come to work meanwhile.
+/// The time that a simulated server, disk or program takes for its work. A test may rely only on
+/// others being able to work meanwhile.
 inline void simulate_delay(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 inline void simulate_delay_until(std::chrono::steady_clock::time_point end) {
   std::this_thread::sleep_until(end);
