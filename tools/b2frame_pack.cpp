@@ -14,8 +14,6 @@
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/wait_notice.hpp"
-#include "fs/source/mount_lock.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
@@ -60,14 +58,12 @@ int pack(const PackOptions& options) {
   require_name(options.output);
   std::optional<OutputName> out;
   std::shared_ptr<frame::StoreFile> file;
-  std::optional<fs::MountLock> output_lock;
+  std::optional<WatchedLock> output_lock;
   blamed(options.output, [&] {
     out.emplace(options.output);
     const auto there = out->status();
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
-    if (there)
-      output_lock.emplace(out->directory(), out->name(), fs::kMountLockPatience,
-                          fs::WaitNotice(options.output));
+    if (there) output_lock.emplace(out->directory(), out->name(), options.output);
     file = frame::make_local_file(out->make_file());
   });
   std::optional<Progress> bar;

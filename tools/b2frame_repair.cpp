@@ -13,8 +13,6 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/wait_notice.hpp"
-#include "fs/source/mount_lock.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
@@ -79,13 +77,12 @@ class RepairOutput {
     if (!there) return;
     if (!options_.force) frame::throw_errno(EEXIST);
     if (!S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
-    lock_.emplace(name_->directory(), name_->name(), fs::kMountLockPatience,
-                  fs::WaitNotice(options_.output));
+    lock_.emplace(name_->directory(), name_->name(), options_.output);
   }
 
   const RepairOptions& options_;
   std::optional<OutputName> name_;
-  std::optional<fs::MountLock> lock_;  ///< on what is replaced
+  std::optional<WatchedLock> lock_;  ///< on what is replaced
   std::shared_ptr<frame::StoreFile> file_;
 };
 

@@ -10,8 +10,6 @@
 #include "frame/open/open_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/wait_notice.hpp"
-#include "fs/source/mount_lock.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
@@ -69,9 +67,8 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
       const WatchedDirectory watched(directory.get());
       std::optional<SparseFrame> sparse;
       if (std::filesystem::is_directory(real)) sparse.emplace(real);
-      fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
-                         fs::WaitNotice(path));
-      lock.release_source();
+      const WatchedLock lock(directory.get(), real.filename(), path);
+      lock->release_source();
       return edit_and_tidy(*open_writer(path), edit);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;

@@ -16,7 +16,6 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
@@ -94,8 +93,7 @@ void FrameOutput::look_at_target() {
   target_ = S_ISDIR(st->st_mode) ? Kind::sparse_frame : Kind::file;
   if (target_ == Kind::file && !S_ISREG(st->st_mode))
     throw std::runtime_error("is no regular file");
-  lock_.emplace(name_->directory(), name_->name(), fs::kMountLockPatience,
-                fs::WaitNotice(shown_name_));
+  lock_.emplace(name_->directory(), name_->name(), shown_name_);
   if (target_ == Kind::file) return;
   replaced_.reset(::openat(name_->directory(), name_->name().c_str(),
                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

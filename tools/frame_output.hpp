@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
-#include "fs/source/mount_lock.hpp"
 #include "fs/source/source_directory.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/output_name.hpp"
 
 namespace bloscfs::tools {
@@ -70,9 +70,9 @@ class FrameOutput {
   std::optional<struct stat> status_;
   std::optional<OutputName> name_;
   Kind target_ = Kind::nothing;
-  std::optional<fs::MountLock> lock_;  ///< on what is there
-  frame::UniqueFd replaced_;           ///< the directory of a sparse frame that is there
-  frame::UniqueFd made_;               ///< that of a new one
+  std::optional<WatchedLock> lock_;  ///< on what is there
+  frame::UniqueFd replaced_;         ///< the directory of a sparse frame that is there
+  frame::UniqueFd made_;             ///< that of a new one
   std::unique_ptr<frame::FrameWriter> writer_;
   std::unique_ptr<frame::Transaction> transaction_;
   std::int64_t chunks_ = 0;

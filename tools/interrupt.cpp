@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dirent.h>
@@ -23,6 +24,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/mount/wait_notice.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -34,10 +36,12 @@ constexpr int kRemovalAttempts = 400;
 std::atomic<int> caught_signal{0};
 int event = -1;
 
-/// Of the WatchedDirectories. Never destroyed: the watching thread runs until the process ends.
+/// Of the WatchedDirectories and WatchedLocks. Never destroyed: the watching thread runs until the
+/// process ends.
 struct Watched {
   std::recursive_mutex mutex;
   std::multiset<int> directories;
+  std::list<std::unique_ptr<fs::MountLock>> locks;
 };
 
 Watched& watched() {
@@ -96,6 +100,7 @@ bool remove_busy(const Busy& left) {
       // Those in the other directories are to go, too.
     }
   }
+  watched().locks.clear();
   if (!busy.empty()) {
     // From now on no thread can open a file, so that none makes one faster than it is removed.
     const rlimit none{0, 0};
@@ -151,6 +156,20 @@ WatchedDirectory::~WatchedDirectory() {
   const InterruptHold hold;
   auto& directories = watched().directories;
   directories.erase(directories.find(directory_));
+}
+
+WatchedLock::WatchedLock(int directory, const std::optional<std::string>& single,
+                         const std::string& shown) {
+  // Without a hold: this may wait for long, and the lock has no file then.
+  auto lock = std::make_unique<fs::MountLock>(directory, single, fs::kMountLockPatience,
+                                              fs::WaitNotice(shown));
+  const InterruptHold hold;
+  lock_ = watched().locks.insert(watched().locks.end(), std::move(lock));
+}
+
+WatchedLock::~WatchedLock() {
+  const InterruptHold hold;
+  watched().locks.erase(lock_);
 }
 
 }  // namespace bloscfs::tools

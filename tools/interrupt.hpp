@@ -4,11 +4,18 @@
 //
 // Long work asks throw_if_interrupted() now and then, and unwinds. Work that cannot ask (one large
 // block, a server that does not answer, a lock) gets a grace of kInterruptGrace. Then a thread of
-// its own removes the temporaries in all WatchedDirectories and ends the process by the signal.
+// its own removes the temporaries in all WatchedDirectories, lets go of the WatchedLocks and ends
+// the process by the signal.
 
 #include <chrono>
 #include <exception>
+#include <list>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+
+#include "fs/source/mount_lock.hpp"
 
 namespace bloscfs::tools {
 
@@ -61,6 +68,24 @@ class WatchedDirectory {
 
  private:
   const int directory_;
+};
+
+/// The lock on what is changed or replaced, or the wait for it. While one lives, the end of the
+/// grace lets go of the lock, so that its file does not stay behind.
+class WatchedLock {
+ public:
+  /// As fs::MountLock, with the patience of tools. `shown` is the path for the notice that the lock
+  /// is waited for.
+  WatchedLock(int directory, const std::optional<std::string>& single, const std::string& shown);
+  ~WatchedLock();
+  WatchedLock(const WatchedLock&) = delete;
+  WatchedLock& operator=(const WatchedLock&) = delete;
+
+  fs::MountLock& operator*() const { return **lock_; }
+  fs::MountLock* operator->() const { return lock_->get(); }
+
+ private:
+  std::list<std::unique_ptr<fs::MountLock>>::iterator lock_;
 };
 
 }  // namespace bloscfs::tools

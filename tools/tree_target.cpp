@@ -12,10 +12,9 @@
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/wait_notice.hpp"
-#include "fs/source/mount_lock.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/input.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
 
@@ -62,7 +61,7 @@ frame::UniqueFd make_and_open(const std::string& path, const std::string& source
     require_outside(path, source);
     frame::UniqueFd fd = open_directory(path);
     // Only to find out: what is made has locks of its own.
-    const fs::MountLock lock(fd.get(), std::nullopt, fs::kMountLockPatience, fs::WaitNotice(path));
+    const WatchedLock lock(fd.get(), std::nullopt, path);
     return fd;
   } catch (const FileError&) {
     throw;

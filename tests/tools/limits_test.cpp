@@ -51,9 +51,11 @@ class HostilePlace {
     return child.result();
   }
 
-  bool has_temporaries() const {
+  bool has_leftovers() const {
     for (const auto& entry : fs_std::recursive_directory_iterator(scratch_.path()))
-      if (entry.path().extension() == ".tmp") return true;
+      if (const std::string suffix = entry.path().extension();
+          suffix == ".tmp" || suffix == ".bloscfs-lock")
+        return true;
     return false;
   }
 
@@ -126,7 +128,7 @@ BOOST_AUTO_TEST_CASE(every_subcommand_keeps_them_for_a_frame_that_claims_too_muc
       const Arguments command = commands_for(place)[i];
       BOOST_TEST_CONTEXT(frame.name << " " << command[0] << " " << command[1]) {
         check_limits(place.run(command), frame.block_memory);
-        BOOST_TEST(!place.has_temporaries());
+        BOOST_TEST(!place.has_leftovers());
       }
     }
   }
@@ -157,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_leaf_of_a_store_gets_no_more) {
         Arguments{"advise", store + ":/grp/x"}, Arguments{"pack", store, place.out("s.b2z")}})
     BOOST_TEST_CONTEXT(command[0]) {
       check_limits(place.run(command), frame.block_memory);
-      BOOST_TEST(!place.has_temporaries());
+      BOOST_TEST(!place.has_leftovers());
     }
 }
 
