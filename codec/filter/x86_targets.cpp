@@ -12,8 +12,8 @@
 
 namespace hwy {
 
-/// What each target takes for granted, beside what the one before does. HWY_AVX3_DL is never made
-/// unless it is asked for.
+/// What each target takes for granted, beside what the one before does. Those above HWY_AVX3 are
+/// not made (meson.build).
 std::int64_t SupportedTargets() {
   std::int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
   if (!CPU_FEATURE_ACTIVE(SSSE3)) return targets;
