@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -13,8 +14,6 @@ namespace {
 
 /// Bytes that wait for the thread.
 constexpr std::size_t kMostWaiting = std::size_t{8} << 20;
-/// Pieces in memory, for readers of less than a piece.
-constexpr std::size_t kRecentPieces = 16;
 /// The last twentieth of the disk is for others.
 constexpr std::uint64_t kDiskShare = 20;
 /// Others fill the folder too: it is counted anew after that part of the size.
@@ -51,12 +50,7 @@ DiskCache::~DiskCache() {
 DiskCache::Piece DiskCache::find(const PieceName& name) {
   {
     const std::lock_guard guard(recent_mutex_);
-    const auto found = std::find_if(recent_.begin(), recent_.end(),
-                                    [&](const auto& some) { return some.first == name; });
-    if (found != recent_.end()) {
-      recent_.splice(recent_.begin(), recent_, found);
-      return recent_.front().second;
-    }
+    if (const Piece* const recent = recent_.find(name)) return *recent;
   }
   auto piece = folder_.read(name);
   if (!piece) return nullptr;
@@ -66,14 +60,14 @@ DiskCache::Piece DiskCache::find(const PieceName& name) {
 }
 
 void DiskCache::remember(const PieceName& name, const Piece& piece) {
+  std::optional<Piece> dropped;  // destroyed behind the lock
   const std::lock_guard guard(recent_mutex_);
-  recent_.emplace_front(name, piece);
-  if (recent_.size() > kRecentPieces) recent_.pop_back();
+  dropped = recent_.put(name, piece);
 }
 
 void DiskCache::forget(const PieceName& name) {
   const std::lock_guard guard(recent_mutex_);
-  recent_.remove_if([&](const auto& some) { return some.first == name; });
+  recent_.take(name);
 }
 
 void DiskCache::keep(const PieceName& name, Bytes bytes, bool replaces) {

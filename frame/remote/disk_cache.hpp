@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,8 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include <boost/container_hash/hash.hpp>
+
 #include "frame/remote/cache_folder.hpp"
 #include "frame/remote/remote_settings.hpp"
+#include "frame/store/lru_map.hpp"
 
 namespace bloscfs::frame::inline remote {
 
@@ -74,7 +76,8 @@ class DiskCache {
   const Notice notice_;
 
   std::mutex recent_mutex_;
-  std::list<std::pair<PieceName, Piece>> recent_;  ///< the one used last in front
+  /// For readers of less than a piece.
+  LruMap<PieceName, Piece, boost::hash<PieceName>> recent_{16};
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,52 +1,31 @@
 #include "frame/store/object_chunks.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace bloscfs::frame::inline store {
-namespace {
-
-/// Each that is open has its first 64 KiB.
-constexpr std::size_t kMostOpen = 16, kMostComing = 512;
-
-}  // namespace
 
 ObjectChunks::Chunk ObjectChunks::find(const std::string& name) {
   const std::lock_guard guard(mutex_);
-  for (Chunks* chunks : {&open_, &coming_}) {
-    const auto found = std::find_if(chunks->begin(), chunks->end(),
-                                    [&](const Chunk& chunk) { return chunk.name == name; });
-    if (found == chunks->end()) continue;
-    chunks->splice(chunks->begin(), *chunks, found);
-    return *found;
-  }
-  return {name, nullptr, nullptr};
+  if (const Chunk* const chunk = open_.find(name)) return *chunk;
+  const Chunk* const chunk = coming_.find(name);
+  return chunk ? *chunk : Chunk{};
 }
 
-void ObjectChunks::keep(Chunk chunk) {
-  Chunks dropped;  // destroyed behind the lock
+void ObjectChunks::keep(const std::string& name, Chunk chunk) {
+  std::optional<Chunk> dropped, opening;  // destroyed behind the lock
   const std::lock_guard guard(mutex_);
-  for (Chunks* chunks : {&open_, &coming_})
-    for (auto at = chunks->begin(); at != chunks->end();) {
-      const auto next = std::next(at);
-      if (at->name == chunk.name) dropped.splice(dropped.begin(), *chunks, at);
-      at = next;
-    }
-  Chunks& chunks = chunk.source ? open_ : coming_;
-  chunks.push_front(std::move(chunk));
-  if (open_.size() > kMostOpen) dropped.splice(dropped.begin(), open_, std::prev(open_.end()));
-  if (coming_.size() > kMostComing)
-    dropped.splice(dropped.begin(), coming_, std::prev(coming_.end()));
+  // Somebody else has opened it meanwhile.
+  if (!chunk.source && open_.peek(name)) return;
+  opening = coming_.take(name);
+  dropped = (chunk.source ? open_ : coming_).put(name, std::move(chunk));
 }
 
 /// Nothing that failed is remembered.
 void ObjectChunks::forget(const std::string& name) {
-  Chunks dropped;
+  std::optional<Chunk> dropped;  // destroyed behind the lock
   const std::lock_guard guard(mutex_);
-  const auto found = std::find_if(coming_.begin(), coming_.end(),
-                                  [&](const Chunk& chunk) { return chunk.name == name; });
-  if (found != coming_.end()) dropped.splice(dropped.begin(), coming_, found);
+  dropped = coming_.take(name);
 }
 
 std::shared_ptr<const ObjectSource> ObjectChunks::open(const std::string& name) {
@@ -62,7 +41,7 @@ std::shared_ptr<const ObjectSource> ObjectChunks::open(const std::string& name) 
   }
   chunk.opening.reset();
   auto source = chunk.source;
-  keep(std::move(chunk));
+  keep(name, std::move(chunk));
   return source;
 }
 
@@ -71,7 +50,7 @@ void ObjectChunks::expect(const std::string& name, std::span<const ByteRange> ra
   if (chunk.source) return chunk.source->expect(ranges);
   if (chunk.opening && !chunk.opening->is_lost()) return chunk.opening->expect(ranges);
   chunk.opening = tree_.begin(directory_ + "/" + name, ranges, this);
-  if (chunk.opening) keep(std::move(chunk));
+  if (chunk.opening) keep(name, std::move(chunk));
 }
 
 bool ObjectChunks::is_at_hand(const std::string& name, std::span<const ByteRange> ranges) {

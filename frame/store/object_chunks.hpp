@@ -2,12 +2,12 @@
 // The chunks of a sparse frame that are open, or on their way: no chunk ever changes.
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 
+#include "frame/store/lru_map.hpp"
 #include "frame/store/object_tree.hpp"
 
 namespace bloscfs::frame::inline store {
@@ -28,21 +28,20 @@ class ObjectChunks {
 
  private:
   struct Chunk {
-    std::string name;
     std::shared_ptr<ObjectOpening> opening;      ///< null: not any more
     std::shared_ptr<const ObjectSource> source;  ///< null: not opened yet
   };
-  using Chunks = std::list<Chunk>;
 
-  /// The one that is known, now in front; nothing else of it.
+  /// The one that is known; empty if none is.
   Chunk find(const std::string& name);
-  void keep(Chunk chunk);
+  void keep(const std::string& name, Chunk chunk);
   void forget(const std::string& name);
 
   ObjectTree& tree_;
   const std::string directory_;
   std::mutex mutex_;
-  Chunks open_, coming_;  ///< those used last in front
+  /// Each that is open has its first 64 KiB.
+  LruMap<std::string, Chunk> open_{16}, coming_{512};
 };
 
 }  // namespace bloscfs::frame::inline store

@@ -1,6 +1,7 @@
 #include "fs/mount/attribute_cache.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <boost/container_hash/hash.hpp>
@@ -28,10 +29,8 @@ AttributeCache::AttributeCache(MemoryBudget& budget)
 
 std::shared_ptr<const FrameAttributes> AttributeCache::find(const AttributeKey& key) {
   const MutexLock lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->found;
+  const Known* const known = known_.find(key);
+  return known ? known->found : nullptr;
 }
 
 void AttributeCache::remember(const AttributeKey& key,
@@ -39,17 +38,13 @@ void AttributeCache::remember(const AttributeKey& key,
   const std::size_t memory = found->memory() + kListedCost;
   if (memory > limit_) return;
   const MutexLock lock(mutex_);
-  if (const auto known = by_key_.find(key); known != by_key_.end()) drop(known->second);
-  while (memory_.size() + memory > limit_) drop(std::prev(entries_.end()));
-  entries_.push_front({key, std::move(found), memory});
-  by_key_[key] = entries_.begin();
+  const auto dropped = [&](const std::optional<Known>& one) {
+    if (one) memory_.resize(memory_.size() - one->memory);
+  };
+  dropped(known_.take(key));
+  while (memory_.size() + memory > limit_) dropped(known_.take_oldest());
+  dropped(known_.put(key, {std::move(found), memory}));
   memory_.resize(memory_.size() + memory);
-}
-
-void AttributeCache::drop(Entries::iterator entry) {
-  memory_.resize(memory_.size() - entry->memory);
-  by_key_.erase(entry->key);
-  entries_.erase(entry);
 }
 
 }  // namespace bloscfs::fs

@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <unordered_map>
 
+#include "frame/store/lru_map.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/tree/node_table.hpp"
 #include "fs/view/attributes.hpp"
@@ -37,22 +36,17 @@ class AttributeCache {
   void remember(const AttributeKey& key, std::shared_ptr<const FrameAttributes> found);
 
  private:
-  struct Entry {
-    AttributeKey key;
+  struct Known {
     std::shared_ptr<const FrameAttributes> found;
     std::size_t memory;
   };
-  using Entries = std::list<Entry>;
   struct Hash {
     std::size_t operator()(const AttributeKey& key) const;
   };
 
-  void drop(Entries::iterator entry) REQUIRES(mutex_);
-
   const std::size_t limit_;
   Mutex mutex_;
-  Entries entries_ GUARDED_BY(mutex_);  ///< the one used last in front
-  std::unordered_map<AttributeKey, Entries::iterator, Hash> by_key_ GUARDED_BY(mutex_);
+  frame::LruMap<AttributeKey, Known, Hash> known_ GUARDED_BY(mutex_);
   MemoryBudget::Part memory_ GUARDED_BY(mutex_);  ///< of all entries
 };
 

@@ -12,8 +12,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Directories of which it is remembered what they hold.
-constexpr std::size_t kMostListings = 256;
 /// A listing is believed for so many times as long as it took to make.
 constexpr int kTimesItsCost = 10;
 /// Of an entry, beside its texts: its place among the shown names.
@@ -112,55 +110,30 @@ bool ObjectListing::is_fresh(std::chrono::milliseconds trusted, TimePoint now) c
 
 ListingPointer ObjectListings::known(const std::string& directory) {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(directory);
-  if (found == known_.end()) return nullptr;
-  order_.splice(order_.begin(), order_, found->second.order);
-  return found->second.listing;
+  const ListingPointer* const found = known_.find(directory);
+  return found ? *found : nullptr;
 }
 
 void ObjectListings::forget(const std::string& directory) {
-  ListingPointer dropped;  // destroyed behind the lock
+  std::optional<ListingPointer> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   if (const auto making = making_.find(directory); making != making_.end()) making->second = true;
-  const auto found = known_.find(directory);
-  if (found == known_.end()) return;
-  dropped = std::move(found->second.listing);
-  order_.erase(found->second.order);
-  known_.erase(found);
+  dropped = known_.take(directory);
 }
 
 void ObjectListings::remember(const std::string& directory, ListingPointer listing) {
-  std::vector<ListingPointer> dropped;  // destroyed behind the lock
+  std::optional<ListingPointer> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   // A change came in the midst of it, which it may not have.
-  if (making_.at(directory)) return;
-  if (const auto found = known_.find(directory); found != known_.end()) {
-    dropped.push_back(std::exchange(found->second.listing, std::move(listing)));
-    order_.splice(order_.begin(), order_, found->second.order);
-    return;
-  }
-  order_.push_front(directory);
-  known_.emplace(directory, Known{std::move(listing), order_.begin()});
-  if (known_.size() <= kMostListings) return;
-  const auto oldest = known_.find(order_.back());
-  dropped.push_back(std::move(oldest->second.listing));
-  known_.erase(oldest);
-  order_.pop_back();
+  if (!making_.at(directory)) dropped = known_.put(directory, std::move(listing));
 }
 
 /// Of those that nobody uses.
 bool ObjectListings::drop_oldest() {
-  ListingPointer dropped;  // destroyed behind the lock
+  std::optional<ListingPointer> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
-  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-    const auto known = known_.find(*at);
-    if (known->second.listing.use_count() != 1) continue;
-    dropped = std::move(known->second.listing);
-    known_.erase(known);
-    order_.erase(std::next(at).base());
-    return true;
-  }
-  return false;
+  dropped = known_.take_oldest([](const ListingPointer& known) { return known.use_count() == 1; });
+  return dropped.has_value();
 }
 
 ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "frame/store/clock.hpp"
+#include "frame/store/lru_map.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/once_log.hpp"
@@ -84,10 +84,9 @@ class ObjectListings {
   void forget(const std::string& directory);
 
  private:
-  struct Known {
-    ListingPointer listing;
-    std::list<std::string>::iterator order;
-  };
+  /// Directories of which it is remembered what they hold.
+  static constexpr std::size_t kMost = 256;
+
   ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
                       const ObjectListing::HasGone& has_gone);
   void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
@@ -104,8 +103,7 @@ class ObjectListings {
   CondVar made_;
   /// What is being listed, and whether it was forgotten meanwhile.
   std::map<std::string, bool> making_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
-  std::list<std::string> order_ GUARDED_BY(mutex_);  ///< the one used last in front
+  frame::LruMap<std::string, ListingPointer> known_ GUARDED_BY(mutex_){kMost};
 };
 
 }  // namespace bloscfs::fs

@@ -25,9 +25,6 @@ using Kind = ObjectLook::Kind;
 
 /// A directory seldom becomes a frame.
 constexpr std::chrono::seconds kKindTrusted{30};
-constexpr std::size_t kMostKnown = 100'000;
-/// Each has the first 64 KiB of its object.
-constexpr std::size_t kMostSources = 64;
 constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
 const std::string kIndexName(frame::kSframeIndexName);
 const std::string kEmbedObject(frame::kEmbedName);
@@ -38,75 +35,49 @@ const std::string kEmbedObject(frame::kEmbedName);
 
 LookPointer ObjectLooks::recent(const std::string& path, const Listed& listed) {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(path);
-  if (found == known_.end()) return nullptr;
-  Known& known = found->second;
-  const ObjectLook& look = *known.look;
+  Known* const known = known_.peek(path);
+  if (!known) return nullptr;
+  const ObjectLook& look = *known->look;
   if (look.is_object() == listed.is_directory) return nullptr;
   if (listed.state && look.is_object() && look.state.same_bytes(*listed.state))
-    known.checked = std::max(known.checked, listed.at);
+    known->checked = std::max(known->checked, listed.at);
   const frame::Clock::Duration trusted =
       look.kind == Kind::directory
           ? std::max<frame::Clock::Duration>(settings_.revalidate, kKindTrusted)
           : settings_.revalidate;
-  return clock_.now() - known.checked < trusted ? known.look : nullptr;
+  return clock_.now() - known->checked < trusted ? known->look : nullptr;
 }
 
 LookPointer ObjectLooks::known(const std::string& path) {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(path);
-  return found == known_.end() ? nullptr : found->second.look;
+  const Known* const found = known_.peek(path);
+  return found ? found->look : nullptr;
 }
 
 void ObjectLooks::forget(const std::string& path) {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(path);
-  if (found == known_.end()) return;
-  order_.erase(found->second.order);
-  known_.erase(found);
+  known_.take(path);
 }
 
 /// What stays the same stays the same look: nodes are told apart by it.
 LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, TimePoint checked) {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(path);
-  if (found != known_.end()) {
-    Known& known = found->second;
-    order_.splice(order_.begin(), order_, known.order);
-    if (!known.look->same_as(*look)) known.look = std::move(look);
-    known.checked = checked;
-    return known.look;
-  }
-  order_.push_front(path);
-  known_.emplace(path, Known{look, checked, order_.begin()});
-  if (known_.size() > kMostKnown) {
-    known_.erase(order_.back());
-    order_.pop_back();
-  }
+  if (const Known* const known = known_.peek(path); known && known->look->same_as(*look))
+    look = known->look;
+  static_cast<void>(known_.put(path, {look, checked}));
   return look;
 }
 
 ObjectLooks::SourcePointer ObjectLooks::kept_source(const std::string& object) {
   const MutexLock lock(mutex_);
-  for (auto at = sources_.begin(); at != sources_.end(); ++at)
-    if (at->first == object) {
-      sources_.splice(sources_.begin(), sources_, at);
-      return at->second;
-    }
-  return nullptr;
+  const SourcePointer* const found = sources_.find(object);
+  return found ? *found : nullptr;
 }
 
 void ObjectLooks::keep_source(const std::string& object, SourcePointer source) {
-  std::list<std::pair<std::string, SourcePointer>> dropped;  // destroyed behind the lock
+  std::optional<SourcePointer> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
-  for (auto at = sources_.begin(); at != sources_.end(); ++at)
-    if (at->first == object) {
-      dropped.splice(dropped.begin(), sources_, at);
-      break;
-    }
-  sources_.emplace_front(object, std::move(source));
-  if (sources_.size() > kMostSources)
-    dropped.splice(dropped.begin(), sources_, std::prev(sources_.end()));
+  dropped = sources_.put(object, std::move(source));
 }
 
 // --- what is asked for

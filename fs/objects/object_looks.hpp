@@ -4,16 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "frame/container/snapshot.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "frame/store/clock.hpp"
+#include "frame/store/lru_map.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
@@ -109,9 +108,12 @@ class ObjectLooks {
   struct Known {
     LookPointer look;
     TimePoint checked;
-    std::list<std::string>::iterator order;
   };
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
+
+  static constexpr std::size_t kMostKnown = 100'000;
+  /// Each has the first 64 KiB of its object.
+  static constexpr std::size_t kMostSources = 64;
 
   LookPointer recent(const std::string& path, const Listed& listed) EXCLUDES(mutex_);
   LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
@@ -140,10 +142,9 @@ class ObjectLooks {
   const frame::Clock& clock_;
   OnceLog log_;
   Mutex mutex_;
-  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
-  std::list<std::string> order_ GUARDED_BY(mutex_);  ///< of known_, the one used last in front
+  frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
   /// Objects that were asked for last: who opens what was just looked at asks for nothing.
-  std::list<std::pair<std::string, SourcePointer>> sources_ GUARDED_BY(mutex_);
+  frame::LruMap<std::string, SourcePointer> sources_ GUARDED_BY(mutex_){kMostSources};
 };
 
 }  // namespace bloscfs::fs

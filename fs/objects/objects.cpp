@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "frame/header/sframe_format.hpp"
@@ -15,9 +16,6 @@ namespace {
 
 using frame::throw_errno;
 using Kind = ObjectLook::Kind;
-
-/// Stores that stay open though the kernel knows nothing in them.
-constexpr std::size_t kMostRecentStores = 4;
 
 /// What a listing alone says.
 ShownAs promised(const frame::ObjectEntry& entry, const ObjectLooks::Settings& settings) {
@@ -265,15 +263,10 @@ std::string Objects::group_of(const Node& node) const { return node.child ? node
 /// Stores that nobody uses give way.
 std::shared_ptr<MemoryBudget::Listing> Objects::charge_for(const std::string& path) {
   return std::make_shared<MemoryBudget::Listing>(budget_, tree_->url(path), [this] {
-    std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+    std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
     const MutexLock lock(mutex_);
-    for (auto at = stores_.rbegin(); at != stores_.rend(); ++at) {
-      if (at->second.use_count() != 1) continue;
-      dropped = std::move(at->second);
-      stores_.erase(std::next(at).base());
-      return true;
-    }
-    return false;
+    dropped = stores_.take_oldest([](const auto& store) { return store.use_count() == 1; });
+    return dropped.has_value();
   });
 }
 
@@ -281,29 +274,20 @@ std::shared_ptr<const MountedStore> Objects::store_of(const Node& node) {
   if (node.store) return node.store;
   {
     const MutexLock lock(mutex_);
-    for (auto at = stores_.begin(); at != stores_.end(); ++at)
-      if (at->first == node.look) {
-        stores_.splice(stores_.begin(), stores_, at);
-        return at->second;
-      }
+    if (const auto* const known = stores_.find(node.look)) return *known;
   }
   auto charge = charge_for(node.path);
   auto found = looks_.open_store(node.path, *node.look, charge);
   auto opened = std::make_shared<const MountedStore>(std::move(found), looks_.settings().raw,
                                                      std::move(charge), nullptr);
-  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   // Somebody else may have come first.
-  for (const auto& [look, store] : stores_)
-    if (look == node.look) {
-      dropped = std::move(opened);
-      return store;
-    }
-  stores_.emplace_front(node.look, opened);
-  if (stores_.size() > kMostRecentStores) {
-    dropped = std::move(stores_.back().second);
-    stores_.pop_back();
+  if (const auto* const known = stores_.find(node.look)) {
+    dropped = std::move(opened);
+    return *known;
   }
+  dropped = stores_.put(node.look, opened);
   return opened;
 }
 

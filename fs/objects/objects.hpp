@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "frame/store/clock.hpp"
+#include "frame/store/lru_map.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/objects/object_listings.hpp"
@@ -201,7 +201,7 @@ class Objects {
   ObjectNodes nodes_;
   Mutex mutex_;
   /// The stores that were used last, by their states.
-  std::list<std::pair<LookPointer, std::shared_ptr<const MountedStore>>> stores_ GUARDED_BY(mutex_);
+  frame::LruMap<LookPointer, std::shared_ptr<const MountedStore>> stores_ GUARDED_BY(mutex_){4};
 };
 
 }  // namespace bloscfs::fs

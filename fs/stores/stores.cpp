@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <optional>
 #include <variant>
 
 #include <fmt/core.h>
@@ -17,10 +18,6 @@ namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
-
-/// Stores that stay open though the kernel knows nothing in them. One with 100,000 members takes
-/// 15 MB.
-constexpr std::size_t kMostRecent = 4;
 
 constexpr const char* kSystemPrefix = "system.";
 
@@ -45,15 +42,6 @@ Stores::Node Stores::node(NodeId id) const {
   return found->second;
 }
 
-std::shared_ptr<const MountedStore> Stores::recent(NodeId root) {
-  for (auto at = recent_.begin(); at != recent_.end(); ++at)
-    if (at->first == root) {
-      recent_.splice(recent_.begin(), recent_, at);
-      return at->second;
-    }
-  return nullptr;
-}
-
 std::shared_ptr<const MountedStore> Stores::open_store(NodeId root) {
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
@@ -74,41 +62,28 @@ std::shared_ptr<MemoryBudget::Listing> Stores::charge_for(const SourcePath& path
 /// Of the recent stores the one that was not used for longest, and that the kernel knows nothing
 /// in.
 bool Stores::drop_recent() {
-  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
-  for (auto at = recent_.rbegin(); at != recent_.rend(); ++at) {
-    if (at->second.use_count() != 1) continue;
-    dropped = std::move(at->second);
-    recent_.erase(std::next(at).base());
-    return true;
-  }
-  return false;
+  dropped = recent_.take_oldest([](const auto& store) { return store.use_count() == 1; });
+  return dropped.has_value();
 }
 
 std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
   {
     const MutexLock lock(mutex_);
-    if (auto known = recent(root)) return known;
+    if (const auto* const known = recent_.find(root)) return *known;
   }
   TurnAtNeed::need();
   auto store = open_store(root);
-  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   // Somebody else may have come first.
-  if (auto known = recent(root)) {
+  if (const auto* const known = recent_.find(root)) {
     dropped = std::move(store);
-    return known;
+    return *known;
   }
-  remember(root, store, dropped);
+  dropped = recent_.put(root, store);
   return store;
-}
-
-void Stores::remember(NodeId root, std::shared_ptr<const MountedStore> store,
-                      std::shared_ptr<const MountedStore>& dropped) {
-  recent_.emplace_front(root, std::move(store));
-  if (recent_.size() <= kMostRecent) return;
-  dropped = std::move(recent_.back().second);
-  recent_.pop_back();
 }
 
 Stores::Place Stores::place(NodeId directory) {

@@ -15,6 +15,7 @@
 
 #include <sys/stat.h>
 
+#include "frame/store/lru_map.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/source/source_root.hpp"
@@ -128,9 +129,6 @@ class Stores : public Beside {
   /// What a store is opened with; those that nobody uses give way.
   std::shared_ptr<MemoryBudget::Listing> charge_for(const SourcePath& path) EXCLUDES(mutex_);
   bool drop_recent() EXCLUDES(mutex_);
-  std::shared_ptr<const MountedStore> recent(NodeId root) REQUIRES(mutex_);
-  void remember(NodeId root, std::shared_ptr<const MountedStore> store,
-                std::shared_ptr<const MountedStore>& dropped) REQUIRES(mutex_);
   /// The node, if what it stands for is as it was, or it can stand for what is there now: ESTALE.
   Node present_leaf(NodeId id);
   void leave_state(NodeId root, const MountedStore* present,
@@ -168,8 +166,9 @@ class Stores : public Beside {
   std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);
   std::map<NodeId, EmbeddedState> embedded_ GUARDED_BY(mutex_);  ///< by the store's directory
   std::size_t embedded_to_look_through_ GUARDED_BY(mutex_) = 64;
-  /// The stores that were used last; others live as long as their nodes.
-  std::list<std::pair<NodeId, std::shared_ptr<const MountedStore>>> recent_ GUARDED_BY(mutex_);
+  /// Stores that stay open though the kernel knows nothing in them; others live as long as their
+  /// nodes. One with 100,000 members takes 15 MB.
+  frame::LruMap<NodeId, std::shared_ptr<const MountedStore>> recent_ GUARDED_BY(mutex_){4};
 };
 
 }  // namespace bloscfs::fs

@@ -120,12 +120,7 @@ std::shared_ptr<const MountedStore> Stores::remember_embedded(
   dropped.push_back(std::move(other));
   leave_state(root, store.get(), dropped);
   last = {state, store, store == nullptr};
-  std::erase_if(recent_, [&](auto& one) {
-    if (one.first != root) return false;
-    dropped.push_back(std::move(one.second));
-    return true;
-  });
-  if (store) remember(root, store, dropped.emplace_back());
+  dropped.push_back((store ? recent_.put(root, store) : recent_.take(root)).value_or(nullptr));
   if (embedded_.size() >= embedded_to_look_through_) {
     std::erase_if(embedded_, [](const auto& one) { return one.second.store.expired(); });
     embedded_to_look_through_ = 64 + 2 * embedded_.size();
