@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "codec/filter/highest_target.hpp"
+
+#define HWY_DISABLED_TARGETS BLOSCFS_ABOVE_AVX3
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/filter/delta.cpp"
 #include <hwy/foreach_target.h>

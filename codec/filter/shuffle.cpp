@@ -4,9 +4,12 @@
 #include <array>
 #include <cstring>
 
+#include "codec/filter/highest_target.hpp"
+
 // Vectors of unknown length cannot stand in arrays; and what has SSSE3 but not SSE4 is too rare to
 // compile for.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS \
+  (BLOSCFS_ABOVE_AVX3 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/filter/shuffle.cpp"
 #include <hwy/foreach_target.h>

@@ -13,7 +13,7 @@
 namespace hwy {
 
 /// What each target takes for granted, beside what the one before does. Those above HWY_AVX3 are
-/// not made (meson.build).
+/// not made (codec/filter/highest_target.hpp).
 std::int64_t SupportedTargets() {
   std::int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
   if (!CPU_FEATURE_ACTIVE(SSSE3)) return targets;
