@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "frame/open/open.hpp"
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;
