@@ -9,8 +9,8 @@
 #include "frame/remote/open_remote.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/filesystem.hpp"
-#include "fs/mount/object_filesystem.hpp"
+#include "fs/mount/local_source.hpp"
+#include "fs/mount/remote_source.hpp"
 #include "fs/stores/store_attributes.hpp"
 #include "fs/view/stored_contents.hpp"
 
@@ -30,16 +30,15 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
   if (frame::is_remote(source)) {
     const auto objects = remote.tree(source);
     is_single_ = objects->single().has_value();
-    files_ = std::make_unique<fs::ObjectFilesystem>(objects, options, 1, pages_);
+    mount_ = fs::mount_objects(objects, options, 1, pages_);
   } else {
     fs::wait_for_ended_mounts(source);
     fs::MountSource opened = fs::open_source(source, false, true);
     is_single_ = opened.single.has_value();
-    files_ = std::make_unique<fs::Filesystem>(std::move(opened), options, fs::WorkerCounts{1, 1},
-                                              nullptr, pages_);
+    mount_ = fs::mount_files(std::move(opened), options, fs::WorkerCounts{1, 1}, nullptr, pages_);
   }
   try {
-    files_->attribute(fs::kRootId, fs::kStoreAttribute);
+    mount_->attribute(fs::kRootId, fs::kStoreAttribute);
     is_store_ = true;
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_message_available) throw;  // ENODATA
@@ -49,7 +48,7 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
 std::optional<ShownEntry> ShownTree::next() {
   if (!std::exchange(is_begun_, true)) {
     ShownEntry root;
-    root.st = files_->attributes(fs::kRootId);
+    root.st = mount_->source().attributes(fs::kRootId);
     root.node = std::make_shared<const fs::NodeId>(fs::kRootId);
     enter(root.node, "", "");
     return root;
@@ -79,15 +78,16 @@ std::optional<ShownEntry> ShownTree::next() {
 void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string& path,
                       std::string key) {
   Level level{std::move(node), path, std::move(key), {}};
-  const std::uint64_t begun = files_->listings_begun();
-  const std::uint64_t directory = files_->open_directory(*level.node, begun);
+  fs::DirectoryHandles& directories = mount_->directories();
+  const std::uint64_t begun = directories.listings_begun();
+  const std::uint64_t directory = directories.open(*level.node, begun);
   try {
-    level.entries = files_->entries(directory, true, begun)->entries;
+    level.entries = directories.entries(directory, true, begun)->entries;
   } catch (...) {
-    files_->release_directory(directory);
+    directories.release(directory);
     throw;
   }
-  files_->release_directory(directory);
+  directories.release(directory);
   std::sort(level.entries.begin(), level.entries.end(),
             [](const auto& a, const auto& b) { return a.shown_name > b.shown_name; });
   levels_.push_back(std::move(level));
@@ -97,7 +97,7 @@ void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string&
 void ShownTree::leave() {
   const auto node = levels_.back().node;
   levels_.pop_back();
-  files_->require_listed(*node);
+  mount_->source().require_listed(*node);
 }
 
 /// False for what does not stand under the key that is asked for, nor leads to it.
@@ -117,25 +117,25 @@ bool ShownTree::look(const fs::Tree::DirectoryEntry& entry, ShownEntry& shown) {
       levels_.back().key + '/' +
       (is_directory ? entry.full_name : std::string(frame::leaf_stem(entry.full_name)));
   if (!is_wanted(key, is_directory)) return false;
-  auto found = files_->enter(above, entry);
+  auto found = mount_->source().enter(above, entry);
   // Listings tell names alone where more takes work.
-  if (found && found->id == 0) found = files_->lookup(above, entry.shown_name);
+  if (found && found->id == 0) found = mount_->source().lookup(above, entry.shown_name);
   if (!found) return false;
-  shown.node = std::shared_ptr<const fs::NodeId>(new fs::NodeId(found->id),
-                                                 [files = files_.get()](const fs::NodeId* node) {
-                                                   files->forget(*node, 1);
-                                                   delete node;
-                                                 });
-  shown.stored = files_->told_path(found->id);
+  shown.node = std::shared_ptr<const fs::NodeId>(
+      new fs::NodeId(found->id), [source = &mount_->source()](const fs::NodeId* node) {
+        source->forget(*node, 1);
+        delete node;
+      });
+  shown.stored = mount_->source().told_path(found->id);
   shown.full_name = entry.full_name;
   shown.st = found->attributes;
-  if (S_ISLNK(shown.st.st_mode)) shown.link = files_->read_link(found->id);
+  if (S_ISLNK(shown.st.st_mode)) shown.link = mount_->source().read_link(found->id);
   if (S_ISDIR(shown.st.st_mode) && enters_directories()) enter(shown.node, shown.path, key);
   return true;
 }
 
 fs::StoredForm ShownTree::stored_form(const ShownEntry& entry) const {
-  return files_->stored_form(*entry.node);
+  return mount_->source().stored_form(*entry.node);
 }
 
 Readable ShownTree::readable(const fs::StoredForm& form) {

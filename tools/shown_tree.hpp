@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#include "fs/mount/mounted_files.hpp"
+#include "fs/mount/mount.hpp"
 #include "fs/support/page_pool.hpp"
 #include "fs/view/block_cache.hpp"
 #include "tools/remote_files.hpp"
@@ -47,7 +47,7 @@ class ShownTree {
     std::string key = "/";  ///< of a store that is SOURCE: what stands under that key alone
   };
 
-  /// `source`: a path or a URL. Errors as fs::open_source(), ObjectFilesystem and
+  /// `source`: a path or a URL. Errors as fs::open_source(), RemoteSource and
   /// frame::open_remote(). Waits for mounts of it that have ended.
   ShownTree(const std::string& source, const RemoteFiles& remote, Settings settings);
 
@@ -61,7 +61,7 @@ class ShownTree {
   }
   /// nullopt behind the last one.
   std::optional<ShownEntry> next();
-  /// Of a regular file. Errors as MountedFiles'.
+  /// Of a regular file. Errors as Source's.
   fs::StoredForm stored_form(const ShownEntry& entry) const;
   /// Why the contents of a frame cannot be read: the status unsupported, no_contents or ok.
   Readable readable(const fs::StoredForm& form);
@@ -83,7 +83,7 @@ class ShownTree {
   fs::PagePool pages_;
   fs::Stats stats_;
   fs::BlockCache cache_;  ///< for indexes alone
-  std::unique_ptr<fs::MountedFiles> files_;
+  std::unique_ptr<fs::Mount> mount_;
   bool is_single_ = false;
   bool is_store_ = false;
   std::uint64_t readers_ = 0;

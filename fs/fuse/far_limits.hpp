@@ -22,8 +22,8 @@ class FarLimits {
  public:
   FarLimits(fuse_req_t request, fuse_ino_t node) : FarLimits(request, node, node) {}
   FarLimits(fuse_req_t request, fuse_ino_t node, fuse_ino_t other) {
-    MountedFiles& fs = filesystem(request);
-    if (fs.is_far(node) || fs.is_far(other))
+    Source& source = source_of(request);
+    if (source.is_far(node) || source.is_far(other))
       limits_.emplace([request] { return is_given_up(request); }, kMost);
   }
 

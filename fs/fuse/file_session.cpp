@@ -16,7 +16,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/local_source.hpp"
 #include "fs/mount/space_watch.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/on_behalf.hpp"
@@ -92,10 +92,10 @@ class FileSource final : public SessionSource {
     sandbox.close(source_, options);
   }
 
-  std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
-                                     PagePool& pages, const frame::Clock& clock) override {
-    return std::make_unique<Filesystem>(std::move(source_), options, workers,
-                                        lock_ ? &*lock_ : nullptr, pages, clock);
+  std::unique_ptr<Mount> show(const MountOptions& options, const WorkerCounts& workers,
+                              PagePool& pages, const frame::Clock& clock) override {
+    return mount_files(std::move(source_), options, workers, lock_ ? &*lock_ : nullptr, pages,
+                       clock);
   }
 
   void leave_unfinished() override {

@@ -13,9 +13,9 @@ void end_waiting(fuse_req_t request, void* turns) {
 }
 
 /// Of what is gone nobody but `user` waits for a lock.
-uid_t owner_of(MountedFiles& fs, NodeId node, uid_t user) {
+uid_t owner_of(Source& source, NodeId node, uid_t user) {
   try {
-    return fs.owner(node);
+    return source.owner(node);
   } catch (const std::system_error&) {
     return user;
   }
@@ -38,7 +38,7 @@ bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work,
     // Before somebody else may have answered the request.
     fuse_req_interrupt_func(request, end_waiting, state.turns);
     const auto is_over = [request] { return fuse_req_interrupted(request) != 0; };
-    const uid_t owner = owner_of(*state.filesystem, node, user);
+    const uid_t owner = owner_of(state.mount->source(), node, user);
     switch (state.turns->begin_or_wait(user, owner, waiting, is_over)) {
       case Turns::Answer::waits:
         return false;

@@ -77,9 +77,9 @@ std::string describe_list(const char* name, const List& all, const Describe& des
   return text_of({{"count", all.size()}, {name, std::move(listed)}});
 }
 
-std::string told_path(MountedFiles& files, NodeId node) {
+std::string told_path(Source& source, NodeId node) {
   try {
-    return files.told_path(node);
+    return source.told_path(node);
   } catch (const std::exception&) {
     return "";  // it was forgotten meanwhile
   }
@@ -93,7 +93,7 @@ std::string describe_requests(fuse_req_t asker) {
   });
   return describe_list("requests", all, [&](const RequestWatch::UnderWay& request) {
     json described{{"operation", name_of(request.operation)},
-                   {"name", told_path(*state.filesystem, request.node)},
+                   {"name", told_path(state.mount->source(), request.node)},
                    {"node", request.node},
                    {"user", request.sender.user},
                    {"process", request.sender.process},
@@ -106,8 +106,8 @@ std::string describe_requests(fuse_req_t asker) {
   });
 }
 
-std::string describe_uncommitted(MountedFiles& files) {
-  return describe_list("files", files.uncommitted(), [](const MountedFiles::Uncommitted& file) {
+std::string describe_uncommitted(Mount& mount) {
+  return describe_list("files", mount.uncommitted(), [](const Mount::Uncommitted& file) {
     json described{{"name", file.path}, {"bytes", file.bytes}};
     if (file.failure) described["error"] = file.failure.message();
     return described;
@@ -129,7 +129,7 @@ std::optional<std::string> mount_attribute(fuse_req_t request, std::string_view 
   if (name == kRequestsAttribute) return describe_requests(request);
   if (name == kOptionsAttribute) return mount_state(request).running_options->list();
   TurnAtNeed::need();
-  return describe_uncommitted(filesystem(request));
+  return describe_uncommitted(mount_of(request));
 }
 
 }  // namespace bloscfs::fs

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "fs/fuse/session_source.hpp"
-#include "fs/mount/object_filesystem.hpp"
+#include "fs/mount/remote_source.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
@@ -51,10 +51,9 @@ class ObjectSessionSource final : public SessionSource {
   void close(Sandbox& sandbox, const MountOptions&) override {
     sandbox.close_for_network(objects_->files, objects_->folders);
   }
-  std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
-                                     PagePool& pages, const frame::Clock& clock) override {
-    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers.coding, pages,
-                                              clock);
+  std::unique_ptr<Mount> show(const MountOptions& options, const WorkerCounts& workers,
+                              PagePool& pages, const frame::Clock& clock) override {
+    return mount_objects(objects_->open(), options, workers.coding, pages, clock);
   }
 
  private:

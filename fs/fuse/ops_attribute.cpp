@@ -35,7 +35,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::optional<std::string> value;
     if (inode == kRootId) value = mount_attribute(request, name);
-    if (!value) value = filesystem(request).attribute(inode, name);
+    if (!value) value = mount_of(request).attribute(inode, name);
     reply_sized(request, *value, size);
   });
 }
@@ -44,7 +44,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
-    for (const std::string& name : filesystem(request).attribute_names(inode)) {
+    for (const std::string& name : source_of(request).attribute_names(inode)) {
       list += name;
       list += '\0';
     }
@@ -57,9 +57,9 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
   in_turn(request, inode, "setxattr",
           [=, name = std::string(name), value = std::string(value, size)] {
             const FarLimits limits(request, inode);
-            MountedFiles& fs = filesystem(request);
-            fs.before_changing(inode, caller_of(request));
-            fs.set_attribute(inode, name, value, flags, caller_of(request));
+            Source& source = source_of(request);
+            source.before_changing(inode, caller_of(request));
+            source.set_attribute(inode, name, value, flags, caller_of(request));
             fuse_reply_err(request, 0);
           });
 }
@@ -67,9 +67,9 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
     const FarLimits limits(request, inode);
-    MountedFiles& fs = filesystem(request);
-    fs.before_changing(inode, caller_of(request));
-    fs.remove_attribute(inode, name, caller_of(request));
+    Source& source = source_of(request);
+    source.before_changing(inode, caller_of(request));
+    source.remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

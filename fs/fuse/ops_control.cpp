@@ -37,7 +37,7 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
     }
     if (command == kChangeRequest) return change_options(request, text);
     TurnAtNeed::need();
-    filesystem(request).commit_written();
+    mount_of(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);
   });
 }

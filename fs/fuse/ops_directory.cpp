@@ -78,11 +78,11 @@ bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& ent
 }
 
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
-bool add_with_attributes(EntryBuffer& buffer, MountedFiles& fs, NodeId directory,
+bool add_with_attributes(EntryBuffer& buffer, Source& source, NodeId directory,
                          const Tree::DirectoryEntry& entry, off_t next) {
   std::optional<Tree::Found> found;
   try {
-    found = fs.enter(directory, entry);
+    found = source.enter(directory, entry);
   } catch (const NoTurn&) {
     // Other entries have taken references, so that the request cannot be served again.
     return add_without_attributes(buffer, entry, next);
@@ -92,7 +92,7 @@ bool add_with_attributes(EntryBuffer& buffer, MountedFiles& fs, NodeId directory
   if (!found) return true;  // gone since the directory was opened
   if (found->id == 0) return add_without_attributes(buffer, entry, next);
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
-  fs.forget(found->id, 1);
+  source.forget(found->id, 1);
   return false;
 }
 
@@ -103,10 +103,11 @@ void end_if_given_up(fuse_req_t request) {
 
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
-  MountedFiles& fs = filesystem(request);
+  Mount& mount = mount_of(request);
+  Source& source = source_of(request);
   const frame::Interruption interruption([request] { end_if_given_up(request); });
   const FarLimits limits(request, inode);
-  const auto listing = fs.entries(handle, offset == 0, begun);
+  const auto listing = mount.directories().entries(handle, offset == 0, begun);
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
@@ -114,34 +115,34 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;
     if (plus)
-      room = add_with_attributes(buffer, fs, inode, entries[i], next);
+      room = add_with_attributes(buffer, source, inode, entries[i], next);
     else
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
   TurnAtNeed::need_no_more();
   // Behind all that can be told.
-  if (offset >= kDots + static_cast<off_t>(entries.size())) fs.require_listed(inode);
+  if (offset >= kDots + static_cast<off_t>(entries.size())) source.require_listed(inode);
   buffer.reply();
 }
 
 void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = mount_of(request).directories().listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
-    MountedFiles& fs = filesystem(request);
+    Mount& mount = mount_of(request);
     const frame::Interruption interruption([request] { end_if_given_up(request); });
     const FarLimits limits(request, inode);
     fuse_file_info reply = given;
-    reply.fh = fs.open_directory(inode, begun);
+    reply.fh = mount.directories().open(inode, begun);
     TurnAtNeed::need_no_more();
     if (fuse_reply_open(request, &reply) != 0)
-      run_unanswered("opendir", [&] { fs.release_directory(reply.fh); });
+      run_unanswered("opendir", [&] { mount.directories().release(reply.fh); });
   });
 }
 
 void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = mount_of(request).directories().listings_begun();
   in_turn(request, inode, "readdir", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, false);
   });
@@ -149,7 +150,7 @@ void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t of
 
 void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = mount_of(request).directories().listings_begun();
   in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, true);
   });
@@ -157,7 +158,7 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 
 void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   in_turn(request, inode, "releasedir", [request, handle = info->fh] {
-    filesystem(request).release_directory(handle);
+    mount_of(request).directories().release(handle);
     fuse_reply_err(request, 0);
   });
 }

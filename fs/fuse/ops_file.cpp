@@ -20,18 +20,18 @@ namespace bloscfs::fs {
 namespace {
 
 void reply_open(fuse_req_t request, const fuse_file_info& info) {
-  MountedFiles& fs = filesystem(request);
-  if (fuse_reply_open(request, &info) != 0) run_unanswered("open", [&] { fs.release(info.fh); });
+  Mount& mount = mount_of(request);
+  if (fuse_reply_open(request, &info) != 0) run_unanswered("open", [&] { mount.release(info.fh); });
 }
 
 /// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
 /// so since.
 void tell_change(MountState& state, fuse_ino_t inode) {
-  MountedFiles& fs = *state.filesystem;
+  Source& source = state.mount->source();
   const MutexLock one_at_a_time(state.telling);
-  if (!fs.begin_telling(inode)) return;
+  if (!source.begin_telling(inode)) return;
   fuse_lowlevel_notify_inval_inode(state.session, inode, -1, 0);
-  fs.end_telling(inode);
+  source.end_telling(inode);
 }
 
 /// A file that has changed has its new size when it is open: the kernel does not believe what it
@@ -51,11 +51,12 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
   const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
-    MountedFiles& fs = filesystem(request);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
     const FarLimits limits(request, inode);
-    if ((info.flags & O_ACCMODE) != O_RDONLY) fs.before_changing(inode, caller_of(request));
-    if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
-    const MountedFiles::Opened opened = fs.open(inode, info.flags);
+    if ((info.flags & O_ACCMODE) != O_RDONLY) source.before_changing(inode, caller_of(request));
+    if (drops_privileges) source.drop_privileges(inode, caller_of(request));
+    const Mount::Opened opened = mount.open(inode, info.flags);
     reply.fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     reply.keep_cache = opened.changed ? 0 : 1;
@@ -74,7 +75,7 @@ void op_release(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   in_turn(
       request, inode, "release",
       [request, number = info->fh] {
-        filesystem(request).release(number);
+        mount_of(request).release(number);
         fuse_reply_err(request, 0);
       },
       AtSessionEnd::serve);
@@ -103,7 +104,7 @@ void reply_read(fuse_req_t request, FileHandle& handle, std::size_t size, off_t 
 void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
              fuse_file_info* info) {
   guarded(request, "read", [&] {
-    const auto handle = filesystem(request).handle(info->fh);
+    const auto handle = mount_of(request).handle(info->fh);
     const uid_t user = fuse_req_ctx(request)->uid;
     handle->expect_more(offset, static_cast<std::int64_t>(size), user);
     in_turn(request, inode, "read", [=] { reply_read(request, *handle, size, offset); });
@@ -118,7 +119,7 @@ void reply_lseek(fuse_req_t request, const FileHandle& handle, off_t offset, int
 void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
               fuse_file_info* info) {
   guarded(request, "lseek", [&] {
-    const auto handle = filesystem(request).handle(info->fh);
+    const auto handle = mount_of(request).handle(info->fh);
     const auto reply = [=] { reply_lseek(request, *handle, offset, whence); };
     if (!handle->has_writers()) return in_turn(request, inode, "lseek", reply);
     // That thread is none for requests, and must not go on with those of others.
@@ -146,7 +147,7 @@ void end_waiting_for_room(fuse_req_t request, void* budget) {
 /// Without room the request is kept, and holds no thread.
 void reply_write_when_there_is_room(fuse_req_t request, const FileHandle& handle,
                                     std::size_t count) {
-  DirtyBudget& budget = filesystem(request).dirty_budget();
+  DirtyBudget& budget = mount_of(request).dirty_budget();
   const auto user = handle.dirty_user();
   if (!user || budget.has_room(*user)) {
     fuse_reply_write(request, count);
@@ -177,9 +178,10 @@ void write_and_reply(fuse_req_t request, FileHandle& handle, const WritePlace& p
 void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
-    MountedFiles& fs = filesystem(request);
-    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
-    const auto handle = fs.handle(info->fh);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
+    if (request_drops_privileges(request)) source.drop_privileges(inode, caller_of(request));
+    const auto handle = mount.handle(info->fh);
     const WritePlace place = place_of(request, offset, *info);
     const auto cells = written_cells(request);
     // What is not in cells libfuse has in one piece.
@@ -203,14 +205,14 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
 
 void op_fsync(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info* info) {
   in_turn(request, inode, "fsync", [request, number = info->fh] {
-    filesystem(request).handle(number)->sync();
+    mount_of(request).handle(number)->sync();
     fuse_reply_err(request, 0);
   });
 }
 
 void op_flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   in_turn(request, inode, "flush", [request, number = info->fh] {
-    filesystem(request).handle(number)->flush();
+    mount_of(request).handle(number)->flush();
     fuse_reply_err(request, 0);
   });
 }
@@ -219,9 +221,10 @@ void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
                   fuse_file_info* info) {
   const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, inode, "fallocate", [=, number = info->fh] {
-    MountedFiles& fs = filesystem(request);
-    if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
-    fs.handle(number)->allocate(mode, offset, size);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
+    if (drops_privileges) source.drop_privileges(inode, caller_of(request));
+    mount.handle(number)->allocate(mode, offset, size);
     fuse_reply_err(request, 0);
   });
 }
@@ -231,10 +234,11 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
                         std::size_t size, int flags) {
   const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, out_inode, "copy_file_range", [=, from = in_info->fh, to = out_info->fh] {
-    MountedFiles& fs = filesystem(request);
-    if (drops_privileges) fs.drop_privileges(out_inode, caller_of(request));
-    const auto in = fs.handle(from);
-    const auto out = fs.handle(to);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
+    if (drops_privileges) source.drop_privileges(out_inode, caller_of(request));
+    const auto in = mount.handle(from);
+    const auto out = mount.handle(to);
     const CopiedRange range{in_offset, out_offset, size, static_cast<unsigned>(flags)};
     fuse_reply_write(request, out->copy_from(*in, range));
   });

@@ -34,22 +34,22 @@ void reply_missing(fuse_req_t request) {
 }
 
 void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name) {
-  MountedFiles& fs = filesystem(request);
-  const auto found = fs.lookup(parent, name);
+  Source& source = source_of(request);
+  const auto found = source.lookup(parent, name);
   if (!found) return reply_missing(request);
   const fuse_entry_param entry = entry_param(*found);
   if (fuse_reply_entry(request, &entry) != 0)
-    run_unanswered("lookup", [&] { fs.forget(found->id, 1); });
+    run_unanswered("lookup", [&] { source.forget(found->id, 1); });
 }
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   in_turn(request, parent, "lookup", [=, name = std::string(name)] {
-    MountedFiles& fs = filesystem(request);
+    Source& source = source_of(request);
     const FarLimits limits(request, parent);
     if (name == "." || name == "..") {
       // From a NFS server that holds a node id without a name for it.
-      const NodeId id = name == "." ? parent : fs.parent(parent);
-      const fuse_entry_param entry = entry_param(fs.reference(id));
+      const NodeId id = name == "." ? parent : source.parent(parent);
+      const fuse_entry_param entry = entry_param(source.reference(id));
       fuse_reply_entry(request, &entry);
       return;
     }
@@ -59,22 +59,24 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
-  guarded_unanswered(request, "forget", [&] { filesystem(request).forget(inode, references); });
+  guarded_unanswered(request, "forget", [&] { source_of(request).forget(inode, references); });
 }
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
   guarded_unanswered(request, "forget", [&] {
-    MountedFiles& fs = filesystem(request);
-    for (std::size_t i = 0; i < count; i++) fs.forget(forgets[i].ino, forgets[i].nlookup);
+    Source& source = source_of(request);
+    for (std::size_t i = 0; i < count; i++) source.forget(forgets[i].ino, forgets[i].nlookup);
   });
 }
 
 void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "getattr", [=] {
-    MountedFiles& fs = filesystem(request);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
     const FarLimits limits(request, inode);
-    const struct stat attributes = handle ? fs.handle(*handle)->attributes() : fs.attributes(inode);
+    const struct stat attributes =
+        handle ? mount.handle(*handle)->attributes() : source.attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
@@ -103,39 +105,41 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
   const bool drops_privileges = request_drops_privileges(request);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "setattr", [=, given = *given] {
-    MountedFiles& fs = filesystem(request);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
     const FarLimits limits(request, inode);
-    fs.before_changing(inode, caller_of(request));
+    source.before_changing(inode, caller_of(request));
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
+      if (drops_privileges) source.drop_privileges(inode, caller_of(request));
       if (handle)
-        fs.handle(*handle)->truncate(given.st_size);
+        mount.handle(*handle)->truncate(given.st_size);
       else
-        fs.resize(inode, given.st_size);
+        source.resize(inode, given.st_size);
     }
-    fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
-    const struct stat attributes = handle ? fs.handle(*handle)->attributes() : fs.attributes(inode);
+    source.set_attributes(inode, new_attributes(given, set), caller_of(request));
+    const struct stat attributes =
+        handle ? mount.handle(*handle)->attributes() : source.attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
 
 void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
   guarded(request, "access", [&] {
-    filesystem(request).check_access(inode, mask);
+    source_of(request).check_access(inode, mask);
     fuse_reply_err(request, 0);
   });
 }
 
 void op_readlink(fuse_req_t request, fuse_ino_t inode) {
   guarded(request, "readlink", [&] {
-    MountedFiles& fs = filesystem(request);
-    fuse_reply_readlink(request, fs.read_link(inode).c_str());
+    Source& source = source_of(request);
+    fuse_reply_readlink(request, source.read_link(inode).c_str());
   });
 }
 
 void op_statfs(fuse_req_t request, fuse_ino_t) {
   guarded(request, "statfs", [&] {
-    const struct statvfs st = filesystem(request).stat_filesystem();
+    const struct statvfs st = source_of(request).stat_filesystem();
     fuse_reply_statfs(request, &st);
   });
 }

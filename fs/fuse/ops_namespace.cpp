@@ -17,19 +17,19 @@ namespace {
 
 void reply_found(fuse_req_t request, const Tree::Found& found) {
   const fuse_entry_param entry = entry_param(found);
-  MountedFiles& fs = filesystem(request);
+  Source& source = source_of(request);
   if (fuse_reply_entry(request, &entry) != 0)
-    run_unanswered("entry", [&] { fs.forget(found.id, 1); });
+    run_unanswered("entry", [&] { source.forget(found.id, 1); });
 }
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   in_turn(request, parent, "mknod", [=, name = std::string(name)] {
-    MountedFiles& fs = filesystem(request);
+    Source& source = source_of(request);
     FairShare::Part descriptors;
     const FarLimits limits(request, parent);
-    if (S_ISREG(mode)) descriptors = fs.take_descriptors();
-    const auto found = fs.make_special(parent, name, mode, device, caller_of(request));
-    if (descriptors) fs.give_descriptors(found.id, std::move(descriptors));
+    if (S_ISREG(mode)) descriptors = source.take_descriptors();
+    const auto found = source.make_special(parent, name, mode, device, caller_of(request));
+    if (descriptors) source.give_descriptors(found.id, std::move(descriptors));
     reply_found(request, found);
   });
 }
@@ -47,35 +47,34 @@ void change_names(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other, const
 
 void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
   change_names(request, parent, parent, "mkdir", [=, name = std::string(name)] {
-    reply_found(request,
-                filesystem(request).make_directory(parent, name, mode, caller_of(request)));
+    reply_found(request, source_of(request).make_directory(parent, name, mode, caller_of(request)));
   });
 }
 
 void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
   change_names(request, parent, parent, "symlink",
                [=, target = std::string(target), name = std::string(name)] {
-                 reply_found(request, filesystem(request).make_symlink(parent, name, target,
-                                                                       caller_of(request)));
+                 reply_found(request, source_of(request).make_symlink(parent, name, target,
+                                                                      caller_of(request)));
                });
 }
 
 void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
   change_names(request, parent, inode, "link", [=, name = std::string(name)] {
-    reply_found(request, filesystem(request).make_link(inode, parent, name, caller_of(request)));
+    reply_found(request, source_of(request).make_link(inode, parent, name, caller_of(request)));
   });
 }
 
 void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   change_names(request, parent, parent, "unlink", [=, name = std::string(name)] {
-    filesystem(request).remove_file(parent, name, caller_of(request));
+    source_of(request).remove_file(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
   change_names(request, parent, parent, "rmdir", [=, name = std::string(name)] {
-    filesystem(request).remove_directory(parent, name, caller_of(request));
+    source_of(request).remove_directory(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
@@ -84,8 +83,8 @@ void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino
                const char* new_name, unsigned flags) {
   change_names(request, parent, new_parent, "rename",
                [=, name = std::string(name), new_name = std::string(new_name)] {
-                 filesystem(request).rename(parent, name, new_parent, new_name, flags,
-                                            caller_of(request));
+                 source_of(request).rename(parent, name, new_parent, new_name, flags,
+                                           caller_of(request));
                  fuse_reply_err(request, 0);
                });
 }
@@ -93,16 +92,16 @@ void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino
 /// Takes back what a file that could not be opened has been counted.
 class Reference {
  public:
-  Reference(MountedFiles& fs, NodeId node) : fs_(fs), node_(node) {}
+  Reference(Source& source, NodeId node) : source_(source), node_(node) {}
   ~Reference() {
-    if (node_ != 0) fs_.forget(node_, 1);
+    if (node_ != 0) source_.forget(node_, 1);
   }
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
   void keep() { node_ = 0; }
 
  private:
-  MountedFiles& fs_;
+  Source& source_;
   NodeId node_;
 };
 
@@ -110,25 +109,26 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
                fuse_file_info* given) {
   in_turn(request, parent, "create", [=, name = std::string(name), info = *given] {
     fuse_file_info reply = info;
-    MountedFiles& fs = filesystem(request);
+    Mount& mount = mount_of(request);
+    Source& source = source_of(request);
     const FarLimits limits(request, parent);
-    auto descriptors = fs.take_descriptors();
-    const Tree::Found found = fs.create_file(parent, name, mode, caller_of(request));
-    Reference reference(fs, found.id);
+    auto descriptors = source.take_descriptors();
+    const Tree::Found found = source.create_file(parent, name, mode, caller_of(request));
+    Reference reference(source, found.id);
     // There is nothing to truncate, which would count as a change.
-    reply.fh = fs.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
+    reply.fh = mount.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
     reply.keep_cache = 1;
     const fuse_entry_param entry = entry_param(found);
     if (fuse_reply_create(request, &entry, &reply) == 0)
       reference.keep();
     else
-      run_unanswered("create", [&] { fs.release(reply.fh); });
+      run_unanswered("create", [&] { mount.release(reply.fh); });
   });
 }
 
 void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
   in_turn(request, inode, "fsyncdir", [=] {
-    filesystem(request).sync_directory(inode);
+    source_of(request).sync_directory(inode);
     fuse_reply_err(request, 0);
   });
 }

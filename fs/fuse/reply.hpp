@@ -7,7 +7,7 @@
 #include <fuse_lowlevel.h>
 
 #include "fs/fuse/kernel_flush.hpp"
-#include "fs/mount/mounted_files.hpp"
+#include "fs/mount/mount.hpp"
 #include "fs/support/request_user.hpp"
 #include "fs/support/request_watch.hpp"
 #include "fs/support/sync.hpp"
@@ -54,7 +54,7 @@ void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) 
 
 /// What every operation can reach.
 struct MountState {
-  MountedFiles* filesystem = nullptr;
+  Mount* mount = nullptr;
   fuse_session* session = nullptr;
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
@@ -70,7 +70,8 @@ inline MountState& mount_state(fuse_req_t request) {
   return *static_cast<MountState*>(fuse_req_userdata(request));
 }
 
-inline MountedFiles& filesystem(fuse_req_t request) { return *mount_state(request).filesystem; }
+inline Mount& mount_of(fuse_req_t request) { return *mount_state(request).mount; }
+inline Source& source_of(fuse_req_t request) { return mount_of(request).source(); }
 
 /// The process behind a request, for as long as that is not answered.
 Caller caller_of(fuse_req_t request);

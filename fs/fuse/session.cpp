@@ -220,8 +220,8 @@ void keep_ending_signals() {
 }
 
 /// Opening SOURCE may wait for a server, or read much: a signal that is to end the mount ends that.
-std::unique_ptr<MountedFiles> show_source(SessionSource& source, const SessionSettings& settings,
-                                          const WorkerCounts& workers, PagePool& pages) {
+std::unique_ptr<Mount> show_source(SessionSource& source, const SessionSettings& settings,
+                                   const WorkerCounts& workers, PagePool& pages) {
   const frame::Interruption interruption([] {
     const sigset_t signals = ending_signals();
     const timespec at_once{};
@@ -338,27 +338,27 @@ void run_session(SessionSettings settings) {
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 16));
   Session session(settings, source->name(settings), state, sandbox.janitor(), pages);
-  const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
-  raise_kernel_readahead(mount);
-  source->see_mount(mount, settings);
+  const std::optional<MountEntry> entry = mount_at(settings.mountpoint);
+  raise_kernel_readahead(entry);
+  source->see_mount(entry, settings);
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
-  const auto filesystem = show_source(*source, settings, threads.workers, pages);
-  state.filesystem = filesystem.get();
+  const auto mount = show_source(*source, settings, threads.workers, pages);
+  state.mount = mount.get();
   Turns turns(threads.in_turns);
   state.turns = &turns;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
-  filesystem->set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
+  mount->source().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
-  filesystem->set_forget_attributes(
+  mount->source().set_forget_attributes(
       [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); });
-  IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout),
+  IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
                        *settings.clock);
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
-    filesystem->change_options(options);
+    mount->change_options(options);
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
   });
   state.running_options = &running_options;
@@ -372,9 +372,9 @@ void run_session(SessionSettings settings) {
   if (settings.tell) settings.tell(MountPhase::works);
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
-    filesystem->dirty_budget().release_all();
+    mount->dirty_budget().release_all();
     if (settings.tell) settings.tell(MountPhase::ends);
-    filesystem->commit_all();
+    mount->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon

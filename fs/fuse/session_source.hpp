@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fs/fuse/session_settings.hpp"
-#include "fs/mount/mounted_files.hpp"
+#include "fs/mount/mount.hpp"
 #include "fs/sandbox/sandbox.hpp"
 #include "fs/source/mount_table.hpp"
 #include "fs/support/page_pool.hpp"
@@ -30,9 +30,8 @@ class SessionSource {
   /// Closes the sandbox, before the first thread.
   virtual void close(Sandbox& sandbox, const MountOptions& options) = 0;
   /// Everything that was given outlives the result.
-  virtual std::unique_ptr<MountedFiles> show(const MountOptions& options,
-                                             const WorkerCounts& workers, PagePool& pages,
-                                             const frame::Clock& clock) = 0;
+  virtual std::unique_ptr<Mount> show(const MountOptions& options, const WorkerCounts& workers,
+                                      PagePool& pages, const frame::Clock& clock) = 0;
   /// Something could not be committed.
   virtual void leave_unfinished() {}
 };

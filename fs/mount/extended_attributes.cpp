@@ -109,11 +109,6 @@ std::optional<std::string> ExtendedAttributes::frame_attribute(NodeId node,
 }
 
 std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) {
-    stats_.names_held_us = tree_.longest_hold_of_names();
-    return to_json(stats_);
-  }
-  if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   node = stores_.present(node);
   if (stores_.is_part(node)) {
     const auto value = stores_.attribute(node, name);

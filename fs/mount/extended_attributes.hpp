@@ -13,7 +13,6 @@
 #include "fs/names/namespace.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/stores/stores.hpp"
-#include "fs/support/stats.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -27,7 +26,6 @@ class ExtendedAttributes {
     Stores& stores;
     Namespace& names;
     FileContents& contents;
-    Stats& stats;
   };
   /// The services and the `budget`, of which its memory is a part, outlive it.
   ExtendedAttributes(Services services, MemoryBudget& budget, bool writable)
@@ -35,12 +33,11 @@ class ExtendedAttributes {
         stores_(services.stores),
         names_(services.names),
         contents_(services.contents),
-        stats_(services.stats),
         known_(budget),
         writable_(writable) {}
 
   std::vector<std::string> list(NodeId node);
-  /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
+  /// Of a name that is in a name space that is shown. Throws ENODATA where there is none.
   std::string read(NodeId node, const std::string& name);
   /// `flags` as in setxattr(2). EPERM for what is computed or says what a frame is, unless that is
   /// the value that it has; EINVAL for other names below user.blosc2. and for what is no JSON.
@@ -64,7 +61,6 @@ class ExtendedAttributes {
   Stores& stores_;
   Namespace& names_;
   FileContents& contents_;
-  Stats& stats_;
   AttributeCache known_;
   const bool writable_;
 };

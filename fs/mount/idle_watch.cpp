@@ -14,9 +14,8 @@ constexpr std::chrono::seconds kRest{20};
 
 }  // namespace
 
-IdleWatch::IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit,
-                     const frame::Clock& clock)
-    : filesystem_(filesystem), clock_(clock), limit_(limit), thread_([this] { watch(); }) {}
+IdleWatch::IdleWatch(Mount& mount, std::chrono::seconds limit, const frame::Clock& clock)
+    : mount_(mount), clock_(clock), limit_(limit), thread_([this] { watch(); }) {}
 
 IdleWatch::~IdleWatch() {
   {
@@ -33,25 +32,25 @@ void IdleWatch::watch() {
     const auto next = clock_.now() + kCheck;
     while (!stopped_ && clock_.now() < next) clock_.wait_until(condition_, lock, next);
     if (stopped_) return;
-    filesystem_.tidy();
+    mount_.source().tidy();
     rest_if_unused();
     const std::chrono::seconds limit = limit_;
-    if (limit == std::chrono::seconds::zero() || filesystem_.idle_time() < limit) continue;
+    if (limit == std::chrono::seconds::zero() || mount_.idle_time() < limit) continue;
     // What SOURCE cannot take keeps the mount.
-    if (!filesystem_.uncommitted().empty()) continue;
+    if (!mount_.uncommitted().empty()) continue;
     ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
     return;
   }
 }
 
 void IdleWatch::rest_if_unused() {
-  const std::uint64_t requests = filesystem_.requests();
+  const std::uint64_t requests = mount_.requests();
   if (std::exchange(requests_, requests) != requests) {
     since_ = clock_.now();
     rests_ = false;
   } else if (!rests_ && clock_.now() - since_ >= kRest) {
     rests_ = true;
-    filesystem_.rest();
+    mount_.rest();
   }
 }
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "frame/store/clock.hpp"
-#include "fs/mount/mounted_files.hpp"
+#include "fs/mount/mount.hpp"
 
 namespace bloscfs::fs {
 
@@ -17,7 +17,7 @@ namespace bloscfs::fs {
 class IdleWatch {
  public:
   /// `limit`: how long no file may be open before the session is ended; zero: for ever.
-  IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit,
+  IdleWatch(Mount& mount, std::chrono::seconds limit,
             const frame::Clock& clock = frame::system_clock());
   ~IdleWatch();
   void set_limit(std::chrono::seconds limit) { limit_ = limit; }
@@ -28,7 +28,7 @@ class IdleWatch {
   void watch();
   void rest_if_unused();
 
-  MountedFiles& filesystem_;
+  Mount& mount_;
   const frame::Clock& clock_;
   std::atomic<std::chrono::seconds> limit_;
   std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write

@@ -26,7 +26,7 @@ class ObjectContents final : public WrittenFiles {
         services_(services),
         refuge_(std::move(refuge)) {}
 
-  /// As MountedFiles'.
+  /// As Source's.
   void set_forget_attributes(std::function<void(NodeId)> forget) {
     forget_attributes_ = std::move(forget);
   }

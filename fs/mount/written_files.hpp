@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <sys/stat.h>
 
 #include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/mount/mounted_files.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/tree/node_table.hpp"
 
@@ -40,13 +38,5 @@ class WrittenFiles {
   /// ENOSPC where there is no room for so many bytes more.
   virtual void require_space(std::int64_t /*size*/) {}
 };
-
-/// Keeps what the last commits of a mount could not store. The log has a line of what has become of
-/// each file. Throws std::runtime_error with a summary, unless nothing is left.
-void keep_uncommitted(const std::vector<Committer::Uncommitted>& left);
-
-/// The same contents, told of while the mount goes on.
-std::vector<MountedFiles::Uncommitted> look_at_uncommitted(
-    const std::vector<Committer::Uncommitted>& left);
 
 }  // namespace bloscfs::fs

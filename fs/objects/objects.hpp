@@ -125,7 +125,7 @@ class Objects {
 
   /// The frame that has the metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
-  /// As MountedFiles'.
+  /// As Source's.
   StoredForm stored_form(NodeId id);
   /// Nothing where it has none of that name.
   std::optional<std::string> attribute(NodeId id, const std::string& name);

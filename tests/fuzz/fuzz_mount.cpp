@@ -14,36 +14,36 @@ FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
     lock_.emplace(opened.root.get(), opened.single, std::chrono::milliseconds(0));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), options, fs::WorkerCounts{1, 1}, lock_ ? &*lock_ : nullptr,
-                      pages_);
-  filesystem_->names().set_forget_pages([this](fs::NodeId node, std::function<void()> done) {
+  mount_ = fs::mount_files(std::move(opened), options, fs::WorkerCounts{1, 1},
+                           lock_ ? &*lock_ : nullptr, pages_);
+  mount_->source().set_forget_pages([this](fs::NodeId node, std::function<void()> done) {
     const fs::MutexLock lock(mutex_);
     if (kernel_flush_) kernel_flush_->before(node, std::move(done));
   });
   const fs::MutexLock lock(mutex_);
   kernel_flush_.emplace(channel.state().session);
   running_options_.emplace(
-      options, [this](const fs::MountOptions& changed) { filesystem_->change_options(changed); });
-  channel.state().filesystem = &*filesystem_;
+      options, [this](const fs::MountOptions& changed) { mount_->change_options(changed); });
+  channel.state().mount = mount_.get();
   channel.state().running_options = &*running_options_;
   channel.state().kernel_flush = &*kernel_flush_;
   channel.state().writeback = options.write.writeback && !options.read_only;
 }
 
 FuzzMount::~FuzzMount() {
-  channel_.state().filesystem = nullptr;
+  channel_.state().mount = nullptr;
   channel_.state().running_options = nullptr;
   channel_.state().kernel_flush = nullptr;
   {
     const fs::MutexLock lock(mutex_);
     kernel_flush_.reset();
   }
-  filesystem_.reset();
+  mount_.reset();
 }
 
 bool FuzzMount::commit() {
   try {
-    filesystem_->commit_all();
+    mount_->commit_all();
     return true;
   } catch (const std::exception&) {
     lock_->leave_unfinished();

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fs/fuse/running_options.hpp"
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/local_source.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
 
@@ -30,7 +30,7 @@ class FuzzMount {
   FuseChannel& channel_;
   std::optional<fs::MountLock> lock_;
   fs::PagePool pages_;
-  std::optional<fs::Filesystem> filesystem_;
+  std::unique_ptr<fs::Mount> mount_;
   std::optional<fs::RunningOptions> running_options_;
   fs::Mutex mutex_;
   /// What is killed may be committing until the filesystem is gone, which is later.

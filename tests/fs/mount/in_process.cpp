@@ -63,27 +63,27 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options,
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), parsed, fs::WorkerCounts{2, 3}, lock_ ? &*lock_ : nullptr,
-                      pages_, clock);
-  filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
+  mount_ = fs::mount_files(std::move(opened), parsed, fs::WorkerCounts{2, 3},
+                           lock_ ? &*lock_ : nullptr, pages_, clock);
+  mount_->source().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
   });
 }
 
 InProcess::~InProcess() {
-  if (filesystem_ && lock_) lock_->leave_unfinished();
+  if (mount_ && lock_) lock_->leave_unfinished();
 }
 
 void InProcess::end() {
   std::exception_ptr failure;
   try {
-    if (lock_) filesystem_->commit_all();
+    if (lock_) mount_->commit_all();
   } catch (const std::exception&) {
     failure = std::current_exception();
     lock_->leave_unfinished();
   }
-  filesystem_.reset();
+  mount_.reset();
   lock_.reset();
   if (failure) std::rethrow_exception(failure);
 }
@@ -95,7 +95,7 @@ std::string InProcess::log() const {
 
 Reference InProcess::keep(const fs::Tree::Found& found) {
   return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
-            if (filesystem_) filesystem_->forget(*id, 1);
+            if (mount_) source().forget(*id, 1);
             delete id;
           }};
 }
@@ -107,9 +107,9 @@ InProcess::Place InProcess::place(std::string_view path) {
 }
 
 Reference InProcess::find(std::string_view path) {
-  if (path.empty()) return keep(filesystem_->tree().reference(fs::kRootId));
+  if (path.empty()) return keep(source().reference(fs::kRootId));
   const Place at = place(path);
-  const auto found = filesystem_->lookup(*at.directory, at.name);
+  const auto found = source().lookup(*at.directory, at.name);
   if (!found) throw std::system_error(ENOENT, std::generic_category(), std::string(path));
   return keep(*found);
 }
@@ -117,29 +117,29 @@ Reference InProcess::find(std::string_view path) {
 Reference InProcess::find_to_change(std::string_view path) {
   Reference node = find(path);
   try {
-    filesystem_->before_changing(*node, caller);
+    source().before_changing(*node, caller);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc(ESTALE)) throw;
     node = find(path);
-    filesystem_->before_changing(*node, caller);
+    source().before_changing(*node, caller);
   }
   return node;
 }
 
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
-  const auto found = filesystem_->lookup(*at.directory, at.name);
+  const auto found = source().lookup(*at.directory, at.name);
   if (found) keep(*found);
   return found.has_value();
 }
 
 struct stat InProcess::stat(std::string_view path) {
-  return filesystem_->attributes(*find(path));
+  return source().attributes(*find(path));
 }
 
 Names InProcess::names(std::string_view path) {
   const Reference directory = find(path);
-  fs::DirectoryHandles& directories = filesystem_->directories();
+  fs::DirectoryHandles& directories = mount_->directories();
   const auto number = directories.open(*directory, directories.listings_begun());
   Names names;
   for (const auto& entry : directories.entries(number, true, directories.listings_begun())->entries)
@@ -151,15 +151,15 @@ Names InProcess::names(std::string_view path) {
 
 InProcess::File InProcess::open(std::string_view path, int flags) {
   Reference node = (flags & O_ACCMODE) == O_RDONLY ? find(path) : find_to_change(path);
-  const auto opened = filesystem_->open(*node, flags);
+  const auto opened = mount_->open(*node, flags);
   return {*this, std::move(node), opened.handle};
 }
 
 InProcess::File InProcess::create(std::string_view path, int flags) {
   const Place at = place(path);
-  auto descriptors = filesystem_->take_descriptors();
-  Reference node = keep(filesystem_->create_file(*at.directory, at.name, S_IFREG | 0644, caller));
-  const auto opened = filesystem_->open(*node, flags, std::move(descriptors));
+  auto descriptors = source().take_descriptors();
+  Reference node = keep(source().create_file(*at.directory, at.name, S_IFREG | 0644, caller));
+  const auto opened = mount_->open(*node, flags, std::move(descriptors));
   return {*this, std::move(node), opened.handle};
 }
 
@@ -172,68 +172,65 @@ void InProcess::write(std::string_view path, const ByteVector& bytes) {
 }
 
 void InProcess::resize(std::string_view path, std::int64_t size) {
-  filesystem_->resize(*find_to_change(path), size);
+  source().resize(*find_to_change(path), size);
 }
 
 void InProcess::make_directory(std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->make_directory(*at.directory, at.name, 0755, caller));
+  keep(source().make_directory(*at.directory, at.name, 0755, caller));
 }
 
 void InProcess::make_link(std::string_view from, std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->make_link(*find_to_change(from), *at.directory, at.name, caller));
+  keep(source().make_link(*find_to_change(from), *at.directory, at.name, caller));
 }
 
 void InProcess::make_symlink(const std::string& target, std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->make_symlink(*at.directory, at.name, target, caller));
+  keep(source().make_symlink(*at.directory, at.name, target, caller));
 }
 
-std::string InProcess::read_link(std::string_view path) {
-  return filesystem_->read_link(*find(path));
-}
+std::string InProcess::read_link(std::string_view path) { return source().read_link(*find(path)); }
 
 void InProcess::remove(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  filesystem_->remove_file(*at.directory, at.name, caller);
+  source().remove_file(*at.directory, at.name, caller);
 }
 
 void InProcess::remove_directory(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  filesystem_->remove_directory(*at.directory, at.name, caller);
+  source().remove_directory(*at.directory, at.name, caller);
 }
 
 void InProcess::rename(std::string_view from, std::string_view to, unsigned flags) {
   const Reference moved = find(from);
-  const Place source = place(from), target = place(to);
-  filesystem_->rename(*source.directory, source.name, *target.directory, target.name, flags,
-                      caller);
+  const Place old = place(from), target = place(to);
+  source().rename(*old.directory, old.name, *target.directory, target.name, flags, caller);
 }
 
 Names InProcess::attributes(std::string_view path) {
-  Names names = filesystem_->extended_attributes().list(*find(path));
+  Names names = source().attribute_names(*find(path));
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string InProcess::attribute(std::string_view path, const std::string& name) {
-  return filesystem_->extended_attributes().read(*find(path), name);
+  return mount_->attribute(*find(path), name);
 }
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  filesystem_->extended_attributes().set(*find_to_change(path), name, value, flags, caller);
+  source().set_attribute(*find_to_change(path), name, value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  filesystem_->extended_attributes().remove(*find_to_change(path), name, caller);
+  source().remove_attribute(*find_to_change(path), name, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
-  filesystem_->set_attributes(*find_to_change(path), wanted, caller);
+  source().set_attributes(*find_to_change(path), wanted, caller);
 }
 
 InProcess::File::File(File&& other) noexcept
@@ -242,7 +239,7 @@ InProcess::File::File(File&& other) noexcept
       number_(std::exchange(other.number_, 0)) {}
 
 InProcess::File::~File() {
-  if (number_ != 0 && mount_->filesystem_) mount_->filesystem_->release(number_);
+  if (number_ != 0 && mount_->mount_) mount_->mount_->release(number_);
 }
 
 ByteVector InProcess::File::read(std::int64_t offset, std::int64_t size) const {
@@ -278,7 +275,7 @@ void InProcess::File::write(std::optional<std::int64_t> offset, const ByteVector
         done, std::min(bytes.size() - done, static_cast<std::size_t>(kRequest)));
     const fs::WritePlace place{offset.value_or(0) + static_cast<std::int64_t>(done), !offset};
     const std::size_t written = open.write(place, part);
-    wait_for_answer(mount_->filesystem_->dirty_budget(), open, written);
+    wait_for_answer(mount_->mount_->dirty_budget(), open, written);
     done += written;
   }
 }

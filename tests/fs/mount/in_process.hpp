@@ -1,5 +1,5 @@
 #pragma once
-// A mount without a kernel: a Filesystem, of a SOURCE that it has locked, that is asked by paths.
+// A mount without a kernel, of a SOURCE that it has locked, that is asked by paths.
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/local_source.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -29,7 +29,7 @@ using Reference = std::shared_ptr<const fs::NodeId>;
 int error_of(const std::function<void()>& work);
 
 /// Paths are those of shown names, from the root on, which is the empty one. Errors are those of
-/// fs::Filesystem, and ENOENT as std::system_error. As the kernel does, it looks up first what it
+/// fs::Mount, and ENOENT as std::system_error. As the kernel does, it looks up first what it
 /// asks to change, and forgets nodes that nobody uses. What is logged is collected. One at a time.
 class InProcess {
  public:
@@ -41,11 +41,12 @@ class InProcess {
   InProcess(const InProcess&) = delete;
   InProcess& operator=(const InProcess&) = delete;
 
-  fs::Filesystem* operator->() { return &*filesystem_; }
+  fs::Mount* operator->() { return mount_.get(); }
+  fs::LocalSource& source() { return dynamic_cast<fs::LocalSource&>(mount_->source()); }
   std::string log() const;
   /// How often somebody asked that the kernel should forget pages.
   int forgotten() const { return forgotten_; }
-  /// As an unmount. Nothing is asked any more. Throws as Filesystem::commit_all().
+  /// As an unmount. Nothing is asked any more. Throws as Mount::commit_all().
   void end();
 
   /// An open file. Released by the destructor, as by the last close.
@@ -57,7 +58,7 @@ class InProcess {
     File(File&& other) noexcept;
     File& operator=(File&&) = delete;
 
-    fs::FileHandle& handle() const { return *mount_->filesystem_->handle(number_); }
+    fs::FileHandle& handle() const { return *mount_->mount_->handle(number_); }
     ByteVector read(std::int64_t offset, std::int64_t size) const;
     ByteVector contents() const;
     /// At the end where there is no offset.
@@ -120,7 +121,7 @@ class InProcess {
   const TempDir home_;
   std::optional<fs::MountLock> lock_;
   fs::PagePool pages_;
-  std::optional<fs::Filesystem> filesystem_;
+  std::unique_ptr<fs::Mount> mount_;
   std::atomic<int> forgotten_{0};
 };
 

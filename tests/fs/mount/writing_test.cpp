@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(set_user_bits_go_with_what_others_write,
   fs_std::permissions(source / "a.b2frame", fs_std::perms(04777));
   InProcess mount(source.path());
   const Reference node = mount.find("a");
-  mount->drop_privileges(*node, {nobody(), nobody(), 0022});
+  mount.source().drop_privileges(*node, {nobody(), nobody(), 0022});
   BOOST_TEST((mount.stat("a").st_mode & 07777) == 0777u);
 }
 
@@ -246,8 +246,8 @@ BOOST_AUTO_TEST_CASE(changes_are_made_as_who_asks, *boost::unit_test::preconditi
   mount.write("open/b", bytes_of("theirs"));
   mount->commit_written();
   BOOST_TEST(mount.stat("open/b").st_uid == nobody());
-  BOOST_TEST(mount->owner(*mount.find("open/b")) == nobody());
-  BOOST_TEST(mount->owner(*mount.find("a")) == 0u);
+  BOOST_TEST(mount.source().owner(*mount.find("open/b")) == nobody());
+  BOOST_TEST(mount.source().owner(*mount.find("a")) == 0u);
 }
 
 // Between the look at a file and its opening another one may have closed it.
@@ -256,11 +256,11 @@ BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
   write_file(source / "p", bytes_of("plain"));
   InProcess mount(source.path());
   const Reference node = mount.find("p");
-  const fs::SourceEntry before = mount->tree().entry(*node);
+  const fs::SourceEntry before = mount.source().tree().entry(*node);
   ByteVector frame = flat_frame("contents");
   mount.open("p", O_WRONLY).write(0, frame);
-  BOOST_TEST(error_of([&] { mount->tree().begin_plain_writing(*node); }) == ESTALE);
-  BOOST_TEST(error_of([&] { mount->tree().take_change(*node, before); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.source().tree().begin_plain_writing(*node); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.source().tree().take_change(*node, before); }) == ESTALE);
   BOOST_CHECK(mount.read("p") == frame);
   mount.open("p").write(0, bytes_of("C"));
   frame[0] = 'C';

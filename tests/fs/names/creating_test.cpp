@@ -219,12 +219,13 @@ BOOST_AUTO_TEST_CASE(new_file_has_its_name_before_it_is_linked) {
 BOOST_AUTO_TEST_CASE(special_files_are_made_as_they_are) {
   const TempDir source;
   InProcess mount(source.path());
-  const auto found = mount->make_special(fs::kRootId, "pipe", S_IFIFO | 0600, 0, mount.caller);
+  const auto found =
+      mount.source().make_special(fs::kRootId, "pipe", S_IFIFO | 0600, 0, mount.caller);
   BOOST_TEST(S_ISFIFO(found.attributes.st_mode));
   BOOST_TEST(fs_std::is_fifo(source / "pipe"));
   // A regular file that nobody opens is an empty frame.
-  const auto file = mount->make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
-  mount->give_descriptors(file.id, mount->take_descriptors());
+  const auto file = mount.source().make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
+  mount.source().give_descriptors(file.id, mount.source().take_descriptors());
   mount->commit_written();
   BOOST_CHECK(shown_contents(source / "a.b2frame").empty());
 }

@@ -142,10 +142,11 @@ BOOST_AUTO_TEST_CASE(removed_directory_is_synced_as_nothing) {
   InProcess mount(source.path());
   mount.make_directory("d");
   const Reference directory = mount.find("d");
-  mount->sync_directory(*directory);
+  mount.source().sync_directory(*directory);
   mount.remove_directory("d");
-  BOOST_TEST(error_of([&] { mount->sync_directory(*directory); }) == 0);
-  BOOST_TEST(error_of([&] { mount->create_file(*directory, "a", 0644, mount.caller); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.source().sync_directory(*directory); }) == 0);
+  BOOST_TEST(error_of([&] { mount.source().create_file(*directory, "a", 0644, mount.caller); }) ==
+             ESTALE);
 }
 
 BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
   mount.make_directory("d");
   mount.write("d/a", bytes_of("one"));
   mount.write("b", bytes_of("two"));
-  mount->sync_directory(*mount.find("d"));
+  mount.source().sync_directory(*mount.find("d"));
   BOOST_TEST(stored_names(source / "d") == Names{"a.b2frame"}, boost::test_tools::per_element());
   BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
 }
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
     if (call != Call::flush_all) return 0;
     flushes++;
     lookers.push_back(
-        std::async(std::launch::async, [&] { fs::TreeChanges names(mount->tree()); }));
+        std::async(std::launch::async, [&] { fs::TreeChanges names(mount.source().tree()); }));
     found += lookers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
     return EIO;
   });

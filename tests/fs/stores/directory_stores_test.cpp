@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(group_that_is_open_goes_on_as_the_directory_that_it_became)
   InProcess mount(store.source.path());
   const auto group = mount.find("s/temp0");
   mount.write("s/temp0/text", {'a'});
-  mount->make_directory(*group, "inside", 0755, mount.caller);
+  mount.source().make_directory(*group, "inside", 0755, mount.caller);
   BOOST_TEST(mount.names("s/temp0") == (Names{"inside", "leaf2.npy", "text"}),
              boost::test_tools::per_element());
 }

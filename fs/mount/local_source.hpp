@@ -1,23 +1,20 @@
 #pragma once
-// A SOURCE of files, mounted, without the kernel.
+// A SOURCE of files.
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "frame/store/clock.hpp"
-#include "fs/content/readahead.hpp"
 #include "fs/mount/container_files.hpp"
 #include "fs/mount/descriptor_shares.hpp"
-#include "fs/mount/directory_handles.hpp"
 #include "fs/mount/extended_attributes.hpp"
 #include "fs/mount/file_contents.hpp"
-#include "fs/mount/file_handle.hpp"
+#include "fs/mount/mount.hpp"
 #include "fs/mount/mount_source.hpp"
-#include "fs/mount/mounted_files.hpp"
 #include "fs/mount/plain_files.hpp"
+#include "fs/mount/source.hpp"
 #include "fs/names/leftover_sweep.hpp"
 #include "fs/names/namespace.hpp"
 #include "fs/options/options.hpp"
@@ -25,48 +22,34 @@
 #include "fs/source/source_root.hpp"
 #include "fs/stores/store_guard.hpp"
 #include "fs/stores/stores.hpp"
-#include "fs/support/handle_table.hpp"
-#include "fs/support/once_log.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
-class Filesystem final : public MountedFiles {
+/// Nodes are also those of what stores hold.
+class LocalSource final : public Source {
  public:
-  /// `lock` is that of a writable mount, and null for others. `pages` and `clock` outlive it.
-  Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
-             MountLock* lock, PagePool& pages, const frame::Clock& clock = frame::system_clock());
+  /// `lock` is that of a writable mount, and null for others. `services` outlive it.
+  LocalSource(const MountServices& services, MountSource source, const MountOptions& options,
+              MountLock* lock, std::size_t committing_threads);
 
   Tree& tree() { return tree_; }
   Stores& stores() { return stores_; }
-  Classifier& classifier() { return classifier_; }
   const SourceRoot& root() const { return root_; }
-  Stats& stats() { return stats_; }
-  BlockCache& cache() { return cache_; }
   Namespace& names() { return names_; }
-  DirectoryHandles& directories() { return directories_; }
-  ExtendedAttributes& extended_attributes() { return extended_attributes_; }
 
-  // Also of what stores hold.
+  bool is_writable() const override { return writable_; }
 
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override;
   Tree::Found reference(NodeId node) override { return tree_.reference(node); }
   NodeId parent(NodeId node) override { return tree_.parent(node); }
+  std::vector<Tree::DirectoryEntry> list(NodeId directory,
+                                         const std::function<void()>& if_many) override;
   std::optional<Tree::Found> enter(NodeId directory, const Tree::DirectoryEntry& entry) override;
   void forget(NodeId node, std::uint64_t references) override;
   std::string read_link(NodeId node) override;
-
-  std::uint64_t listings_begun() const override { return directories_.listings_begun(); }
-  std::uint64_t open_directory(NodeId node, std::uint64_t begun) override {
-    return directories_.open(stores_.present(node), begun);
-  }
-  std::shared_ptr<const DirectoryListing> entries(std::uint64_t directory, bool from_start,
-                                                  std::uint64_t begun) override {
-    return directories_.entries(directory, from_start, begun);
-  }
-  void release_directory(std::uint64_t directory) override { directories_.release(directory); }
   void require_listed(NodeId directory) override {
     stores_.require_listed(stores_.present(directory));
   }
@@ -89,9 +72,7 @@ class Filesystem final : public MountedFiles {
   StoredForm stored_form(NodeId node) override;
   bool is_far(NodeId node) override;
 
-  Opened open(NodeId node, int flags, FairShare::Part descriptors = {}) override;
-  std::shared_ptr<FileHandle> handle(std::uint64_t number) const override;
-  void release(std::uint64_t number) override;
+  OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
   bool begin_telling(NodeId node) override { return tree_.begin_telling(node); }
   void end_telling(NodeId node) override { tree_.end_telling(node); }
 
@@ -135,57 +116,29 @@ class Filesystem final : public MountedFiles {
     names_.set_forget_pages(forget_pages);
   }
 
-  void commit_written() override;
-  void commit_all() override;
-  DirtyBudget& dirty_budget() override { return budget_; }
-  void change_options(const MountOptions& options) override;
-  std::vector<Uncommitted> uncommitted() override {
-    return look_at_uncommitted(committer_.uncommitted());
-  }
-  frame::Clock::Duration idle_time() const override;
-  std::uint64_t requests() const override {
-    return stats_.cache_hits + stats_.cache_misses + stats_.commits;
-  }
-  void rest() override;
-  void tidy() override;
+  std::string statistics() override;
+  void tidy() override { root_.tidy(); }
+  void begin_end() override { sweep_.reset(); }
 
  private:
   void begin_writing(MountLock* lock, std::size_t committing_threads);
   void require_permitted(mode_t mode) const;
   NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
-  Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
-                    FairShare::Part descriptors);
 
-  const frame::Clock& clock_;
+  const MountServices services_;
   const Surroundings surroundings_;
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
-  Stats stats_;
-  const ReaderSettings reader_settings_;
-  BlockCache cache_;
   Classifier classifier_;
   Tree tree_;
   Stores stores_;
-  Namespace names_;  ///< before whatever holds a content
-  DirectoryHandles directories_;
-  OnceLog log_;
+  Namespace names_;               ///< before whatever holds a content
   DescriptorShares descriptors_;  ///< before whatever has a part
-  const WriteOptions write_options_;
   const bool writable_;
   const bool set_ids_, devices_;  ///< may be set, and made
-  std::atomic<std::uint64_t> next_content_id_{1};
-  DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
-  HandleTable<FileHandle> handles_;
-  ReadaheadBudget readahead_budget_;
-  std::atomic<frame::Clock::TimePoint> last_release_;
-  std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
-  WorkerPool pool_;                     ///< its tasks use everything above
-  Committer committer_;
-  const ContentServices content_services_;
   SpaceWatch space_;
   FileContents contents_;
-  const ReadingServices reading_services_;
   const ContainerServices container_services_;
   ContainerFiles containers_;
   PlainFiles plain_files_;
@@ -193,5 +146,10 @@ class Filesystem final : public MountedFiles {
   ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;
 };
+
+/// `pages` and `clock` outlive the mount.
+std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
+                                   const WorkerCounts& workers, MountLock* lock, PagePool& pages,
+                                   const frame::Clock& clock = frame::system_clock());
 
 }  // namespace bloscfs::fs

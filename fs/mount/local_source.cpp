@@ -1,8 +1,6 @@
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/local_source.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -12,21 +10,14 @@
 #include <unistd.h>
 
 #include "frame/open/open.hpp"
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/fixed_content_handle.hpp"
 #include "fs/mount/stale_retries.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
-
-/// Bytes that may be decoded ahead at once, as a part of the budget.
-std::int64_t readahead_limit(std::size_t cache_size) {
-  return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
-}
 
 std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
   return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
@@ -35,76 +26,61 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
 
 }  // namespace
 
-Filesystem::Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
-                       MountLock* lock, PagePool& pages, const frame::Clock& clock)
-    : clock_(clock),
+LocalSource::LocalSource(const MountServices& services, MountSource source,
+                         const MountOptions& options, MountLock* lock,
+                         std::size_t committing_threads)
+    : services_(services),
       surroundings_(std::move(source.surroundings)),
       rescue_(std::move(source.rescue)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
-      reader_settings_{options.verify, Work::kRequestLimit},
-      cache_(options.cache_size, pages, stats_),
-      classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
+      classifier_(root_, {options.raw, options.stores, options.unsupported},
+                  &services.stats.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
-      stores_(root_, tree_, cache_.budget(), options.raw),
+      stores_(root_, tree_, services.cache.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock,
              rescue_ ? &*rescue_ : nullptr),
-      directories_(cache_.budget(),
-                   [this](NodeId node, const std::function<void()>& if_many) {
-                     node = stores_.present(node);
-                     return stores_.is_part(node) ? stores_.list(node, if_many)
-                                                  : tree_.list(node, if_many);
-                   }),
       descriptors_(
-          DescriptorLimits::of_process().for_files, committer_,
-          [this](uid_t user) {
-            log_.error(
+          DescriptorLimits::of_process().for_files, services.committer,
+          [&log = services.log](uid_t user) {
+            log.error(
                 fmt::format("user {} has too many files open: close some, or mount with a higher "
                             "limit of descriptors (ulimit -Hn)",
                             user));
           },
-          clock),
-      write_options_(options.write),
+          services.clock),
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
-      budget_(
-          dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
-      readahead_budget_(readahead_limit(options.cache_size), clock),
-      last_release_(clock.now()),
-      pool_(workers.coding),
-      committer_(stats_, clock),
-      content_services_{cache_,      stats_,           reader_settings_,
-                        pool_,       budget_,          write_options_,
-                        options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
-                        clock},
-      space_(root_, source.has_quotas, stats_, clock),
-      contents_(tree_, classifier_, committer_, descriptors_, space_, content_services_),
-      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
-      container_services_{contents_, committer_, reading_services_},
+      space_(root_, source.has_quotas, services.stats, services.clock),
+      contents_(tree_, classifier_, services.committer, descriptors_, space_, services.content),
+      container_services_{contents_, services.committer, services.reading},
       containers_(container_services_, tree_, contents_, names_),
-      plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
+      plain_files_(tree_, classifier_, contents_, names_, options.write.writeback),
       store_guard_(root_, tree_, stores_),
-      extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
+      extended_attributes_({tree_, stores_, names_, contents_}, services.cache.budget(),
                            writable_) {
-  root_.watch_directories(DescriptorLimits::of_process().watched, clock);
+  root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
   names_.set_contents(contents_);
-  committer_.set_commits_at_close(options.write.strict);
-  committer_.set_longest_wait(options.write.longest_wait);
-  if (writable_) begin_writing(lock, workers.committing);
+  if (writable_) begin_writing(lock, committing_threads);
 }
 
-void Filesystem::change_options(const MountOptions& options) {
-  if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
-  budget_.set_limit(dirty_limit(options));
-  committer_.set_commits_at_close(options.write.strict);
-  committer_.set_longest_wait(options.write.longest_wait);
+std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
+                                   const WorkerCounts& workers, MountLock* lock, PagePool& pages,
+                                   const frame::Clock& clock) {
+  return std::make_unique<Mount>(
+      options, workers.coding, pages, clock, [&](const MountServices& services) {
+        return std::make_unique<LocalSource>(services, std::move(source), options, lock,
+                                             workers.committing);
+      });
 }
 
-void Filesystem::begin_writing(MountLock* lock, std::size_t committing_threads) {
+void LocalSource::begin_writing(MountLock* lock, std::size_t committing_threads) {
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
-  committer_.start(
-      {[this](uid_t user, const std::error_code& error) { budget_.commit_ended(user, error); },
+  services_.committer.start(
+      {[&budget = services_.budget](uid_t user, const std::error_code& error) {
+         budget.commit_ended(user, error);
+       },
        [this] { root_.sync_all(); },
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
@@ -118,34 +94,33 @@ void Filesystem::begin_writing(MountLock* lock, std::size_t committing_threads) 
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 
-void Filesystem::give_descriptors(NodeId node, FairShare::Part descriptors) {
+void LocalSource::give_descriptors(NodeId node, FairShare::Part descriptors) {
   if (const auto file = tree_.opened_as<OpenContainer>(node))
     contents_.changed(file, std::move(descriptors));
 }
 
 /// A file that was plain when the entry was looked at may be open as a container since.
-FileKind& Filesystem::kind_of(NodeId node, const SourceEntry& entry) {
+FileKind& LocalSource::kind_of(NodeId node, const SourceEntry& entry) {
   if (entry.is_container || tree_.opened_as<OpenContainer>(node)) return containers_;
   return plain_files_;
 }
 
-Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part descriptors) {
+OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && (!writable_ || Stores::holds(node))) throw_errno(EROFS, "open");
   if (Stores::holds(node)) {
-    auto file = stores_.open(node, content_services_);
-    return add_handle(std::make_shared<FixedContentHandle>(
-                          reading_services_, node, flags, std::move(file), stores_.told_path(node)),
-                      false, descriptors_.take(DescriptorShares::kOfReader));
+    auto file = stores_.open(node, services_.content);
+    return {std::make_shared<FixedContentHandle>(services_.reading, node, flags, std::move(file),
+                                                 stores_.told_path(node)),
+            false, descriptors_.take(DescriptorShares::kOfReader)};
   }
-  return retrying_stale([&]() -> Opened {
+  return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
     if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
     const auto handle = kind_of(node, entry).open(node, entry, flags);
     try {
-      const bool changed = tree_.take_change(node, entry);
-      return add_handle(handle, changed, std::move(descriptors));
+      return {handle, tree_.take_change(node, entry), std::move(descriptors)};
     } catch (...) {
       handle->close();
       throw;
@@ -153,33 +128,32 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part desc
   });
 }
 
-Filesystem::Opened Filesystem::add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
-                                          FairShare::Part descriptors) {
-  const std::uint64_t number = handles_.add(handle);
-  handle->keep(std::move(descriptors));
-  if (handle->is_direct()) direct_handles_++;
-  return {number, changed};
-}
-
-std::optional<Tree::Found> Filesystem::lookup(NodeId directory, const std::string& name) {
+std::optional<Tree::Found> LocalSource::lookup(NodeId directory, const std::string& name) {
   directory = stores_.present(directory);
   return stores_.is_part(directory) ? stores_.lookup(directory, name)
                                     : tree_.lookup(directory, name);
 }
 
+std::vector<Tree::DirectoryEntry> LocalSource::list(NodeId directory,
+                                                    const std::function<void()>& if_many) {
+  directory = stores_.present(directory);
+  return stores_.is_part(directory) ? stores_.list(directory, if_many)
+                                    : tree_.list(directory, if_many);
+}
+
 /// Of what a store holds names and types are known alone, until somebody asks for more.
-std::optional<Tree::Found> Filesystem::enter(NodeId directory, const Tree::DirectoryEntry& entry) {
+std::optional<Tree::Found> LocalSource::enter(NodeId directory, const Tree::DirectoryEntry& entry) {
   directory = stores_.present(directory);
   if (entry.is_beside || stores_.is_part(directory)) return Tree::Found{};
   return tree_.enter(directory, entry);
 }
 
-struct stat Filesystem::attributes(NodeId node) {
+struct stat LocalSource::attributes(NodeId node) {
   node = stores_.present(node);
   return Stores::holds(node) ? stores_.attributes(node) : tree_.attributes(node);
 }
 
-StoredForm Filesystem::stored_form(NodeId node) {
+StoredForm LocalSource::stored_form(NodeId node) {
   StoredForm form;
   if (Stores::holds(node)) {
     form.frame = stores_.frame_of(node);
@@ -202,11 +176,11 @@ StoredForm Filesystem::stored_form(NodeId node) {
   return form;
 }
 
-std::string Filesystem::read_link(NodeId node) {
+std::string LocalSource::read_link(NodeId node) {
   return Stores::holds(node) ? stores_.read_link(node) : tree_.read_link(node);
 }
 
-void Filesystem::forget(NodeId node, std::uint64_t references) {
+void LocalSource::forget(NodeId node, std::uint64_t references) {
   if (Stores::holds(node))
     stores_.forget(node, references);
   else
@@ -214,37 +188,21 @@ void Filesystem::forget(NodeId node, std::uint64_t references) {
 }
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
-void Filesystem::check_access(NodeId node, int mask) {
+void LocalSource::check_access(NodeId node, int mask) {
   node = stores_.present(node);
   if (!stores_.is_part(node)) return names_.check_access(node, mask);
   if ((mask & W_OK) != 0 && Stores::holds(node) && !(writable_ && stores_.embedded(node)))
     throw_errno(EROFS, "access");
 }
 
-std::shared_ptr<FileHandle> Filesystem::handle(std::uint64_t number) const {
-  auto found = handles_.find(number);
-  if (!found) throw_errno(EBADF, "file handle");
-  return found;
-}
-
-void Filesystem::release(std::uint64_t number) {
-  const auto closed = handle(number);
-  closed->before_close();
-  TurnAtNeed::need_no_more();
-  handles_.remove(number);
-  if (closed->is_direct()) direct_handles_--;
-  closed->close();
-  last_release_ = clock_.now();
-}
-
 /// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
 /// alone: elsewhere SOURCE may be mounted with them.
-void Filesystem::require_permitted(mode_t mode) const {
+void LocalSource::require_permitted(mode_t mode) const {
   if ((mode & kSetIds) != 0 && !set_ids_) throw_errno(EPERM, "set-user-ID without suid");
   if ((S_ISCHR(mode) || S_ISBLK(mode)) && !devices_) throw_errno(EPERM, "device without dev");
 }
 
-void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
+void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
   node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
@@ -260,7 +218,7 @@ void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
   }
 }
 
-void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
+void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
   node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "set attributes");
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
@@ -279,36 +237,80 @@ void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller&
   names_.set_attributes(node, wanted, &caller);
 }
 
-void Filesystem::resize(NodeId node, std::int64_t size) {
+void LocalSource::resize(NodeId node, std::int64_t size) {
   if (!writable_ || Stores::holds(node)) throw_errno(EROFS, "truncate");
   kind_of(node, tree_.entry(node)).resize(node, size);
 }
 
-uid_t Filesystem::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }
+uid_t LocalSource::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }
 
-void Filesystem::commit_written() {
-  if (!writable_) throw_errno(EROFS, "commit");
-  committer_.commit_all();
+std::string LocalSource::statistics() {
+  services_.stats.names_held_us = tree_.longest_hold_of_names();
+  return to_json(services_.stats);
 }
 
-void Filesystem::commit_all() {
-  const frame::LockPatience for_all(frame::kLockPatience);
-  sweep_.reset();
-  committer_.stop();
-  try {
-    committer_.commit_all();
-  } catch (const std::exception&) {
-    keep_uncommitted(committer_.uncommitted());
+// --- changes of names, in stores that are directories as elsewhere
+
+bool LocalSource::is_far(NodeId node) { return stores_.is_part(node) || tree_.is_in_store(node); }
+
+void LocalSource::before_changing(NodeId node, const Caller&) {
+  if (writable_) StoreGuard::require_changeable(node);
+}
+
+NodeId LocalSource::place_to_make(NodeId directory, const std::string& name, const Caller& caller) {
+  if (!writable_) return directory;
+  store_guard_.before_making(directory, name);
+  return store_guard_.directory_to_make_in(directory, caller);
+}
+
+Tree::Found LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                     const Caller& caller) {
+  require_permitted(mode);
+  return names_.create_file(place_to_make(directory, name, caller), name, mode, caller);
+}
+
+Tree::Found LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
+                                        const Caller& caller) {
+  // Hides no leaf: a key can be a leaf and a group.
+  if (writable_) directory = store_guard_.directory_to_make_in(directory, caller);
+  return names_.make_directory(directory, name, mode, caller);
+}
+
+Tree::Found LocalSource::make_symlink(NodeId directory, const std::string& name,
+                                      const std::string& target, const Caller& caller) {
+  return names_.make_symlink(place_to_make(directory, name, caller), name, target, caller);
+}
+
+Tree::Found LocalSource::make_special(NodeId directory, const std::string& name, mode_t mode,
+                                      dev_t device, const Caller& caller) {
+  require_permitted(mode);
+  return names_.make_special(place_to_make(directory, name, caller), name, mode, device, caller);
+}
+
+Tree::Found LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
+                                   const Caller& caller) {
+  before_changing(node, caller);
+  return names_.make_link(node, place_to_make(directory, name, caller), name, caller);
+}
+
+void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
+  if (writable_) store_guard_.before_removing(directory, name);
+  names_.remove_file(stores_.present(directory), name, caller);
+}
+
+void LocalSource::remove_directory(NodeId directory, const std::string& name,
+                                   const Caller& caller) {
+  if (writable_) store_guard_.before_removing_directory(directory, name);
+  names_.remove_directory(stores_.present(directory), name, caller);
+}
+
+void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
+                         const std::string& to_name, unsigned flags, const Caller& caller) {
+  if (writable_) {
+    store_guard_.before_renaming({from, from_name, to, to_name, flags});
+    to = store_guard_.directory_to_make_in(to, caller);
   }
+  names_.rename(stores_.present(from), from_name, stores_.present(to), to_name, flags, caller);
 }
-
-frame::Clock::Duration Filesystem::idle_time() const {
-  if (handles_.size() != 0) return frame::Clock::Duration::zero();
-  return clock_.now() - last_release_.load();
-}
-
-void Filesystem::rest() { cache_.rest(); }
-
-void Filesystem::tidy() { root_.tidy(); }
 
 }  // namespace bloscfs::fs

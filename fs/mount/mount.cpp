@@ -1,0 +1,145 @@
+#include "fs/mount/mount.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "frame/store/lock_patience.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+#include "fs/view/attributes.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Bytes that may be decoded ahead at once, as a part of the budget.
+std::int64_t readahead_limit(std::size_t cache_size) {
+  return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
+}
+
+}  // namespace
+
+Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
+             const frame::Clock& clock, const MakeSource& make_source)
+    : clock_(clock),
+      cache_(options.cache_size, pages, stats_),
+      write_options_(options.write),
+      budget_(
+          dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
+      readahead_budget_(readahead_limit(options.cache_size), clock),
+      directories_(cache_.budget(),
+                   [this](NodeId node, const std::function<void()>& if_many) {
+                     return source_->list(node, if_many);
+                   }),
+      last_release_(clock.now()),
+      pool_(workers),
+      committer_(stats_, clock),
+      content_services_{cache_,      stats_,           {options.verify, Work::kRequestLimit},
+                        pool_,       budget_,          write_options_,
+                        options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
+                        clock},
+      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages} {
+  committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
+  source_ = make_source({clock_, stats_, cache_, log_, write_options_, budget_, committer_,
+                         content_services_, reading_services_});
+}
+
+/// What is asked for ahead of readers that were not closed is given up.
+Mount::~Mount() {
+  source_->begin_end();
+  committer_.stop();
+  handles_.clear();
+}
+
+std::string Mount::attribute(NodeId node, const std::string& name) {
+  if (node == kRootId && name == kStatsAttribute) return source_->statistics();
+  if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
+  return source_->attribute(node, name);
+}
+
+Mount::Opened Mount::open(NodeId node, int flags, FairShare::Part descriptors) {
+  OpenedFile opened = source_->open(node, flags, std::move(descriptors));
+  opened.handle->keep(std::move(opened.descriptors));
+  if (opened.handle->is_direct()) direct_handles_++;
+  return {handles_.add(std::move(opened.handle)), opened.changed};
+}
+
+std::shared_ptr<FileHandle> Mount::handle(std::uint64_t number) const {
+  auto found = handles_.find(number);
+  if (!found) frame::throw_errno(EBADF, "file handle");
+  return found;
+}
+
+void Mount::release(std::uint64_t number) {
+  const auto closed = handle(number);
+  closed->before_close();
+  TurnAtNeed::need_no_more();
+  handles_.remove(number);
+  if (closed->is_direct()) direct_handles_--;
+  closed->close();
+  last_release_ = clock_.now();
+}
+
+void Mount::commit_written() {
+  if (!source_->is_writable()) frame::throw_errno(EROFS, "commit");
+  committer_.commit_all();
+}
+
+void Mount::commit_all() {
+  const frame::LockPatience for_all(frame::kLockPatience);
+  source_->begin_end();
+  committer_.stop();
+  try {
+    committer_.commit_all();
+  } catch (const std::exception&) {
+    keep_uncommitted();
+  }
+}
+
+/// Keeps what the last commits could not store. The log has a line of what has become of each file.
+/// Throws std::runtime_error with a summary, unless nothing is left.
+void Mount::keep_uncommitted() {
+  const auto left = committer_.uncommitted();
+  for (const auto& [content, failure] : left) {
+    std::string name, fate;
+    try {
+      name = content->path();
+      const auto kept = content->keep_for_recovery();
+      fate = kept ? "kept as " + kept->path : "attributes lost";
+      if (kept && !kept->is_whole) fate += ", with zeros for what could not be read";
+    } catch (const std::exception& error) {
+      fate =
+          fmt::format("contents lost, {} bytes ({})", content->uncommitted_bytes(), error.what());
+    }
+    log::error(fmt::format("{}: not committed ({}): {}", name, failure.message(), fate));
+  }
+  if (!left.empty())
+    throw std::runtime_error(fmt::format("not committed before the end: {} files", left.size()));
+}
+
+std::vector<Mount::Uncommitted> Mount::uncommitted() {
+  std::vector<Uncommitted> described;
+  for (const auto& [content, failure] : committer_.uncommitted())
+    described.push_back({content->path(), content->uncommitted_bytes(), failure});
+  return described;
+}
+
+void Mount::change_options(const MountOptions& options) {
+  if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
+  budget_.set_limit(dirty_limit(options));
+  committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
+}
+
+frame::Clock::Duration Mount::idle_time() const {
+  if (handles_.size() != 0) return frame::Clock::Duration::zero();
+  return clock_.now() - last_release_.load();
+}
+
+}  // namespace bloscfs::fs
