@@ -38,13 +38,11 @@ void AttributeCache::remember(const AttributeKey& key,
   const std::size_t memory = found->memory() + kListedCost;
   if (memory > limit_) return;
   const MutexLock lock(mutex_);
-  const auto dropped = [&](const std::optional<Known>& one) {
-    if (one) memory_.resize(memory_.size() - one->memory);
-  };
-  dropped(known_.take(key));
-  while (memory_.size() + memory > limit_) dropped(known_.take_oldest());
-  dropped(known_.put(key, {std::move(found), memory}));
+  if (const auto former = known_.take(key)) memory_.resize(memory_.size() - former->memory);
+  while (memory_.size() + memory > limit_)
+    memory_.resize(memory_.size() - known_.take_oldest()->memory);
   memory_.resize(memory_.size() + memory);
+  static_cast<void>(known_.put(key, {std::move(found), memory}));
 }
 
 }  // namespace bloscfs::fs

@@ -226,7 +226,7 @@ void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
     const std::shared_ptr<void> reference(nullptr, [&](void*) { objects_.forget(found->id, 1); });
     contents_.commit(found->id);
   }
-  objects_.rename(from, from_name, to, to_name, (flags & kNoReplace) == 0);
+  contents_.removed(objects_.rename(from, from_name, to, to_name, (flags & kNoReplace) == 0));
 }
 
 void RemoteSource::sync_directory(NodeId) {

@@ -223,8 +223,9 @@ void Objects::remove_directory(NodeId directory, const std::string& name) {
   forget_listing_of(found.path);
 }
 
-void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
-                     const std::string& to_name, bool may_replace) {
+std::shared_ptr<const OpenContainer> Objects::rename(NodeId from, const std::string& from_name,
+                                                     NodeId to, const std::string& to_name,
+                                                     bool may_replace) {
   writable_directory(from);
   const Node target_directory = writable_directory(to);
   const auto [id, found] = find_to_change(from, from_name);
@@ -239,16 +240,21 @@ void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
   }
   require_name(to_name, full_name);
   std::string replaced;
+  std::shared_ptr<void> replaced_node;
+  std::shared_ptr<const OpenContainer> replaced_file;
+  NodeId replaced_id = 0;
   if (const auto present = lookup(to, to_name)) {
-    const std::shared_ptr<void> reference(nullptr, [&](void*) { forget(present->id, 1); });
-    const Node old = nodes_.get(present->id);
-    if (present->id == id) return;
+    replaced_id = present->id;
+    replaced_node = {nullptr, [this, replaced_id](void*) { forget(replaced_id, 1); }};
+    const Node old = nodes_.get(replaced_id);
+    if (replaced_id == id) return nullptr;
     if (!may_replace) throw_errno(EEXIST, to_name);
     if (old.look->is_directory()) throw_errno(EISDIR, to_name);
     // Two representations would be two names for a moment, and one of them
     // ours.
     if (old.is_new || old.look->kind != Kind::sframe) throw_errno(EXDEV, to_name);
     if (name_of(old.path) != full_name) replaced = old.path;
+    replaced_file = old.open_file.lock();
   }
   TurnAtNeed::need_no_more();
   const std::string path = path_in(target_directory.path, full_name);
@@ -258,12 +264,15 @@ void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
       remove_later_(chunk);
   });
   if (!replaced.empty()) remove_frame(replaced);
+  // Who has it open goes on with it, as with a file that was removed.
+  if (replaced_id != 0) nodes_.take_names(replaced_id);
   looks_.forget(found.path);
   looks_.forget(path);
   forget_listing_of(found.path);
   forget_listing_of(path);
   remove_marker(path);
   nodes_.renamed(id, path, to, to_name, looks_.look(path, {true, std::nullopt, {}}));
+  return replaced_file;
 }
 
 // --- attributes

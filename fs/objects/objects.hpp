@@ -89,9 +89,10 @@ class Objects {
   std::shared_ptr<const OpenContainer> remove_file(NodeId directory, const std::string& name,
                                                    const std::function<void(NodeId)>& commit);
   void remove_directory(NodeId directory, const std::string& name);
-  /// Of a file that is committed. EXDEV for directories.
-  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              bool may_replace);
+  /// Of a file that is committed. EXDEV for directories. Returns what is open of the file that it
+  /// replaces, if anything is.
+  std::shared_ptr<const OpenContainer> rename(NodeId from, const std::string& from_name, NodeId to,
+                                              const std::string& to_name, bool may_replace);
   /// Of a sparse frame, committed or not.
   void set_attributes(NodeId id, const frame::FileAttributes& attributes);
   frame::FileAttributes frame_attributes(NodeId id);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include <fmt/core.h>
@@ -19,6 +21,17 @@ std::string store_error(const std::string& status, const std::string& code) {
 
 const char* const kOther = "another host's chunk";
 const char* const kRefused = "412 Precondition Failed";
+
+std::string without_percents(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); at++) {
+    const bool is_encoded = text[at] == '%';
+    plain += is_encoded ? static_cast<char>(std::stoi(std::string(text.substr(at + 1, 2)), {}, 16))
+                        : text[at];
+    if (is_encoded) at += 2;
+  }
+  return plain;
+}
 
 std::string metadata_in(const std::string& head) {
   std::istringstream lines(head);
@@ -97,8 +110,8 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
     simulate_delay(faults_.index_delay);
   }
   const std::lock_guard guard(mutex_);
-  if (key.find('?') != std::string::npos)
-    return {reply_of("200 OK", "", "<ListBucketResult></ListBucketResult>"), {}, false};
+  if (const auto query = key.find('?'); query != std::string::npos)
+    return {list(key.substr(query)), {}, false};
   if (method == "GET") return {get(request, key), {}, false};
   if (method == "DELETE") return {remove(request, key), {}, false};
   if (!request.value("x-amz-copy-source").empty()) return {copy(request, key), {}, false};
@@ -181,6 +194,28 @@ std::string FakeStore::remove(const HttpRequest& request, const std::string& key
     return store_error(kRefused, "PreconditionFailed");
   objects_.erase(key);
   return "HTTP/1.1 204 No Content\r\n\r\n";
+}
+
+/// One page has them all.
+std::string FakeStore::list(const std::string& query) const {
+  constexpr std::string_view kPrefix = "&prefix=", kBucket = "/bucket/";
+  const std::string prefix = without_percents(query.substr(query.find(kPrefix) + kPrefix.size()));
+  std::string body = "<ListBucketResult>";
+  std::set<std::string> directories;
+  for (const auto& [path, object] : objects_) {
+    const std::string key = without_percents(path).substr(kBucket.size());
+    if (!key.starts_with(prefix)) continue;
+    if (const auto slash = key.find('/', prefix.size()); slash != std::string::npos)
+      directories.insert(key.substr(0, slash + 1));
+    else
+      body += fmt::format(
+          "<Contents><Key>{}</Key><LastModified>1970-01-01T00:00:01.000Z</LastModified>"
+          "<ETag>{}</ETag><Size>{}</Size></Contents>",
+          path.substr(kBucket.size()), object.etag, object.body.size());
+  }
+  for (const std::string& directory : directories)
+    body += "<CommonPrefixes><Prefix>" + directory + "</Prefix></CommonPrefixes>";
+  return reply_of("200 OK", "", body + "</ListBucketResult>");
 }
 
 }  // namespace bloscfs::test

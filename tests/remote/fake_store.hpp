@@ -29,7 +29,8 @@ struct StoreFaults {
   std::chrono::milliseconds index_delay{0};
 };
 
-/// Knows one bucket, "bucket", whatever is in the signature.
+/// Knows one bucket, "bucket", whatever is in the signature. Its objects have the time of the first
+/// second.
 class FakeStore {
  public:
   explicit FakeStore(StoreFaults faults = {});
@@ -57,6 +58,7 @@ class FakeStore {
   std::string copy(const HttpRequest& request, const std::string& key);
   std::string get(const HttpRequest& request, const std::string& key) const;
   std::string remove(const HttpRequest& request, const std::string& key);
+  std::string list(const std::string& query) const;
   bool refuses(const HttpRequest& request, const std::string& key) const;
   std::string etag_of(const std::string& body) const;
 

@@ -70,53 +70,6 @@ BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
   BOOST_TEST(right.log().find("with zeros") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(of_two_new_files_of_one_name_one_wins) {
-  const StorePlace place;
-  ObjectMount left(place), right(place);
-  const Fd one(::open((left / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  const Fd other(::open((right / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  BOOST_TEST(::pwrite(one.get(), "left", 4, 0) == 4);
-  BOOST_TEST(::pwrite(other.get(), "right", 5, 0) == 5);
-  BOOST_TEST(::fsync(one.get()) == 0);
-  BOOST_TEST(::fsync(other.get()) == -1);
-  BOOST_TEST(errno == ESTALE);
-  const ObjectMount third(place);
-  BOOST_TEST(file_text(third / "one") == "left");
-  const auto beside = conflicts_in(third.path());
-  BOOST_TEST_REQUIRE(beside.size() == 1U);
-  BOOST_TEST(file_text(third / beside.front()) == "right");
-}
-
-BOOST_AUTO_TEST_CASE(readers_see_one_state_or_the_next) {
-  const StorePlace place;
-  const std::string before = noise(2, 12'000'000), after = noise(3, 12'000'000);
-  ObjectMount writer(place);
-  BOOST_TEST(errno_of_writing(writer / "one", 0, before) == 0);
-  const ObjectMount reader(place);
-  const Fd open_before(::open((reader / "one").c_str(), O_RDONLY | O_CLOEXEC));
-  std::string read(before.size(), 0);
-  BOOST_TEST(::pread(open_before.get(), read.data(), 1000, 0) == 1000);
-  BOOST_TEST(errno_of_writing(writer / "one", 0, after, O_TRUNC) == 0);
-  BOOST_TEST(comes_true([&] { return file_text(reader / "one") == after; }));
-  for (std::size_t at = 0; at < read.size(); at += 1'000'000)
-    BOOST_TEST(::pread(open_before.get(), read.data() + at, 1'000'000, static_cast<off_t>(at)) ==
-               1'000'000);
-  BOOST_TEST((read == before));
-}
-
-BOOST_AUTO_TEST_CASE(modes_that_were_set_survive_a_commit_of_an_older_state) {
-  const StorePlace place;
-  ObjectMount left(place);
-  BOOST_TEST(errno_of_writing(left / "one", 0, "text") == 0);
-  const ObjectMount right(place);
-  const Fd fd(::open((left / "one").c_str(), O_RDWR | O_CLOEXEC));
-  BOOST_TEST(::pwrite(fd.get(), "TEXT", 4, 0) == 4);
-  BOOST_TEST(::chmod((right / "one").c_str(), 0600) == 0);
-  BOOST_TEST(::fsync(fd.get()) == -1);
-  BOOST_TEST(errno == ESTALE);
-  BOOST_TEST(place.state("one.b2frame/chunks.b2frame").metadata.at("mode") == "0600");
-}
-
 BOOST_AUTO_TEST_CASE(a_name_that_is_taken_back_keeps_its_contents) {
   const StorePlace place;
   ObjectMount mount(place);

@@ -65,7 +65,19 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options,
   }
   mount_ = fs::mount_files(std::move(opened), parsed, fs::WorkerCounts{2, 3},
                            lock_ ? &*lock_ : nullptr, pages_, clock);
-  mount_->source().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
+  count_forgotten();
+}
+
+InProcess::InProcess(const std::shared_ptr<frame::ObjectTree>& tree, const std::string& options,
+                     const frame::Clock& clock)
+    : caller{::geteuid(), ::getegid(), 0022, ::gettid()} {
+  fs::log::use(fs::log::open_file(home_ / "log"));
+  mount_ = fs::mount_objects(tree, fs::parse_options(option_lists(options)), 2, pages_, clock);
+  count_forgotten();
+}
+
+void InProcess::count_forgotten() {
+  source().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
   });
@@ -78,10 +90,10 @@ InProcess::~InProcess() {
 void InProcess::end() {
   std::exception_ptr failure;
   try {
-    if (lock_) mount_->commit_all();
+    if (source().is_writable()) mount_->commit_all();
   } catch (const std::exception&) {
     failure = std::current_exception();
-    lock_->leave_unfinished();
+    if (lock_) lock_->leave_unfinished();
   }
   mount_.reset();
   lock_.reset();

@@ -1,5 +1,6 @@
 #pragma once
-// A mount without a kernel, of a SOURCE that it has locked, that is asked by paths.
+// A mount without a kernel that is asked by paths: of files in a SOURCE that it has locked, or of
+// objects.
 
 #include <atomic>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "fs/mount/local_source.hpp"
+#include "fs/mount/remote_source.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -30,11 +32,15 @@ int error_of(const std::function<void()>& work);
 
 /// Paths are those of shown names, from the root on, which is the empty one. Errors are those of
 /// fs::Mount, and ENOENT as std::system_error. As the kernel does, it looks up first what it
-/// asks to change, and forgets nodes that nobody uses. What is logged is collected. One at a time.
+/// asks to change, and forgets nodes that nobody uses. What is logged is collected; of several
+/// mounts at a time by the last one.
 class InProcess {
  public:
   /// `options` as after -o. `clock` outlives the mount.
   explicit InProcess(const fs_std::path& source, const std::string& options = {},
+                     const frame::Clock& clock = frame::system_clock());
+  explicit InProcess(const std::shared_ptr<frame::ObjectTree>& tree,
+                     const std::string& options = {},
                      const frame::Clock& clock = frame::system_clock());
   /// Ends suddenly, unless it has ended.
   ~InProcess();
@@ -42,7 +48,9 @@ class InProcess {
   InProcess& operator=(const InProcess&) = delete;
 
   fs::Mount* operator->() { return mount_.get(); }
-  fs::LocalSource& source() { return dynamic_cast<fs::LocalSource&>(mount_->source()); }
+  fs::Source& source() { return mount_->source(); }
+  /// Of files.
+  fs::LocalSource& local() { return dynamic_cast<fs::LocalSource&>(source()); }
   std::string log() const;
   /// How often somebody asked that the kernel should forget pages.
   int forgotten() const { return forgotten_; }
@@ -109,6 +117,7 @@ class InProcess {
   fs::Caller caller;
 
  private:
+  void count_forgotten();
   struct Place {
     Reference directory;
     std::string name;

@@ -256,11 +256,11 @@ BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
   write_file(source / "p", bytes_of("plain"));
   InProcess mount(source.path());
   const Reference node = mount.find("p");
-  const fs::SourceEntry before = mount.source().tree().entry(*node);
+  const fs::SourceEntry before = mount.local().tree().entry(*node);
   ByteVector frame = flat_frame("contents");
   mount.open("p", O_WRONLY).write(0, frame);
-  BOOST_TEST(error_of([&] { mount.source().tree().begin_plain_writing(*node); }) == ESTALE);
-  BOOST_TEST(error_of([&] { mount.source().tree().take_change(*node, before); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.local().tree().begin_plain_writing(*node); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.local().tree().take_change(*node, before); }) == ESTALE);
   BOOST_CHECK(mount.read("p") == frame);
   mount.open("p").write(0, bytes_of("C"));
   frame[0] = 'C';

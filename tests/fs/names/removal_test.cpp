@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
     if (call != Call::flush_all) return 0;
     flushes++;
     lookers.push_back(
-        std::async(std::launch::async, [&] { fs::TreeChanges names(mount.source().tree()); }));
+        std::async(std::launch::async, [&] { fs::TreeChanges names(mount.local().tree()); }));
     found += lookers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
     return EIO;
   });

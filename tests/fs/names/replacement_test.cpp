@@ -340,7 +340,7 @@ std::pair<int, int> flushes_and_waits(InProcess& mount, const std::function<void
       if (call != Call::flush_directory) return 0;
       flushes++;
       others.push_back(std::async(std::launch::async,
-                                  [&] { const fs::TreeChanges names(mount.source().tree()); }));
+                                  [&] { const fs::TreeChanges names(mount.local().tree()); }));
       waits += others.back().wait_for(std::chrono::seconds(10)) != std::future_status::ready;
       return 0;
     });

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(nodes_are_known_until_they_are_forgotten) {
     known = *first;
     BOOST_TEST(*second == known);
   }
-  BOOST_TEST(error_of([&] { mount.source().tree().attributes(known); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.local().tree().attributes(known); }) == ESTALE);
   BOOST_TEST(*mount.find("a") > known);
 }
 
@@ -57,11 +57,11 @@ BOOST_AUTO_TEST_CASE(pinned_nodes_stay_though_they_are_forgotten) {
   {
     const Reference node = mount.find("a");
     known = *node;
-    mount.source().tree().pin(known);
+    mount.local().tree().pin(known);
   }
-  BOOST_TEST(mount.source().tree().attributes(known).st_size == 3);
-  mount.source().tree().unpin(known);
-  BOOST_TEST(error_of([&] { mount.source().tree().attributes(known); }) == ESTALE);
+  BOOST_TEST(mount.local().tree().attributes(known).st_size == 3);
+  mount.local().tree().unpin(known);
+  BOOST_TEST(error_of([&] { mount.local().tree().attributes(known); }) == ESTALE);
 }
 
 BOOST_AUTO_TEST_CASE(parents_are_found_from_their_entries) {
@@ -69,10 +69,10 @@ BOOST_AUTO_TEST_CASE(parents_are_found_from_their_entries) {
   fs_std::create_directories(source / "d/e");
   InProcess mount(source.path());
   const Reference outer = mount.find("d"), inner = mount.find("d/e");
-  BOOST_TEST(mount.source().tree().parent(*inner) == *outer);
-  BOOST_TEST(mount.source().tree().parent(*outer) == fs::kRootId);
-  BOOST_TEST(mount.source().tree().parent(fs::kRootId) == fs::kRootId);
-  BOOST_TEST(mount.source().tree().path(*inner).text() == "d/e");
+  BOOST_TEST(mount.local().tree().parent(*inner) == *outer);
+  BOOST_TEST(mount.local().tree().parent(*outer) == fs::kRootId);
+  BOOST_TEST(mount.local().tree().parent(fs::kRootId) == fs::kRootId);
+  BOOST_TEST(mount.local().tree().path(*inner).text() == "d/e");
 }
 
 BOOST_AUTO_TEST_CASE(new_state_of_a_frame_is_another_node) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(mount_of_one_container_shows_that_alone) {
   BOOST_TEST(mount.names() == Names{"a"}, boost::test_tools::per_element());
   BOOST_TEST(!mount.has("b"));
   BOOST_TEST(S_ISDIR(mount.stat("").st_mode));
-  BOOST_TEST(mount.source().tree().is_virtual(fs::kRootId));
+  BOOST_TEST(mount.local().tree().is_virtual(fs::kRootId));
   BOOST_TEST(error_of([&] { mount.create("c"); }) == EPERM);
   mount.write("a", bytes_of("three"));
   mount.end();

@@ -1,0 +1,212 @@
+// Several hosts that write to one object store: two mounts without a kernel, and a store in memory.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/random_files.hpp"
+#include "tests/remote/fake_store.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/set_clock.hpp"
+
+namespace {
+
+using namespace bloscfs;
+using namespace bloscfs::test;
+
+std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
+
+/// Contents of three chunks.
+ByteVector large(std::uint64_t seed) { return make_contents("noise", seed, 9'000'000, 1); }
+
+/// One host, which knows what it knows until the clock is moved.
+struct Host {
+  explicit Host(FakeStore& store) : mount(store.tree(true), {}, clock) {}
+
+  int syncing(const InProcess::File& file) {
+    return error_of([&] { file.sync(); });
+  }
+  void write(std::string_view path, const ByteVector& bytes) {
+    mount.write(path, bytes);
+    mount->commit_written();
+  }
+  void forget_what_it_knows() { clock.move(std::chrono::minutes(1)); }
+
+  SetClock clock;
+  InProcess mount;
+};
+
+/// What a host that has just come sees beside "one".
+std::string only_one_beside(FakeStore& store) {
+  Host third(store);
+  Names beside = third.mount.names();
+  std::erase(beside, "one");
+  BOOST_TEST_REQUIRE(beside.size() == 1U);
+  BOOST_TEST(beside.front().find(".conflict-") != std::string::npos);
+  return text_of(third.mount.read(beside.front()));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(hosts_in_process)
+
+BOOST_AUTO_TEST_CASE(what_one_host_commits_another_one_reads) {
+  FakeStore store;
+  const ByteVector contents = large(1);
+  Host left(store), right(store);
+  left.write("one", contents);
+  left.mount.make_directory("d");
+  left.write("d/two", bytes_of("text"));
+  right.forget_what_it_knows();
+  BOOST_TEST((right.mount.read("one") == contents));
+  BOOST_TEST(text_of(right.mount.read("d/two")) == "text");
+  BOOST_TEST((right.mount.names() == Names{"d", "one"}));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
+  FakeStore store;
+  const ByteVector before = large(1);
+  Host left(store);
+  left.write("one", before);
+  Host right(store);
+  {
+    const auto one = left.mount.open("one"), other = right.mount.open("one");
+    one.write(4'500'000, bytes_of("left"));
+    other.write(100, bytes_of("right"));
+    BOOST_TEST(left.syncing(one) == 0);
+    BOOST_TEST(right.syncing(other) == ESTALE);
+  }
+  const ByteVector of_left = with_bytes(before, 4'500'000, bytes_of("left"));
+  BOOST_TEST((only_one_beside(store) == text_of(with_bytes(before, 100, bytes_of("right")))));
+  right.forget_what_it_knows();
+  BOOST_TEST((right.mount.read("one") == of_left));
+  BOOST_TEST((Host(store).mount.read("one") == of_left));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_new_files_of_one_name_one_wins) {
+  FakeStore store;
+  Host left(store), right(store);
+  {
+    const auto one = left.mount.create("one"), other = right.mount.create("one");
+    one.write(0, bytes_of("left"));
+    other.write(0, bytes_of("right"));
+    BOOST_TEST(left.syncing(one) == 0);
+    BOOST_TEST(right.syncing(other) == ESTALE);
+  }
+  BOOST_TEST(only_one_beside(store) == "right");
+  BOOST_TEST(text_of(Host(store).mount.read("one")) == "left");
+}
+
+BOOST_AUTO_TEST_CASE(readers_see_one_state_or_the_next) {
+  FakeStore store;
+  const ByteVector before = large(2), after = large(3);
+  Host writer(store), reader(store);
+  writer.write("one", before);
+  reader.forget_what_it_knows();
+  const auto open_before = reader.mount.open("one", O_RDONLY);
+  BOOST_TEST(open_before.read(0, 1000).size() == 1000U);
+  writer.write("one", after);
+  reader.forget_what_it_knows();
+  BOOST_TEST((reader.mount.read("one") == after));
+  BOOST_TEST((open_before.contents() == before));
+}
+
+BOOST_AUTO_TEST_CASE(modes_that_were_set_survive_a_commit_of_an_older_state) {
+  FakeStore store;
+  Host left(store);
+  left.write("one", bytes_of("text"));
+  Host right(store);
+  {
+    const auto file = left.mount.open("one");
+    file.write(0, bytes_of("TEXT"));
+    fs::NewAttributes wanted;
+    wanted.mode = 0600;
+    right.mount.set("one", wanted);
+    BOOST_TEST(left.syncing(file) == ESTALE);
+  }
+  BOOST_TEST((Host(store).mount.stat("one").st_mode & 07777) == 0600U);
+}
+
+BOOST_AUTO_TEST_CASE(a_put_whose_answer_is_lost_is_no_conflict) {
+  FakeStore store;
+  Host host(store);
+  host.write("one", bytes_of("before"));
+  StoreFaults faults;
+  faults.lost_answers = 1;
+  store.set_faults(faults);
+  host.write("one", bytes_of("after"));
+  Host other(store);
+  BOOST_TEST((other.mount.names() == Names{"one"}));
+  BOOST_TEST(text_of(other.mount.read("one")) == "after");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_another_host_has_removed_is_kept_beside) {
+  FakeStore store;
+  Host left(store);
+  left.write("one", bytes_of("text"));
+  Host right(store);
+  {
+    const auto file = left.mount.open("one");
+    file.write(0, bytes_of("TEXT"));
+    right.mount.remove("one");
+    BOOST_TEST(left.syncing(file) == ESTALE);
+  }
+  BOOST_TEST(only_one_beside(store) == "TEXT");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_a_rename_replaces_stays_what_it_is_for_who_has_it_open) {
+  FakeStore store;
+  Host host(store);
+  host.write("one", bytes_of("one"));
+  host.write("two", bytes_of("two"));
+  {
+    const auto file = host.mount.open("two");
+    file.write(3, bytes_of(" and more"));
+    host.mount.rename("one", "two");
+    BOOST_TEST(text_of(file.contents()) == "two and more");
+    file.write(0, bytes_of("TWO"));
+    BOOST_TEST(text_of(file.contents()) == "TWO and more");
+    BOOST_TEST(host.syncing(file) == 0);
+  }
+  host.mount->commit_written();
+  Host other(store);
+  BOOST_TEST((other.mount.names() == Names{"two"}));
+  BOOST_TEST(text_of(other.mount.read("two")) == "one");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_was_given_away_is_not_taken_back) {
+  FakeStore store;
+  Host host(store);
+  const ByteVector contents = large(4);
+  host.write("one", contents);
+  host.mount.rename("one", "two");
+  // The old chunks go in a while: no index may name them again.
+  BOOST_TEST(error_of([&] { host.mount.rename("two", "one"); }) == EXDEV);
+  BOOST_TEST((host.mount.read("two") == contents));
+  host.write("one", contents);
+  host.mount.remove("two");
+  BOOST_TEST((Host(store).mount.names() == Names{"one"}));
+  BOOST_TEST((Host(store).mount.read("one") == contents));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_what_was_written_to_them) {
+  constexpr int kSteps = 60;
+  for (std::uint64_t seed = 1; seed <= 3; seed++) BOOST_TEST_CONTEXT("seed " << seed) {
+      FakeStore store;
+      RandomFiles files(seed, RandomFiles::Renames::of_closed_files);
+      Host(store).mount.make_directory("d");
+      // What was committed is there for the next host.
+      for (int round = 0; round < 2; round++) {
+        Host host(store);
+        files.compare(host.mount);
+        for (int i = 0; i < kSteps; i++) files.step(host.mount);
+        files.compare(host.mount);
+        files.close_all();
+        host.mount.end();
+      }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
