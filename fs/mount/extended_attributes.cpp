@@ -56,7 +56,7 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
   if (tree_.is_virtual(node)) return {};
   const SourceEntry entry = tree_.entry(node);
   std::vector<std::string> names;
-  if (entry.is_container) {
+  if (entry.is_container()) {
     const auto file = tree_.opened_as<OpenContainer>(node);
     const bool is_changed = file && file->leads();
     // Before what is committed: a commit that ends in between is seen twice rather than not at all.
@@ -69,7 +69,7 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
   if (group) names = stores_.attribute_names(*group);
   for (std::string& name : tree_.object(node, entry)->attribute_names())
     if (!name.starts_with(kMountPrefix) && is_in_shown_space(name) &&
-        passes_through(name, entry.is_container || group))
+        passes_through(name, entry.is_container() || group))
       names.push_back(std::move(name));
   return names;
 }
@@ -122,7 +122,7 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
     if (!value) throw_errno(ENODATA, name);
     return *value;
   }
-  if (passes_through(name, entry.is_container)) return tree_.object(node, entry)->attribute(name);
+  if (passes_through(name, entry.is_container())) return tree_.object(node, entry)->attribute(name);
   const auto value = frame_attribute(node, entry, name);
   if (!value) throw_errno(ENODATA, name);
   return *value;
@@ -142,7 +142,7 @@ void ExtendedAttributes::set(NodeId node, const std::string& name, const std::st
                              int flags, const Caller& caller) {
   node = stores_.present(node);
   const SourceEntry entry = entry_to_change(node, name);
-  if (passes_through(name, entry.is_container))
+  if (passes_through(name, entry.is_container()))
     return names_.change(node, caller, [&](const SourceObject& object) {
       object.set_attribute(name, value, flags);
     });
@@ -169,7 +169,7 @@ void ExtendedAttributes::set_fixed(NodeId node, const SourceEntry& entry, const 
 void ExtendedAttributes::remove(NodeId node, const std::string& name, const Caller& caller) {
   node = stores_.present(node);
   const SourceEntry entry = entry_to_change(node, name);
-  if (passes_through(name, entry.is_container))
+  if (passes_through(name, entry.is_container()))
     return names_.change(node, caller,
                          [&](const SourceObject& object) { object.remove_attribute(name); });
   const auto layer = layer_of(name);

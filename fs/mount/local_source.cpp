@@ -21,7 +21,7 @@ using frame::throw_errno;
 
 std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
   return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
-         (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
+         (entry.is_sframe() ? DescriptorShares::kSparseMore : 0);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void LocalSource::give_descriptors(NodeId node, FairShare::Part descriptors) {
 
 /// A file that was plain when the entry was looked at may be open as a container since.
 FileKind& LocalSource::kind_of(NodeId node, const SourceEntry& entry) {
-  if (entry.is_container || tree_.opened_as<OpenContainer>(node)) return containers_;
+  if (entry.is_container() || tree_.opened_as<OpenContainer>(node)) return containers_;
   return plain_files_;
 }
 
@@ -161,16 +161,17 @@ StoredForm LocalSource::stored_form(NodeId node) {
     return form;
   }
   const SourceEntry entry = tree_.entry(node);
-  form.bytes = entry.is_sframe ? entry.stored_size : entry.own_stat.st_size;
-  if (entry.is_container) {
+  form.bytes = entry.is_sframe() ? entry.stored_size : entry.own_stat.st_size;
+  if (entry.is_container()) {
     form.frame = classifier_.open(tree_.path(node), entry);
-    form.may_lack_contents = entry.is_unsupported || entry.may_lack_contents;
+    form.may_lack_contents =
+        entry.health == SourceEntry::Health::unsupported || entry.may_lack_contents;
     if (!form.frame) throw_errno(ESTALE, tree_.told_path(node));
     return form;
   }
   // What may not be read has not been looked into.
   entry.object->check_access(R_OK);
-  if (entry.is_damaged && entry.own_stat.st_size > 0)
+  if (entry.is_damaged() && entry.own_stat.st_size > 0)
     frame::open_file(entry.object->open_quietly(O_RDONLY), {});
   form.plain = entry.object;
   return form;

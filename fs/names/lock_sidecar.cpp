@@ -7,7 +7,9 @@
 
 namespace bloscfs::fs {
 
-bool may_have_sidecar(const SourceEntry& entry) { return entry.is_container && !entry.is_sframe; }
+bool may_have_sidecar(const SourceEntry& entry) {
+  return entry.is_container() && !entry.is_sframe();
+}
 
 std::string sidecar_name(const std::string& full_name) { return full_name + frame::kSidecarSuffix; }
 

@@ -176,7 +176,7 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
     Attempts::run([&] {
       TreeChanges names(tree_);
       const auto object = names.object(node);
-      const bool is_container = object && object->entry.is_container;
+      const bool is_container = object && object->entry.is_container();
       must_commit = object && (object->is_pending || (is_container && !is_committed));
       must_become_flat = object && becomes_flat_as(*object, name);
     });
@@ -199,7 +199,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
   TreeChanges names(tree_);
   const auto object = names.object(node);
   if (!object) throw_errno(ENOENT, name);
-  if (object->entry.is_sframe || object->is_directory()) throw_errno(EPERM, name);
+  if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
   if (object->is_pending) throw_errno(EAGAIN, name);
   const ShownAs shown = object->entry.shown;
   std::string full_name = name;
@@ -261,7 +261,7 @@ void Namespace::remove_directory(NodeId directory, const std::string& name, cons
     services_.unsynced_names.before_giving_up();
     const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
-    if (object.entry.is_store)
+    if (object.entry.is_store())
       removal.remove(object);
     else
       removal.remove_directory(object, caller.user);
@@ -367,7 +367,7 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   std::optional<SourceDirectory> frame;
   struct stat index {};
   change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
-    if (sets_others && named != nullptr && named->entry.is_sframe) {
+    if (sets_others && named != nullptr && named->entry.is_sframe()) {
       frame.emplace(root_.directory(named->path()));
       index = object.stat();
     }

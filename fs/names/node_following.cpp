@@ -230,7 +230,7 @@ ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
     Following following;
     const auto file = services_.tree.opened(node_);
     following.is_no_successor =
-        seen && (!seen->is_container || seen->is_read_only ||
+        seen && (!seen->is_container() || seen->is_read_only ||
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
     if (following.is_no_successor) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;

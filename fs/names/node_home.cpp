@@ -42,7 +42,7 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
   place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
   place.name = object->stored_name;
   place.is_temporary = object->is_pending;
-  place.is_sparse = object->entry.is_sframe;
+  place.is_sparse = object->entry.is_sframe();
   place.has_links = has_links(*object);
   place.meant = identity_of(object->entry.own_stat);
   place.file = object->entry.object;
@@ -194,7 +194,7 @@ NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
   object.directory_path = object_->directory_path;
   object.full_name = object.stored_name = stored_as;
   object.entry.shown = shown;
-  object.entry.is_container = true;
+  object.entry.kind = EntryKind::frame;
   object.entry.own_stat = object.entry.content_stat = *st;
   return object;
 }

@@ -15,10 +15,10 @@ namespace bloscfs::fs {
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
-  if (object.entry.object && !object.entry.is_sframe) return object.entry.object->kept();
+  if (object.entry.object && !object.entry.is_sframe()) return object.entry.object->kept();
   const SourcePath path = object.path();
   return services_.root
-      .object(object.entry.is_sframe ? join_path(path, frame::kSframeIndexName) : path)
+      .object(object.entry.is_sframe() ? join_path(path, frame::kSframeIndexName) : path)
       .kept();
 }
 
@@ -34,7 +34,7 @@ void Removal::remove_name(const NamedObject& object, std::shared_ptr<const Sourc
   // what takes back the node, which nobody waits for.
   services_.root.let_go(object.directory_path, object.stored_name);
   names_.changed_by_user(object.node);
-  if (names_.removed(object, std::move(remains)) && object.entry.is_container)
+  if (names_.removed(object, std::move(remains)) && object.entry.is_container())
     ended_.push_back(object.node);
 }
 
@@ -57,7 +57,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   if (!is_temporary(stored_name))
     // Noted before the file goes: from then on a power cut may bring the name back.
     services_.unsynced_names.note(directory, stored_name, object.entry.shown);
-  if (!object.entry.is_sframe) {
+  if (!object.entry.is_sframe()) {
     const bool has_links = object.entry.own_stat.st_nlink > 1;
     if (has_links) services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);

@@ -62,7 +62,7 @@ void Renaming::check_types() {
   if (target_->is_directory() && !names_.is_empty(*target_))
     throw_errno(ENOTEMPTY, request_.to_name);
   // A file cannot take the place of a directory of SOURCE.
-  if (target_->is_directory() && source_.entry.is_store) throw_errno(EEXIST, request_.to_name);
+  if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, request_.to_name);
 }
 
 std::string Renaming::target_name(const NamedObject& object, NodeId directory,
@@ -73,7 +73,7 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
       return name;
     throw_errno(EEXIST, name);
   }
-  if (replaced != nullptr && replaced->entry.is_container &&
+  if (replaced != nullptr && replaced->entry.is_container() &&
       names_.fits(directory, name, replaced->full_name, object.entry.shown, after_change_))
     return replaced->full_name;
   std::string chosen = choose_name(names_, directory, name, object.entry.shown,
@@ -85,7 +85,7 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
 
 void Renaming::note_renamed(const NamedObject& object) {
   names_.changed_by_user(object.node);
-  if (object.entry.is_container && object.node != 0) renamed_.push_back(object.node);
+  if (object.entry.is_container() && object.node != 0) renamed_.push_back(object.node);
 }
 
 std::optional<Renaming::Need> Renaming::move() {

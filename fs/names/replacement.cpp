@@ -68,7 +68,7 @@ void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedO
     return;
   flush_name(directory, before);
   directory.rename_to_free(before, directory, full_name);
-  if (object.entry.is_container) carry_sidecar(directory, before, directory, full_name);
+  if (object.entry.is_container()) carry_sidecar(directory, before, directory, full_name);
   names.moved(object, object.directory, full_name);
   object.full_name = object.stored_name = full_name;
   services.unsynced_names.note(directory, before, shown);

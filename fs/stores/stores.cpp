@@ -46,7 +46,7 @@ std::shared_ptr<const MountedStore> Stores::open_store(NodeId root) {
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
   auto charge = charge_for(path);
-  auto opened = entry.is_store ? tree_.open_store(path, entry, charge) : nullptr;
+  auto opened = entry.is_store() ? tree_.open_store(path, entry, charge) : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));

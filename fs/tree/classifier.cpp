@@ -24,6 +24,9 @@
 namespace bloscfs::fs {
 namespace {
 
+using Health = SourceEntry::Health;
+using Inside = SourceEntry::Inside;
+
 /// Verdicts that are kept; of more files than this some are read again.
 constexpr std::size_t kMaxVerdicts = 100'000;
 /// Bytes that may be read to find out what a file is.
@@ -43,7 +46,7 @@ Verdict state_verdict(const SourceEntry& entry) {
   Verdict verdict{};
   verdict.device = entry.content_stat.st_dev;
   verdict.inode = entry.content_stat.st_ino;
-  verdict.is_sframe = entry.is_sframe;
+  verdict.is_sframe = entry.inside == Inside::index;
   verdict.size = entry.content_stat.st_size;
   verdict.mtime_ns = nanoseconds(entry.content_stat.st_mtim);
   verdict.ctime_ns = nanoseconds(entry.content_stat.st_ctim);
@@ -70,8 +73,8 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
-  return a.is_sframe == b.is_sframe && a.is_store_directory == b.is_store_directory &&
-         is_same(a.content_stat, b.content_stat) && is_same(a.own_stat, b.own_stat);
+  return a.inside == b.inside && is_same(a.content_stat, b.content_stat) &&
+         is_same(a.own_stat, b.own_stat);
 }
 
 bool has_store_suffix(const SourcePath& path) {
@@ -81,16 +84,16 @@ bool has_store_suffix(const SourcePath& path) {
 
 bool is_unchanged(const SourceEntry& entry) {
   std::optional<struct stat> now;
-  if (entry.is_sframe)
+  if (entry.inside == Inside::index)
     now = entry.object->stat(frame::kSframeIndexName);
   else
-    now = entry.is_store_directory ? entry.object->stat(kEmbedFile) : entry.object->stat();
+    now = entry.inside == Inside::embed ? entry.object->stat(kEmbedFile) : entry.object->stat();
   return now && is_same(*now, entry.content_stat);
 }
 
 }  // namespace
 
-bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(content_stat); }
+bool SourceEntry::may_be_unfinished() const { return is_damaged() && is_young(content_stat); }
 
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object) {
   SourceEntry entry;
@@ -117,8 +120,9 @@ std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
 std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings& settings,
                                                        const SourceEntry& entry) const {
   const SourceObject& object = *entry.object;
-  if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
-  if (entry.is_store_directory) {
+  if (entry.is_sframe() || entry.inside == Inside::index)
+    return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
+  if (entry.is_store_directory() || entry.inside == Inside::embed) {
     const frame::UniqueFd directory = object.open(O_RDONLY | O_DIRECTORY);
     auto file = frame::open_regular_at(directory.get(), kEmbedFile, O_RDONLY);
     return file ? frame::open_file(std::move(file), settings) : nullptr;
@@ -170,10 +174,10 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bo
         return stat_file_in(*entry.object, name);
       };
       auto file = find(frame::kSframeIndexName);
-      entry.is_sframe = file.has_value();
+      if (file) entry.inside = Inside::index;
       if (!file && settings_.stores) file = find(kEmbedFile);
       if (!file) return entry;
-      entry.is_store_directory = !entry.is_sframe;
+      if (entry.inside == Inside::none) entry.inside = Inside::embed;
       entry.content_stat = *file;
     } else if (!S_ISREG(entry.own_stat.st_mode)) {
       return entry;
@@ -224,7 +228,7 @@ SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
 
 void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
-  entry.is_sframe = entry.is_store_directory = false;
+  entry.inside = Inside::none;
   entry.content_stat = entry.own_stat;
   if (frame::is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
@@ -238,32 +242,39 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
 
 void Classifier::look_inside(const SourcePath& path, SourceEntry& entry,
                              const Verdict& verdict) const {
-  if (entry.is_store_directory) {
-    entry.is_store_directory = verdict.has_store_marker;
+  if (entry.inside == Inside::embed) {
     entry.has_embedded = verdict.has_store_marker && verdict.has_embedded;
-    if (entry.is_store_directory) entry.shown = ShownAs::store;
+    if (verdict.has_store_marker) {
+      entry.kind = EntryKind::store_directory;
+      entry.shown = ShownAs::store;
+    }
+    entry.inside = Inside::none;
     entry.content_stat = entry.own_stat;
     return;
   }
   entry.shown = verdict.shown;
-  entry.is_container = verdict.is_container;
+  if (verdict.is_container)
+    entry.kind = entry.inside == Inside::index ? EntryKind::sparse_frame : EntryKind::frame;
   entry.is_read_only = verdict.is_read_only;
-  entry.is_unsupported = verdict.is_unsupported;
-  entry.is_left_out = verdict.is_unsupported && settings_.unsupported == UnsupportedFiles::hidden;
+  const bool is_empty = S_ISREG(entry.own_stat.st_mode) && entry.content_stat.st_size == 0;
+  if (verdict.is_unsupported && settings_.unsupported == UnsupportedFiles::hidden)
+    entry.health = Health::left_out;
+  else if (verdict.is_damaged || is_empty)
+    entry.health = Health::damaged;
+  else if (verdict.is_unsupported)
+    entry.health = Health::unsupported;
   entry.may_lack_contents = verdict.may_lack_contents;
   entry.has_metalayers = verdict.has_metalayers;
   entry.shown_size = verdict.shown_size;
   entry.stored_size = verdict.stored_size;
   entry.shown_change_ns = verdict.shown_change_ns;
-  entry.is_damaged =
-      verdict.is_damaged || (S_ISREG(entry.own_stat.st_mode) && entry.content_stat.st_size == 0);
   if (verdict.is_store && has_store_suffix(path)) {
-    entry.is_store = entry.is_read_only = true;
-    entry.is_container = false;
+    entry.kind = EntryKind::store;
+    entry.is_read_only = true;
     entry.shown = ShownAs::store;
   }
-  if (entry.is_container) return;
-  entry.is_sframe = false;
+  if (entry.is_container()) return;
+  entry.inside = Inside::none;
   entry.content_stat = entry.own_stat;
 }
 
@@ -390,7 +401,8 @@ bool Classifier::is_zip_store(const SourceEntry& entry) const {
 std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEntry& entry) const {
   const struct stat& source = entry.content_stat;
   const MutexLock lock(mutex_);
-  const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
+  const Verdict* const found =
+      verdicts_.find(source.st_dev, source.st_ino, entry.inside == Inside::index);
   if (found == nullptr) return std::nullopt;
   const Verdict& verdict = *found;
   // A file that was seen within 2 s of its last change may have changed again, with the same size
@@ -400,8 +412,8 @@ std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEn
       verdict.ctime_ns != nanoseconds(source.st_ctim))
     return std::nullopt;
   // By another name, which none of the suffixes had, it was no store.
-  if (settings_.stores && !verdict.is_container && !verdict.is_zip && !entry.is_store_directory &&
-      path.text().ends_with(frame::kZipStoreSuffix))
+  if (settings_.stores && !verdict.is_container && !verdict.is_zip &&
+      entry.inside != Inside::embed && path.text().ends_with(frame::kZipStoreSuffix))
     return std::nullopt;
   return verdict;
 }

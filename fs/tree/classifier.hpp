@@ -16,24 +16,29 @@
 #include "fs/source/source_root.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/tree/entry_kind.hpp"
 #include "fs/tree/verdict_table.hpp"
 #include "fs/view/file_view.hpp"
 
 namespace bloscfs::fs {
 
 /// What an entry is, without holding it open.
-struct SourceEntry {
+struct SourceEntry : OfKind {
   ShownAs shown = ShownAs::itself;
-  bool is_container = false;
-  bool is_sframe = false;
-  bool is_store = false;            ///< a file that is shown as a directory; no container then
-  bool is_store_directory = false;  ///< of python-blosc2; shown as the directory that it is
-  bool has_embedded = false;        ///< such a one, whose embed.b2e may hold leaves
+  /// What is known of the contents.
+  enum class Health : std::uint8_t {
+    sound,
+    damaged,      ///< no container, though it begins as one, or is empty
+    unsupported,  ///< of a codec, a filter or a format version that is missing
+    left_out,     ///< the same, and the mount shows nothing of it: UnsupportedFiles::hidden
+  };
+  Health health = Health::sound;
+  /// Which file of a directory content_stat is of.
+  enum class Inside : std::uint8_t { none, index, embed };
+  Inside inside = Inside::none;
+  bool has_embedded = false;  ///< store directories: whose embed.b2e may hold leaves
   bool is_read_only = false;
-  bool is_damaged = false;         ///< no container, though it begins as one, or is empty
   bool has_metalayers = true;      ///< containers: false if there are none to list
-  bool is_unsupported = false;     ///< of a codec, a filter or a format version that is missing
-  bool is_left_out = false;        ///< the mount shows nothing of it: UnsupportedFiles::hidden
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
   std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
@@ -51,12 +56,14 @@ struct SourceEntry {
   struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
   struct stat own_stat {};      ///< of the entry itself (the directory of an sframe)
 
+  bool is_damaged() const { return health == Health::damaged; }
+  bool is_left_out() const { return health == Health::left_out; }
   /// True for what may be in the midst of being written: a look somewhat later finds a container.
   bool may_be_unfinished() const;
 
   mode_t shown_type() const {
-    if (is_store) return S_IFDIR;
-    return is_container ? S_IFREG : own_stat.st_mode & S_IFMT;
+    if (is_store()) return S_IFDIR;
+    return is_container() ? S_IFREG : own_stat.st_mode & S_IFMT;
   }
 };
 

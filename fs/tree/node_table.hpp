@@ -18,6 +18,7 @@
 #include "fs/source/naming.hpp"
 #include "fs/source/source_object.hpp"
 #include "fs/source/source_path.hpp"
+#include "fs/tree/entry_kind.hpp"
 
 namespace bloscfs::fs {
 
@@ -42,7 +43,7 @@ struct ShownChange {
 };
 
 /// Most nodes are files that somebody has listed and nobody opened: what few have is in `Rare`.
-struct Node {
+struct Node : OfKind {
   /// An entry of a directory. Names are full names in SOURCE.
   struct Name {
     Node* parent = nullptr;
@@ -79,10 +80,6 @@ struct Node {
   std::uint32_t children = 0;    ///< names that other nodes have in this directory
   mode_t type = 0;
   ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
-  bool is_container = false;
-  bool is_sframe = false;
-  bool is_store = false;            ///< a file that is shown as a directory
-  bool is_store_directory = false;  ///< as SourceEntry's
   bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
   bool is_untold = false;      ///< it got another state, whose size the kernel may miss
   bool is_being_told = false;  ///< the kernel learns it now

@@ -27,10 +27,10 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
   if (is_single_) return;
   // What SOURCE itself is, it is for as long as it is mounted.
   const auto object = root_.find_any({});
-  if (!object || !classifier_.look({}, found_entry(object)).is_store_directory) return;
+  if (!object || !classifier_.look({}, found_entry(object)).is_store_directory()) return;
   has_store_directories_ = true;
   const MutexLock lock(mutex_);
-  nodes_.node(kRootId).is_store_directory = true;
+  nodes_.node(kRootId).kind = EntryKind::store_directory;
 }
 
 Tree::~Tree() = default;
@@ -38,13 +38,12 @@ Tree::~Tree() = default;
 Tree::Known Tree::known(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);
-  return {id,
+  return {{node.kind},
+          id,
           nodes_.paths(node),
           node.identity,
           node.state,
           node.shown_change,
-          node.is_container,
-          node.is_sframe,
           node.rare().wanted_name.has_value(),
           node.open_file.lock(),
           node.rare().remains,
@@ -79,10 +78,10 @@ std::optional<std::string> Tree::single() const {
 }
 
 bool Tree::is_store(NodeId id) {
-  if (is_virtual(id)) return store_entry(id).is_store;
+  if (is_virtual(id)) return store_entry(id).is_store();
   const MutexLock lock(mutex_);
   const Node* const node = nodes_.find(id);
-  return node != nullptr && node->is_store;
+  return node != nullptr && node->is_store();
 }
 
 SourcePath Tree::store_path(NodeId id) const {
@@ -207,7 +206,7 @@ std::optional<FileState> Tree::state_in_source(NodeId id) {
   for (const SourcePath& path : what.paths) {
     auto st = root_.stat(path);
     if (!st || !(identity_of(*st) == what.identity)) continue;
-    if (what.is_sframe) st = root_.stat(join_path(path, frame::kSframeIndexName));
+    if (what.is_sframe()) st = root_.stat(join_path(path, frame::kSframeIndexName));
     if (st) return state_of(*st);
   }
   return std::nullopt;
@@ -227,13 +226,14 @@ SourceEntry Tree::entry_of(const Known& known) {
     if (!entry) continue;
     if (known.id == kRootId) {
       // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.
-      entry->is_container = entry->is_sframe = false;
+      entry->kind = EntryKind::itself;
       entry->content_stat = entry->own_stat;
       return *entry;
     }
-    const bool same_object =
-        identity_of(entry->own_stat) == known.identity && entry->is_container == known.is_container;
-    const bool same_state = !known.is_container || (known.open_file && known.open_file->leads()) ||
+    const bool same_object = identity_of(entry->own_stat) == known.identity &&
+                             entry->is_container() == known.is_container();
+    const bool same_state = !known.is_container() ||
+                            (known.open_file && known.open_file->leads()) ||
                             state_of(entry->content_stat) == known.state;
     if (same_object && same_state) return *entry;
     // None of the names leads to the state that the node stands for; the first that leads anywhere
@@ -252,9 +252,8 @@ SourceEntry Tree::entry_of(const Known& known) {
 SourceEntry Tree::entry_of_remains(const Known& known) {
   if (!known.remains) throw_stale(known.id);
   SourceEntry entry;
-  entry.is_container = known.is_container;
-  entry.is_sframe = known.is_sframe;
-  entry.shown = known.is_container ? ShownAs::flat : ShownAs::itself;
+  entry.kind = known.kind;
+  entry.shown = known.is_container() ? ShownAs::flat : ShownAs::itself;
   entry.content_stat = entry.own_stat = known.remains->stat();
   entry.own_stat.st_ino = known.identity.inode;
   entry.shown_size = known.last_size;
@@ -269,10 +268,10 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   // Only a node that nobody has opened may become another state: pages that the kernel keeps, and
   // handles, belong to one.
-  if (node.was_opened || !node.open_file.expired() || !node.is_container || !entry.is_container)
+  if (node.was_opened || !node.open_file.expired() || !node.is_container() || !entry.is_container())
     return false;
   nodes_.set_identity(node, identity_of(entry.own_stat));
-  node.is_sframe = entry.is_sframe;
+  node.kind = entry.kind;
   node.shown = entry.shown;
   node.state = state_of(entry.content_stat);
   node.is_untold = true;
@@ -280,7 +279,7 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
 }
 
 std::shared_ptr<const SourceObject> Tree::object(NodeId id, const SourceEntry& entry) {
-  return entry.object && !entry.is_sframe ? entry.object : object(id);
+  return entry.object && !entry.is_sframe() ? entry.object : object(id);
 }
 
 std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
@@ -291,7 +290,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     return what.remains;
   }
   for (const SourcePath& path : what.paths)
-    if (auto found = root_.find(what.is_sframe ? join_path(path, frame::kSframeIndexName) : path))
+    if (auto found = root_.find(what.is_sframe() ? join_path(path, frame::kSframeIndexName) : path))
       return found;
   throw_errno(ESTALE, what.paths.front().text());
 }

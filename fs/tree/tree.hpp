@@ -222,14 +222,12 @@ class Tree {
   friend class TreeLooks;
 
   /// What is needed to find a node's entry, taken out of the table.
-  struct Known {
+  struct Known : OfKind {
     NodeId id = 0;
     std::vector<SourcePath> paths;
     Identity identity;
     FileState state;
     ShownChange shown_change;
-    bool is_container = false;
-    bool is_sframe = false;
     bool is_pending = false;
     std::shared_ptr<const OpenFile> open_file;
     std::shared_ptr<const SourceObject> remains;

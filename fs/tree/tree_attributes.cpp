@@ -50,12 +50,12 @@ Tree::StoredAttributes Tree::stored_attributes(const Known& known) {
 
 struct stat Tree::attributes_of(const SourceEntry& entry) const {
   struct stat st = entry.content_stat;
-  if (entry.is_container) {
+  if (entry.is_container()) {
     st.st_ino = entry.own_stat.st_ino;
     st.st_size = entry.shown_size;
-    if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
+    if (entry.is_sframe()) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
   }
-  if (entry.is_store) st.st_mode = directory_mode(st.st_mode);
+  if (entry.is_store()) st.st_mode = directory_mode(st.st_mode);
   return owned(st);
 }
 
@@ -113,7 +113,7 @@ struct stat Tree::single_root_attributes() {
   });
   if (entry) {
     const struct stat file = attributes_of(*entry);
-    if (entry->is_store) st.st_mode = file.st_mode;
+    if (entry->is_store()) st.st_mode = file.st_mode;
     st.st_uid = file.st_uid;
     st.st_gid = file.st_gid;
     st.st_atim = file.st_atim;

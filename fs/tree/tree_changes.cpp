@@ -38,7 +38,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
-  node.is_container = true;
+  node.kind = EntryKind::frame;
   node.shown = ShownAs::flat;
   node.type = S_IFREG;
   node.state = state_of(file);
@@ -48,7 +48,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
 
 void TreeChanges::take_state(Node& node, const SourcePath& path) {
   const auto st =
-      tree_.root_.stat_anew(node.is_sframe ? join_path(path, frame::kSframeIndexName) : path);
+      tree_.root_.stat_anew(node.is_sframe() ? join_path(path, frame::kSframeIndexName) : path);
   if (st) node.state = state_of(*st);
 }
 
@@ -110,7 +110,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
     // Where nothing of the object is kept its inode number may be given to another one at any time.
-    if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept))
+    if (!kept || S_ISDIR(node.type) || node.is_sframe() || !is_linked(*kept))
       nodes.retire(node);
     else
       node.state = state_of(kept->stat());  // by which it is found again under another name
@@ -125,7 +125,7 @@ void TreeChanges::touched(const NamedObject& object) {
   if (object.node == 0) return;
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(object.node);
-  if (node.is_sframe)
+  if (node.is_sframe())
     take_state(node, object.path());
   else
     node.state = state_of(object.entry.object->stat_anew());
@@ -182,11 +182,10 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
   entry.shown = shown;
-  entry.is_container = true;
   auto st = tree_.root_.stat(path);
   if (st) entry.own_stat = entry.content_stat = *st;
-  entry.is_sframe = st && S_ISDIR(st->st_mode);
-  if (entry.is_sframe) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
+  entry.kind = st && S_ISDIR(st->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
+  if (entry.is_sframe()) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
   if (!st) frame::throw_errno(ESTALE, path.text());
   entry.content_stat = *st;
   const auto changed = content_change(id);
@@ -208,7 +207,7 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& o
     const MutexLock lock(tree_.mutex_);
     Node& node = tree_.nodes_.node(object.node);
     shown = node.shown;
-    if (!node.is_sframe && identity_of(*st) == node.identity) {
+    if (!node.is_sframe() && identity_of(*st) == node.identity) {
       node.state = state_of(*st);
       keep_shown_change(node, changed);
       return true;
@@ -221,12 +220,12 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& o
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   tree_.nodes_.set_identity(node, identity_of(entry.own_stat));
-  node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;
   // Whoever has it open as a plain file keeps that, and nobody else gets it.
-  if (entry.is_container && !node.is_container) node.open_file.reset();
-  if (!node.rare().wanted_name) node.is_container = entry.is_container;
-  if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
+  if (entry.is_container() && !node.is_container()) node.open_file.reset();
+  // What waits for its name stays a container.
+  if (entry.is_container() || !node.rare().wanted_name) node.kind = entry.kind;
+  if (node.is_container() && node.rare_parts) node.rare_parts->plain_writers = 0;
   node.state = state_of(entry.content_stat);
 }
 
@@ -248,7 +247,7 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   if (!known) return true;
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
   const auto source =
-      known->is_sframe ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
+      known->is_sframe() ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
   return source && state_of(*source) == state_of(known->content_stat);
 }
 

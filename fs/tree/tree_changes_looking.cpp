@@ -60,9 +60,9 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
 }
 
 bool TreeChanges::is_empty(const NamedObject& directory) {
-  if (directory.entry.is_store || directory.entry.has_embedded) return false;
+  if (directory.entry.is_store() || directory.entry.has_embedded) return false;
   const auto above = tree_.store_place(directory.directory);
-  if (above && !directory.entry.is_store_directory &&
+  if (above && !directory.entry.is_store_directory() &&
       tree_.beside_->has_any(above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;

@@ -43,11 +43,12 @@ std::optional<SourceEntry> Tree::look(const SourcePath& path) {
 SourceEntry Tree::look_at(SourceEntry entry) {
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
   if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
-  if (!entry.is_container || entry.is_sframe) return entry;
+  if (!entry.is_container() || entry.is_sframe()) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node != nullptr && node->rare().plain_writers > 0) {
-    entry.is_container = entry.is_read_only = false;
+    entry.kind = EntryKind::itself;
+    entry.is_read_only = false;
     entry.shown = ShownAs::itself;
   }
   return entry;
@@ -61,15 +62,16 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
 
 std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) {
   std::shared_ptr<const OpenFile> opened;
-  bool is_sframe = false, is_pending = false;
+  EntryKind kind = EntryKind::frame;
+  bool is_pending = false;
   ShownAs shown_as = ShownAs::flat;
   FileState state;
   {
     const MutexLock lock(mutex_);
     const Node* node = nodes_.current(identity_of(found.own_stat));
-    if (node == nullptr || !node->is_container) return std::nullopt;
+    if (node == nullptr || !node->is_container()) return std::nullopt;
     opened = node->open_file.lock();
-    is_sframe = node->is_sframe;
+    kind = node->kind;
     is_pending = node->rare().wanted_name.has_value();
     shown_as = node->shown;
     state = node->state;
@@ -77,9 +79,9 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
   SourceEntry entry = found;
-  entry.is_container = entry.is_led = true;
-  entry.is_sframe = is_sframe;
-  if (is_sframe) {
+  entry.kind = kind;
+  entry.is_led = true;
+  if (entry.is_sframe()) {
     const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
     entry.content_stat = *index;
@@ -103,7 +105,8 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   if (!object) return std::nullopt;  // somebody has cleared SOURCE up
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
-  entry.is_container = entry.is_led = true;
+  entry.kind = EntryKind::frame;
+  entry.is_led = true;
   return entry;
 }
 
@@ -128,7 +131,7 @@ std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePat
 std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
                                                const std::string& full_name) {
   auto entry = present_entry(directory, path, full_name);
-  return entry && !entry->is_left_out ? std::move(entry) : std::nullopt;
+  return entry && !entry->is_left_out() ? std::move(entry) : std::nullopt;
 }
 
 bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
@@ -138,7 +141,7 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   const auto locked = locked_name(full_name);
   if (!locked) return is_hidden_in_store(directory, path, full_name);
   const auto frame = present_entry(directory, path, std::string(*locked));
-  return is_temporary(*locked) || (frame && (frame->is_container || frame->is_store)) ||
+  return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
          is_hidden_in_store(directory, path, full_name);
 }
 
@@ -247,7 +250,7 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
     if (!look.entry) continue;
     if (look.is_unread)
       unread->push_back({name, *std::move(look.entry)});
-    else if (!look.entry->is_left_out)
+    else if (!look.entry->is_left_out())
       seen.emplace(name, listed_entry_of(*look.entry));
   }
   if (!unread->empty())
@@ -262,7 +265,7 @@ void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread
   const ReadNames names(names_);
   for (UnreadName& file : unread) {
     const SourceEntry entry = look_at(file.entry);
-    if (!entry.is_left_out) seen.emplace(file.name, listed_entry_of(entry));
+    if (!entry.is_left_out()) seen.emplace(file.name, listed_entry_of(entry));
   }
 }
 

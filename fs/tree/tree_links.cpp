@@ -113,7 +113,7 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
 
 bool Tree::is_shown_directory(const std::string& path) {
   const auto entry = look(path);
-  return entry && !entry->is_container;
+  return entry && !entry->is_container();
 }
 
 std::optional<std::string> Tree::shown_instead(const std::string& directory,
@@ -130,7 +130,7 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
   // The text leads somewhere as it is.
   if (resolve(id, directory, name)) return std::nullopt;
   const auto entry = visible_entry(id, directory, name);
-  if (!entry || !entry->is_container) return std::nullopt;
+  if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
   return resolve(id, directory, shown) == name ? std::optional(std::move(shown)) : std::nullopt;

@@ -25,7 +25,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 
 bool has_links(const NamedObject& object) {
   const struct stat& file = object.entry.content_stat;
-  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
+  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe() &&
          file.st_nlink > 1;
 }
 
@@ -117,7 +117,7 @@ bool TreeLooks::hides(NodeId directory, const SourcePath& path, const std::strin
   tree_.names_.assert_shared();
   if (const auto locked = locked_name(full_name)) {
     const auto frame = tree_.present_entry(directory, path, std::string(*locked));
-    if (frame && frame->is_container) return true;
+    if (frame && frame->is_container()) return true;
   }
   if (tree_.is_hidden_in_store(directory, path, full_name)) return true;
   if (shown == ShownAs::itself) return false;

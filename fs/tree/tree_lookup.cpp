@@ -177,8 +177,8 @@ bool Tree::is_live(const SourceEntry& entry) const {
 Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
   Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node == nullptr || node->type != entry.shown_type()) return nullptr;
-  if (node->is_container != entry.is_container) return nullptr;
-  const bool is_one_state = entry.is_container || entry.is_store;
+  if (node->is_container() != entry.is_container()) return nullptr;
+  const bool is_one_state = entry.is_container() || entry.is_store();
   const bool same_state = !is_one_state || is_live || node->state == state_of(entry.content_stat);
   return same_state ? node : nullptr;
 }
@@ -200,15 +200,13 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
       if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
     } else {
       known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
-      known->is_container = entry.is_container;
-      known->is_sframe = entry.is_sframe;
-      known->is_store = entry.is_store;
+      known->kind = entry.kind;
       known->type = entry.shown_type();
       if (entry.shown_change_ns != 0)
         known->shown_change = {state_of(entry.content_stat).ctime_ns, entry.shown_change_ns};
     }
-    known->is_store_directory = entry.is_store_directory;
-    if (entry.is_store_directory) has_store_directories_ = true;
+    if (!entry.is_container() && !entry.is_store()) known->kind = entry.kind;
+    if (entry.is_store_directory()) has_store_directories_ = true;
     known->shown = entry.shown;
     known->state = state_of(entry.content_stat);
     found.attributes = with_shown_change(found.attributes, known->shown_change);

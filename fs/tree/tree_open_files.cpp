@@ -19,10 +19,10 @@ bool is_same_kind(const OpenFile& one, const OpenFile& other) {
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.is_container != entry.is_container) throw_stale(id);
+  if (node.is_container() != entry.is_container()) throw_stale(id);
   node.was_opened = true;
   // A container's node is one state, but for what happened before its first open.
-  if (!entry.is_container) {
+  if (!entry.is_container()) {
     const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
     if (!(previous == node.state)) node.is_untold = true;
   }
@@ -57,7 +57,7 @@ std::shared_ptr<const OpenFile> Tree::share(NodeId id, std::shared_ptr<const Ope
   // no container.
   if (other && is_same_kind(*other, *file)) return other;
   // The state that was opened is not the node's any more: the kernel looks the name up again.
-  if (node.is_container && !(node.state == state_of(entry.content_stat))) throw_stale(id);
+  if (node.is_container() && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;
   note_opened(node);
   return file;
@@ -81,7 +81,7 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
         !(node->state.stamp == snapshot.stamp()))
       return;
     committed.ctime_ns = node->state.ctime_ns;
-    committed.is_sframe = node->is_sframe;
+    committed.is_sframe = node->is_sframe();
     if (node->shown_change.stored_ns == node->state.ctime_ns)
       committed.shown_change_ns = node->shown_change.shown_ns;
   }
@@ -95,7 +95,7 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 void Tree::begin_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.is_container) throw_stale(id);
+  if (node.is_container()) throw_stale(id);
   node.make_rare().plain_writers++;
 }
 

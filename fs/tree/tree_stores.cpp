@@ -15,7 +15,7 @@ bool Tree::is_in_store(NodeId id) const {
   if (!has_store_directories_) return false;
   const MutexLock lock(mutex_);
   for (const Node* node = nodes_.find(id); node != nullptr; node = node->name.parent)
-    if (node->is_store_directory) return true;
+    if (node->is_store_directory()) return true;
   return false;
 }
 
@@ -24,8 +24,8 @@ std::optional<StorePlace> Tree::store_place(NodeId directory) const {
   std::string group;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.find(directory);
-  if (node == nullptr || !S_ISDIR(node->type) || node->is_store) return std::nullopt;
-  while (!node->is_store_directory) {
+  if (node == nullptr || !S_ISDIR(node->type) || node->is_store()) return std::nullopt;
+  while (!node->is_store_directory()) {
     if (!node->has_name()) return std::nullopt;
     group.insert(0, node->name.name).insert(0, "/");
     node = node->name.parent;
@@ -55,7 +55,7 @@ bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::s
     const auto entry = present_entry(directory, path, name);
     if (!entry) return false;
     const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
-    return entry->is_container || (is_leaf && S_ISREG(entry->own_stat.st_mode));
+    return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
   };
   if (frame::leaf_stem(key_name) == key_name && hides(key_name)) return true;
   for (const std::string_view suffix : kHiddenSuffixes)
