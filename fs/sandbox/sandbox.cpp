@@ -69,11 +69,11 @@ bool Sandbox::apply(const char* layer, const Work& work) const {
     work();
     return true;
   } catch (const std::system_error& error) {
-    const std::string reason = fmt::format("{}: {}", layer, error.code().message());
+    const std::string missing = fmt::format("no {} ({})", layer, error.code().message());
     if (policy_ == SandboxPolicy::required)
       throw std::runtime_error(
-          fmt::format("sandbox=require, but the sandbox cannot be had: {}", reason));
-    log::info("no part of the sandbox: " + reason);
+          fmt::format("sandbox=require, but the sandbox cannot be had: {}", missing));
+    log::info(fmt::format("sandbox: {}; continuing without it", missing));
     return false;
   }
 }
@@ -81,13 +81,13 @@ bool Sandbox::apply(const char* layer, const Work& work) const {
 Sandbox::Sandbox(SandboxPolicy policy, const std::string& mountpoint) : policy_(policy) {
   if (policy == SandboxPolicy::off) return;
   if (kIsSanitized && policy == SandboxPolicy::automatic) return;
-  apply("a process that unmounts", [&] { janitor_.emplace(mountpoint); });
+  apply("helper process for unmounting", [&] { janitor_.emplace(mountpoint); });
 }
 
 MountSource Sandbox::open(const std::string& path, const MountOptions& options) {
   MountSource source = open_source(path, options.raw, options.stores);
   if (!janitor_ || ::geteuid() != 0) return source;
-  apply("a mount namespace", [&] {
+  apply("private mount namespace", [&] {
     frame::UniqueFd copy = detached_copy(source.root, others_of(options), !options.read_only);
     outer_root_ = std::exchange(source.root, std::move(copy));
   });
@@ -99,13 +99,13 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
   // From what is opened below it, no ".." leads out of it either.
   if (source.rescue) {
     frame::UniqueFd& folder = source.rescue->descriptor();
-    apply("a mount namespace",
+    apply("private mount namespace",
           [&] { folder = detached_copy(folder, OtherMounts::leave_out, true); });
   }
   std::vector<std::string> left_out;
   if (others == OtherMounts::leave_out)
     left_out = mount_points_below(source.surroundings.directory());
-  if (!apply("a mount namespace", [&] { enter_private_namespace(source.root, left_out); }))
+  if (!apply("private mount namespace", [&] { enter_private_namespace(source.root, left_out); }))
     source.root = std::move(outer);
 }
 
@@ -114,15 +114,15 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   ::tzset();  // the log's times need a file of the system
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
-  apply("fewer capabilities", [&] {
+  apply("limit on capabilities", [&] {
     keep_needed_capabilities({writes, options.devices, options.trusted_xattrs});
   });
-  const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
-  apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  const bool has_no_new = apply("no_new_privs flag", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
+  apply("protection from core dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
   const int rescue = source.rescue ? source.rescue->descriptor().get() : -1;
-  apply("Landlock", [&] { restrict_to_source(source.root.get(), writes, rescue); });
-  apply("seccomp", [&] { allow_needed_calls({false, options.devices, options.set_ids}); });
+  apply("Landlock rules", [&] { restrict_to_source(source.root.get(), writes, rescue); });
+  apply("seccomp filter", [&] { allow_needed_calls({false, options.devices, options.set_ids}); });
 }
 
 void Sandbox::close_for_network(const std::vector<std::string>& files,
@@ -132,13 +132,14 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
   load_resolver();
   std::vector<std::string> read(std::begin(kNetworkFiles), std::end(kNetworkFiles));
   read.insert(read.end(), files.begin(), files.end());
-  if (::geteuid() == 0) apply("a mount namespace", [&] { enter_private_namespace(read, folders); });
-  apply("fewer capabilities", [] { keep_no_capabilities(); });
-  const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
-  apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  if (::geteuid() == 0)
+    apply("private mount namespace", [&] { enter_private_namespace(read, folders); });
+  apply("limit on capabilities", [] { keep_no_capabilities(); });
+  const bool has_no_new = apply("no_new_privs flag", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
+  apply("protection from core dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
-  apply("Landlock", [&] { restrict_to_network(read, folders); });
-  apply("seccomp", [] { allow_needed_calls({true, false, false}); });
+  apply("Landlock rules", [&] { restrict_to_network(read, folders); });
+  apply("seccomp filter", [] { allow_needed_calls({true, false, false}); });
 }
 
 }  // namespace bloscfs::fs
