@@ -29,7 +29,7 @@ void tell_error_of_commits(Content& content) {
 
 struct stat ContainerHandle::attributes() const {
   try {
-    return services_.files.shown_attributes(node());
+    return services_.source.attributes(node());
   } catch (const std::system_error& error) {
     // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
     if (!frame::is_refusal(error.code())) throw;

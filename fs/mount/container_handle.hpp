@@ -10,12 +10,14 @@
 #include "fs/commit/committer.hpp"
 #include "fs/mount/content_handle.hpp"
 #include "fs/mount/descriptor_shares.hpp"
+#include "fs/mount/source.hpp"
 #include "fs/mount/written_files.hpp"
 
 namespace bloscfs::fs {
 
 /// What the handles of a mount's containers share. Outlives their last use.
 struct ContainerServices {
+  Source& source;
   WrittenFiles& files;
   Committer& committer;
   const ReadingServices& reading;
@@ -34,7 +36,7 @@ class ContainerHandle : public ContentHandle {
   void close() override;
 
  protected:
-  std::string told_path() const override { return services_.files.told_path(node()); }
+  std::string told_path() const override { return services_.source.told_path(node()); }
 
   const ContainerServices& services_;
 };

@@ -26,8 +26,6 @@ LayerChanges changes_of(const std::shared_ptr<const OpenContainer>& file) {
   return file ? file->content->uncommitted_metalayers() : LayerChanges();
 }
 
-std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
 }  // namespace
 
 /// Null for a container that was never committed.
@@ -74,38 +72,26 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
   return names;
 }
 
-std::optional<std::vector<std::uint8_t>> ExtendedAttributes::read_metalayer(
-    NodeId node, const SourceEntry& entry, const LayerName& name) {
-  const LayerChanges changes = changes_of(tree_.opened_as<OpenContainer>(node));
-  if (const auto change = changes.find(name); change != changes.end()) {
-    if (!change->second) return std::nullopt;
-    return *change->second;
-  }
-  const auto found = look_at_frame(node, entry);
-  const FrameAttributes::Layer* const layer = found ? found->find(name) : nullptr;
-  if (layer == nullptr || name.name.empty()) return std::nullopt;
-  if (layer->is_too_large) throw_errno(E2BIG, name.name);
-  if (layer->content) return *layer->content;
-  TurnAtNeed::need();
-  return read_layer(*contents_.open(node)->content->snapshot(), name, thread_decoder());
-}
-
-std::optional<std::string> ExtendedAttributes::read_computed(NodeId node, const SourceEntry& entry,
-                                                             const std::string& name) {
-  if (!is_computed(name)) return std::nullopt;
-  if (const auto found = look_at_frame(node, entry)) return computed_value(found->info, name);
-  return computed_value(contents_.open(node)->content->info(), name);
-}
-
 /// Of a container.
 std::optional<std::string> ExtendedAttributes::frame_attribute(NodeId node,
                                                                const SourceEntry& entry,
                                                                const std::string& name) {
-  const auto layer = layer_of(name);
-  if (!layer) return read_computed(node, entry, name);
-  const auto content = read_metalayer(node, entry, *layer);
-  if (!content) return std::nullopt;
-  return name.starts_with(kJsonPrefix) ? layer_as_json(*content) : text_of(*content);
+  AttributeValues values;
+  values.changes = changes_of(tree_.opened_as<OpenContainer>(node));
+  values.layer = [&](const LayerName& layer_name) -> std::optional<std::vector<std::uint8_t>> {
+    const auto found = look_at_frame(node, entry);
+    const FrameAttributes::Layer* const layer = found ? found->find(layer_name) : nullptr;
+    if (layer == nullptr || layer_name.name.empty()) return std::nullopt;
+    if (layer->is_too_large) throw_errno(E2BIG, layer_name.name);
+    if (layer->content) return *layer->content;
+    TurnAtNeed::need();
+    return read_layer(*contents_.open(node)->content->snapshot(), layer_name, thread_decoder());
+  };
+  values.info = [&] {
+    const auto found = look_at_frame(node, entry);
+    return found ? found->info : contents_.open(node)->content->info();
+  };
+  return value_of(values, name);
 }
 
 std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
@@ -150,11 +136,7 @@ void ExtendedAttributes::set(NodeId node, const std::string& name, const std::st
   if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
   if (!layer || !is_free(*layer)) return set_fixed(node, entry, name, value, flags);
   TurnAtNeed::need();  // not once something has changed
-  std::vector<std::uint8_t> content(value.begin(), value.end());
-  if (name.starts_with(kJsonPrefix)) content = layer_from_json(value);
-  contents_.set_metalayer(node, names_.home(node), *layer,
-                          std::make_shared<const std::vector<std::uint8_t>>(std::move(content)),
-                          flags);
+  contents_.set_metalayer(node, names_.home(node), *layer, content_for(name, value), flags);
 }
 
 /// One that nobody can change; it may be set to what it is.

@@ -47,10 +47,6 @@ class ExtendedAttributes {
 
  private:
   std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const SourceEntry& entry);
-  std::optional<std::vector<std::uint8_t>> read_metalayer(NodeId node, const SourceEntry& entry,
-                                                          const LayerName& name);
-  std::optional<std::string> read_computed(NodeId node, const SourceEntry& entry,
-                                           const std::string& name);
   std::optional<std::string> frame_attribute(NodeId node, const SourceEntry& entry,
                                              const std::string& name);
   void set_fixed(NodeId node, const SourceEntry& entry, const std::string& name,

@@ -62,13 +62,6 @@ std::shared_ptr<const OpenContainer> FileContents::open_for_writing(
   return file;
 }
 
-void FileContents::changed(const std::shared_ptr<const OpenContainer>& file,
-                           FairShare::Part descriptors) {
-  committer_.note(file->content, file);
-  if (!file->content->has_writers())
-    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
-}
-
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
                            const struct stat& file_status) {
   const auto file = std::make_shared<const OpenContainer>(

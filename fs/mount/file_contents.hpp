@@ -27,9 +27,9 @@ class FileContents final : public Contents, public WrittenFiles {
   /// All outlive this object.
   FileContents(Tree& tree, Classifier& classifier, Committer& committer,
                DescriptorShares& descriptors, SpaceWatch& space, ContentServices services)
-      : tree_(tree),
+      : WrittenFiles(committer),
+        tree_(tree),
         classifier_(classifier),
-        committer_(committer),
         descriptors_(descriptors),
         space_(space),
         services_(std::move(services)) {}
@@ -51,12 +51,6 @@ class FileContents final : public Contents, public WrittenFiles {
   bool go_on(const std::shared_ptr<Content>& content,
              IfBeingWritten unfinished = IfBeingWritten::wait);
   bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) override;
-  void changed(const std::shared_ptr<const OpenContainer>& file,
-               FairShare::Part descriptors) override;
-  struct stat shown_attributes(NodeId node) override {
-    return tree_.attributes(node);
-  }
-  std::string told_path(NodeId node) override { return tree_.told_path(node); }
   void left(NodeId node, std::int64_t size) override { tree_.keep_last_size(node, size); }
   bool is_space_scarce() override { return space_.is_scarce(); }
   void require_space(std::int64_t size) override { space_.require(size); }
@@ -84,7 +78,6 @@ class FileContents final : public Contents, public WrittenFiles {
 
   Tree& tree_;
   Classifier& classifier_;
-  Committer& committer_;
   DescriptorShares& descriptors_;
   SpaceWatch& space_;
   const ContentServices services_;

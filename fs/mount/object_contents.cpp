@@ -68,11 +68,4 @@ bool ObjectContents::has_gone_on(const std::shared_ptr<Content>& content, std::u
   return follow(content) || content->epoch() != epoch;
 }
 
-void ObjectContents::changed(const std::shared_ptr<const OpenContainer>& file,
-                             FairShare::Part descriptors) {
-  committer_.note(file->content, file);
-  if (!file->content->has_writers())
-    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
-}
-
 }  // namespace bloscfs::fs

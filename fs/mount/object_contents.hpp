@@ -20,8 +20,8 @@ class ObjectContents final : public WrittenFiles {
   /// empty.
   ObjectContents(Objects& objects, Committer& committer, OnceLog& log,
                  const ContentServices& services, std::string refuge)
-      : objects_(objects),
-        committer_(committer),
+      : WrittenFiles(committer),
+        objects_(objects),
         log_(log),
         services_(services),
         refuge_(std::move(refuge)) {}
@@ -42,18 +42,11 @@ class ObjectContents final : public WrittenFiles {
   /// Of the background: true if the content ended with its state.
   bool follow(const std::shared_ptr<Content>& content);
 
-  struct stat shown_attributes(NodeId node) override {
-    return objects_.attributes(node);
-  }
-  std::string told_path(NodeId node) override { return objects_.told_path(node); }
   void try_follow(NodeId node) override;
   bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) override;
-  void changed(const std::shared_ptr<const OpenContainer>& file,
-               FairShare::Part descriptors) override;
 
  private:
   Objects& objects_;
-  Committer& committer_;
   OnceLog& log_;
   const ContentServices& services_;
   const std::string refuge_;

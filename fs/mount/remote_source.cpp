@@ -62,7 +62,7 @@ RemoteSource::RemoteSource(const MountServices& services,
           uploads_of(options, services.cache.budget()), services.clock),
       contents_(objects_, services.committer, services.log, services.content,
                 options.remote.disk_cache),
-      container_services_{contents_, services.committer, services.reading} {
+      container_services_{*this, contents_, services.committer, services.reading} {
   objects_.require_shown();
   if (!writable_) return;
   Committer::Services committing;
@@ -110,29 +110,27 @@ std::vector<std::string> RemoteSource::attribute_names(NodeId node) {
   return list_attributes(&found, changes);
 }
 
-/// Of what is open for writing: as it is going to be.
-std::optional<std::string> RemoteSource::written_attribute(const Content& content,
-                                                           const std::string& name) const {
-  if (const auto layer = layer_of(name)) {
-    const LayerChanges changes = content.uncommitted_metalayers();
-    const auto change = changes.find(*layer);
-    if (change == changes.end()) return std::nullopt;
-    if (!change->second) throw_errno(ENODATA, name);
-    const std::vector<std::uint8_t>& bytes = *change->second;
-    return name.starts_with(kJsonPrefix) ? layer_as_json(bytes)
-                                         : std::string(bytes.begin(), bytes.end());
-  }
-  if (content.snapshot() || !is_computed(name)) return std::nullopt;
-  return computed_value(content.info(), name);
-}
-
 std::string RemoteSource::attribute(NodeId node, const std::string& name) {
-  const auto file = objects_.opened(node);
-  if (file && file->content->is_writable())
-    if (auto written = written_attribute(*file->content, name)) return *std::move(written);
-  const auto value = objects_.attribute(node, name);
+  std::optional<std::string> value;
+  TurnAtNeed::need();
+  if (const auto group = objects_.store_group(node)) {
+    value = group_attribute(group->store->store(), group->group, name);
+  } else if (layer_of(name) || is_computed(name)) {
+    // Listings ask for access lists, for which no frame is to be opened.
+    const auto file = objects_.opened(node);
+    const bool is_written = file && file->content->is_writable();
+    // Before what is committed: a commit that ends in between is seen twice rather than not at all.
+    AttributeValues values;
+    if (is_written) values.changes = file->content->uncommitted_metalayers();
+    const auto frame = objects_.frame_of(node);
+    values.layer = [&](const LayerName& layer) {
+      return frame ? read_layer(*frame, layer, thread_decoder()) : std::nullopt;
+    };
+    values.info = [&] { return frame ? frame->info() : file->content->info(); };
+    if (frame || is_written) value = value_of(values, name);
+  }
   if (!value) throw_errno(ENODATA, name);
-  return *value;
+  return *std::move(value);
 }
 
 OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
@@ -307,10 +305,7 @@ void RemoteSource::put_metalayer(NodeId node, const std::string& name, LayerChan
 
 void RemoteSource::set_attribute(NodeId node, const std::string& name, const std::string& value,
                                  int flags, const Caller&) {
-  std::vector<std::uint8_t> content(value.begin(), value.end());
-  if (name.starts_with(kJsonPrefix)) content = layer_from_json(value);
-  put_metalayer(node, name, std::make_shared<const std::vector<std::uint8_t>>(std::move(content)),
-                flags);
+  put_metalayer(node, name, content_for(name, value), flags);
 }
 
 void RemoteSource::remove_attribute(NodeId node, const std::string& name, const Caller&) {

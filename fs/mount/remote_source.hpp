@@ -92,8 +92,6 @@ class RemoteSource final : public Source {
   std::shared_ptr<FileHandle> open_for_reading(NodeId node, int flags);
   std::shared_ptr<FileHandle> open_for_writing(NodeId node, int flags);
   void put_metalayer(NodeId node, const std::string& name, LayerChange content, int flags);
-  std::optional<std::string> written_attribute(const Content& content,
-                                               const std::string& name) const;
   void require_writable(const std::string& name) const;
 
   const MountServices services_;

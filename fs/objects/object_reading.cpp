@@ -179,14 +179,4 @@ StoredForm Objects::stored_form(NodeId id) {
   return form;
 }
 
-std::optional<std::string> Objects::attribute(NodeId id, const std::string& name) {
-  TurnAtNeed::need();
-  if (const auto group = store_group(id))
-    return group_attribute(group->store->store(), group->group, name);
-  // Listings ask for access lists, for which no frame is to be opened.
-  if (!layer_of(name) && !is_computed(name)) return std::nullopt;
-  const auto frame = frame_of(id);
-  return frame ? attribute_of_frame(*frame, name) : std::nullopt;
-}
-
 }  // namespace bloscfs::fs

@@ -128,18 +128,14 @@ class Objects {
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
   /// As Source's.
   StoredForm stored_form(NodeId id);
-  /// Nothing where it has none of that name.
-  std::optional<std::string> attribute(NodeId id, const std::string& name);
-
- private:
-  /// The store that the node is, or is in, and the group that it is, if it is
-  /// one.
+  /// The store that the node is, or is in, and the group that it is, if it is one.
   struct StoreGroup {
     std::shared_ptr<const MountedStore> store;
     std::string group;
   };
   std::optional<StoreGroup> store_group(NodeId id);
 
+ private:
   using Node = ObjectNode;
 
   Opened open_as(NodeId id, const Node& found, const struct stat& shown,

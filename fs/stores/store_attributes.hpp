@@ -20,10 +20,7 @@ inline constexpr const char* kStoreAttribute = "user.blosc2.store";
 /// To be listed; of null those that are in `changes`, what is not committed.
 std::vector<std::string> names_of_attributes(const frame::Snapshot* frame,
                                              const LayerChanges& changes = {});
-/// Nothing where the frame has none of that name.
-std::optional<std::string> attribute_of_frame(const frame::Snapshot& frame,
-                                              const std::string& name);
-/// The same of a group, "/" or "/a/b".
+/// Of a group, "/" or "/a/b". Nothing where it has none of that name.
 std::optional<std::string> group_attribute(const frame::PythonStore& store,
                                            const std::string& group, const std::string& name);
 

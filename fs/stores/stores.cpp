@@ -270,7 +270,7 @@ std::optional<std::string> Stores::attribute(NodeId id, const std::string& name)
   }
   if (!layer_of(name) && !is_computed(name)) return std::nullopt;
   const auto frame = frame_of(id);
-  return frame ? attribute_of_frame(*frame, name) : std::nullopt;
+  return frame ? value_of(values_of(*frame), name) : std::nullopt;
 }
 
 std::vector<std::string> Stores::attribute_names(const StorePlace& group) {

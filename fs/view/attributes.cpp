@@ -14,6 +14,7 @@
 #include "frame/header/metalayer_names.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -248,6 +249,34 @@ std::vector<std::uint8_t> layer_from_json(const std::string& text) {
   }
   if (content.size() > kMaxAttributeSize) frame::throw_errno(E2BIG, "msgpack");
   return content;
+}
+
+LayerChange content_for(std::string_view attribute, const std::string& value) {
+  return std::make_shared<const std::vector<std::uint8_t>>(
+      attribute.starts_with(kJsonPrefix) ? layer_from_json(value)
+                                         : std::vector<std::uint8_t>(value.begin(), value.end()));
+}
+
+AttributeValues values_of(const Snapshot& snapshot) {
+  return {{},
+          [from = &snapshot](const LayerName& name) {
+            return read_layer(*from, name, thread_decoder());
+          },
+          [from = &snapshot] { return from->info(); }};
+}
+
+std::optional<std::string> value_of(const AttributeValues& values, const std::string& attribute) {
+  const auto layer = layer_of(attribute);
+  if (!layer)
+    return is_computed(attribute) ? computed_value(values.info(), attribute) : std::nullopt;
+  std::optional<std::vector<std::uint8_t>> content;
+  if (const auto change = values.changes.find(*layer); change == values.changes.end())
+    content = values.layer(*layer);
+  else if (change->second)
+    content = *change->second;
+  if (!content) return std::nullopt;
+  return attribute.starts_with(kJsonPrefix) ? layer_as_json(*content)
+                                            : std::string(content->begin(), content->end());
 }
 
 bool is_in_shown_space(std::string_view name) {
