@@ -3,7 +3,7 @@
 
 A source that includes a header behind others, and the groups of a unity build, hide that.
 usage: check_headers.py BUILD [FILE...]. The compiler and options are those of the build directory BUILD.
-With files, only those of them that are headers are checked, and the headers that include one of them.
+With files, only these are checked, sources and tests too, and the headers that include one of them.
 """
 
 import json
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("codec", "frame", "fs", "tools")
+FOLDERS = ("codec", "frame", "fs", "tools", "tests")
 OPTIONS = ("-std", "-I", "-isystem", "-D", "-m")
 
 
@@ -30,11 +30,12 @@ def command_of(build, folder):
     return compiler + sorted({word for word in words if word.startswith(OPTIONS)})
 
 
-def complaint(build, command, header):
-    """What the compiler says; empty where nothing is missing."""
-    result = subprocess.run([*command, "-fsyntax-only", "-w", "-x", "c++", "-include", str(header), os.devnull],
-                            cwd=build, capture_output=True, text=True)
-    return "" if result.returncode == 0 else f"{header}: cannot be compiled by itself\n{result.stderr[:2000]}"
+def complaint(build, command, name):
+    """What the compiler says of a file; empty where nothing is missing."""
+    what = ["-include", str(ROOT / name), os.devnull] if name.endswith(".hpp") else [str(ROOT / name)]
+    result = subprocess.run([*command, "-fsyntax-only", "-w", "-x", "c++", *what], cwd=build, capture_output=True,
+                            text=True)
+    return "" if result.returncode == 0 else f"{name}: cannot be compiled by itself\n{result.stderr[:2000]}"
 
 
 def includes_one_of(header, files):
@@ -45,17 +46,17 @@ def includes_one_of(header, files):
 def main():
     build = Path(sys.argv[1]).resolve()
     files = set(sys.argv[2:])
-    listed = subprocess.run(["git", "ls-files", *(f"{folder}/*.hpp" for folder in FOLDERS)], cwd=ROOT,
-                            capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(["git", "ls-files", *(f"{folder}/*.hpp" for folder in FOLDERS if folder != "tests")],
+                            cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     if files:
-        listed = [name for name in listed if name in files or includes_one_of(name, files)]
+        listed = sorted(files | {name for name in listed if includes_one_of(name, files)})
     commands = {folder: command_of(build, folder) for folder in FOLDERS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = [text for text in pool.map(
-            lambda name: complaint(build, commands[name.partition("/")[0]], ROOT / name), listed) if text]
+            lambda name: complaint(build, commands[name.partition("/")[0]], name), listed) if text]
     for text in complaints:
         print(text)
-    print(f"{len(listed)} headers, {len(complaints)} that lack something")
+    print(f"{len(listed)} files, {len(complaints)} that lack something")
     return 1 if complaints else 0
 
 

@@ -11,6 +11,7 @@
 #include "frame/store/local_store.hpp"
 #include "fs/view/file_view.hpp"
 #include "fs/view/thread_decoder.hpp"
+#include "tests/foreign/oracle.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
+#include "frame/cframe/cframe.hpp"
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/editing/recent_writers.hpp"
 #include "frame/reading/frame_snapshot.hpp"

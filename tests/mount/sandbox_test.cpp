@@ -18,6 +18,7 @@
 
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/prisoner.hpp"
 #include "tests/support/proc.hpp"
