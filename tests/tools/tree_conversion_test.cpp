@@ -10,6 +10,7 @@
 
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/tools/program.hpp"
