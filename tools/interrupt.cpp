@@ -160,7 +160,7 @@ WatchedDirectory::~WatchedDirectory() {
 
 WatchedLock::WatchedLock(int directory, const std::optional<std::string>& single,
                          const std::string& shown) {
-  // Without a hold: this may wait for long, and the lock has no file then.
+  // Without an InterruptHold, since this may wait long. The lock has no file while it waits.
   auto lock = std::make_unique<fs::MountLock>(directory, single, fs::kMountLockPatience,
                                               fs::WaitNotice(shown));
   const InterruptHold hold;

@@ -70,12 +70,12 @@ class WatchedDirectory {
   const int directory_;
 };
 
-/// The lock on what is changed or replaced, or the wait for it. While one lives, the end of the
-/// grace lets go of the lock, so that its file does not stay behind.
+/// The lock on a frame or directory that the program changes or replaces. If the process is ended
+/// by force while the object lives, the lock is released first, so that no lock file stays behind.
 class WatchedLock {
  public:
-  /// As fs::MountLock, with the patience of tools. `shown` is the path for the notice that the lock
-  /// is waited for.
+  /// Waits for the lock as fs::MountLock does, up to kMountLockPatience. `shown` is the path in the
+  /// message about the wait.
   WatchedLock(int directory, const std::optional<std::string>& single, const std::string& shown);
   ~WatchedLock();
   WatchedLock(const WatchedLock&) = delete;

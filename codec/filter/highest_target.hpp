@@ -1,6 +1,6 @@
 #pragma once
 
-/// Of Highway's targets those above HWY_AVX3, some of which its newer releases make unless they are
-/// disabled: larger programs, and nothing faster here. Bits of HWY_DISABLED_TARGETS; not all
-/// releases have names for them.
+/// Bits of HWY_DISABLED_TARGETS for all targets above HWY_AVX3. Newer releases of Highway compile
+/// some of them by default, which makes programs larger and nothing here faster. Older releases
+/// have no names for them.
 #define BLOSCFS_ABOVE_AVX3 0xF8

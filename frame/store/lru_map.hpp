@@ -1,5 +1,5 @@
 #pragma once
-// A map that knows in which order its entries were used last.
+// A map with eviction of the least recently used entry.
 
 #include <cstddef>
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Holds `most` entries, those that were used last. Values that leave are returned, so that who
-/// holds a lock can destroy them when he has given it back. Not thread-safe.
+/// Keeps the `most` entries that were used last. Functions return the values that they remove, so
+/// that a caller can destroy them after it released its lock. Not thread-safe.
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class LruMap {
  public:
@@ -21,7 +21,8 @@ class LruMap {
 
   std::size_t size() const { return entries_.size(); }
 
-  /// Null where there is none. Good until the entry leaves. The entry counts as used.
+  /// Marks the entry as used. Returns null if there is none; else a pointer that is valid until the
+  /// entry is removed.
   Value* find(const Key& key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return nullptr;
@@ -29,13 +30,13 @@ class LruMap {
     return &found->second->second;
   }
 
-  /// The same, and the entry does not count as used.
+  /// As find(), but does not mark the entry as used.
   Value* peek(const Key& key) {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? nullptr : &found->second->second;
   }
 
-  /// Returns what left: the former value of the key, or the entry that is one too many.
+  /// Returns the removed value: the former one of this key, or an evicted one.
   [[nodiscard]] std::optional<Value> put(const Key& key, Value value) {
     if (Value* const known = find(key)) return std::exchange(*known, std::move(value));
     entries_.emplace_front(key, std::move(value));
@@ -49,7 +50,7 @@ class LruMap {
     return take(found->second);
   }
 
-  /// Of the entries whose values may go the one that was not used for longest.
+  /// Removes the least recently used entry for whose value `may_go` is true.
   template <typename MayGo>
   std::optional<Value> take_oldest(MayGo may_go) {
     for (auto at = entries_.end(); at != entries_.begin();)
@@ -71,7 +72,7 @@ class LruMap {
   }
 
   const std::size_t most_;
-  Entries entries_;  ///< the one used last in front
+  Entries entries_;  ///< most recently used first
   std::unordered_map<Key, typename Entries::iterator, Hash> by_key_;
 };
 

@@ -50,7 +50,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
                          content_services_, reading_services_});
 }
 
-/// What is asked for ahead of readers that were not closed is given up.
+/// Cancels the readahead of files that are still open.
 Mount::~Mount() {
   source_->begin_end();
   committer_.stop();
@@ -102,8 +102,8 @@ void Mount::commit_all() {
   }
 }
 
-/// Keeps what the last commits could not store. The log has a line of what has become of each file.
-/// Throws std::runtime_error with a summary, unless nothing is left.
+/// Keeps the changes that the last commits could not store, and logs what became of each file.
+/// Throws std::runtime_error with a summary if there are any.
 void Mount::keep_uncommitted() {
   const auto left = committer_.uncommitted();
   for (const auto& [content, failure] : left) {

@@ -1,6 +1,6 @@
 #pragma once
-// A mount without the kernel: what is open, what waits for a commit, and the memory of both. Names
-// and attributes are its Source's.
+// A mounted filesystem without the kernel: open files, uncommitted changes, and the memory that
+// both use. Names and attributes belong to its Source.
 
 #include <atomic>
 #include <cstddef>
@@ -30,7 +30,7 @@
 
 namespace bloscfs::fs {
 
-/// What a Mount lends to its Source, and has for longer than that.
+/// What a Mount lends to its Source. Outlives the Source.
 struct MountServices {
   const frame::Clock& clock;
   Stats& stats;
@@ -43,10 +43,10 @@ struct MountServices {
   const ReadingServices& reading;
 };
 
-/// Thread-safe. Errors: as its Source's; EBADF for numbers that are not in use.
+/// Thread-safe. Throws what its Source throws, and EBADF for an unknown handle number.
 class Mount {
  public:
-  /// Called once, at the end of the constructor. A source that is writable starts the committer.
+  /// The constructor calls it once, last. A writable source starts the committer.
   using MakeSource = std::function<std::unique_ptr<Source>(const MountServices& services)>;
 
   /// `workers`: threads that decode and encode. `pages` and `clock` outlive it. Throws what
@@ -62,7 +62,7 @@ class Mount {
   BlockCache& cache() { return cache_; }
   DirectoryHandles& directories() { return directories_; }
 
-  /// An attribute of a node, those of the mount among them.
+  /// The value of an extended attribute of a node, or of the mount itself.
   std::string attribute(NodeId node, const std::string& name);
 
   // --- open files
@@ -78,32 +78,32 @@ class Mount {
 
   // --- commits
 
-  /// Commits everything that was written. EROFS for a mount that was read-only from the start.
+  /// Commits all changes. EROFS if the mount was read-only from the start.
   void commit_written();
-  /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
-  /// that is possible; the exception names each file and what has become of it.
+  /// Commits all changes before the mount ends. Where possible it keeps what it cannot commit for
+  /// `b2frame recover`, and logs a line for each file. Throws std::runtime_error if any is left.
   void commit_all();
-  /// Before the answer to a write whose handle has a dirty_user().
+  /// Asked before a write is answered whose handle has a dirty_user().
   DirtyBudget& dirty_budget() { return budget_; }
-  /// What still waits for a commit.
+  /// A file with changes that are not committed.
   struct Uncommitted {
     std::string path;         ///< below SOURCE
     std::int64_t bytes = 0;   ///< of contents
-    std::error_code failure;  ///< of the last try, if one has failed
+    std::error_code failure;  ///< of the last commit, if that failed
   };
   std::vector<Uncommitted> uncommitted();
 
   // --- the mount as a whole
 
-  /// Goes on with another dirty_limit and sync=, and a cache_size that is not less than before.
+  /// Takes over dirty_limit, sync= and a larger cache_size. Ignores a smaller cache_size.
   void change_options(const MountOptions& options);
-  /// Time since the last file handle was released; zero while one is open.
+  /// Time since the last file was closed; zero while one is open.
   frame::Clock::Duration idle_time() const;
-  /// Grows with everything that is read or committed.
+  /// A counter that grows with each read and each commit.
   std::uint64_t requests() const {
     return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits;
   }
-  /// Gives most of the memory back that may serve nobody any more.
+  /// Frees most of the cache; for a mount that nobody uses.
   void rest() { cache_.rest(); }
 
  private:
@@ -116,13 +116,13 @@ class Mount {
   const WriteOptions write_options_;
   std::atomic<std::uint64_t> next_content_id_{1};
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
-  DirtyBudget budget_;                  ///< before whatever holds a content
+  DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
-  std::unique_ptr<Source> source_;  ///< before what asks it
+  std::unique_ptr<Source> source_;  ///< outlives handles and threads
   DirectoryHandles directories_;
   HandleTable<FileHandle> handles_;
   std::atomic<frame::Clock::TimePoint> last_release_;
-  WorkerPool pool_;  ///< its tasks use everything above
+  WorkerPool pool_;  ///< its tasks use the members above
   Committer committer_;
   const ContentServices content_services_;
   const ReadingServices reading_services_;

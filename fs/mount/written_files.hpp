@@ -26,8 +26,8 @@ class WrittenFiles {
   virtual void try_follow(NodeId node) = 0;
   /// True if the content went on since that `epoch`, for whoever asked first.
   virtual bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) = 0;
-  /// It has changed, and is committed soon if nobody has it open for writing: until then it has
-  /// the `descriptors` of who has closed it.
+  /// Notes that a file has changed. If nobody has it open for writing, a commit is queued, which
+  /// keeps the `descriptors` of the closed handle until it is done.
   void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors) {
     committer_.note(file->content, file);
     if (!file->content->has_writers())

@@ -13,7 +13,7 @@ enum class EntryKind : std::uint8_t {
   store_directory,  ///< a directory of python-blosc2; shown as the directory that it is
 };
 
-/// Of whatever stands for an entry.
+/// Base of the types that describe an entry.
 struct OfKind {
   EntryKind kind = EntryKind::itself;
 

@@ -72,24 +72,26 @@ std::optional<std::vector<std::uint8_t>> read_layer(const frame::Snapshot& snaps
                                                     const LayerName& name,
                                                     codec::BlockDecoder& decoder);
 
-/// Where the values of a container's attributes come from. Each is asked only when it is needed.
+/// Where the values of a container's attributes come from. value_of() calls the functions only when
+/// it needs them.
 struct AttributeValues {
-  LayerChanges changes;  ///< that no commit has stored
-  /// Of what is committed; as read_layer().
+  LayerChanges changes;  ///< not committed yet
+  /// The committed content of a metalayer, as read_layer() gives it.
   std::function<std::optional<std::vector<std::uint8_t>>(const LayerName&)> layer;
   std::function<frame::FrameInfo()> info;
 };
-/// Those of one state, of which nothing has changed. The snapshot outlives the result.
+/// The values of a snapshot without uncommitted changes. The snapshot outlives the result.
 AttributeValues values_of(const frame::Snapshot& snapshot);
-/// The value of an attribute as it is going to be. Nullopt where the container has none of that
-/// name. Errors: of what is asked, and of layer_as_json().
+/// The value of an attribute, with uncommitted changes applied. Nullopt if the container has no
+/// such attribute. Throws what the functions of `values` and layer_as_json() throw.
 std::optional<std::string> value_of(const AttributeValues& values, const std::string& attribute);
 
 /// A vlmetalayer's content as an attribute's text. Throws std::system_error(E2BIG).
 std::string layer_as_json(codec::Bytes content);
 /// The counterpart: EINVAL for what is no JSON, or stands for what JSON does not have.
 std::vector<std::uint8_t> layer_from_json(const std::string& text);
-/// What a metalayer is to hold where its attribute, byte for byte or as JSON, is set to a value.
+/// The metalayer content that setting an attribute to a value gives. The value is JSON or bytes,
+/// depending on the attribute's name.
 LayerChange content_for(std::string_view attribute, const std::string& value);
 
 /// True for extended attributes of the name spaces that a mount has; others are EOPNOTSUPP.

@@ -1,5 +1,5 @@
 #pragma once
-// Random operations on the files of a mount without a kernel, and what they must have made of them.
+// Random operations on a mount without a kernel, compared with a model in memory.
 
 #include <cstdint>
 #include <list>
@@ -15,19 +15,19 @@ namespace bloscfs::test {
 
 class RandomFiles {
  public:
-  /// Of objects: a file with another name is another node, and who has the old one open does not
-  /// follow it.
+  /// Whether files are renamed while they are open. RemoteSource makes a new node for a renamed
+  /// file, so that handles of the old node do not follow.
   enum class Renames { of_open_files, of_closed_files };
 
   /// Files are in the root and in its directory "d", which is there.
   explicit RandomFiles(std::uint64_t seed, Renames renames = Renames::of_open_files)
       : renames_(renames), random_(seed) {}
 
-  /// One operation, which is compared with what must come of it.
+  /// Does one operation on the mount and on the model.
   void step(InProcess& mount);
-  /// All names and contents.
+  /// Compares all names and contents with the model.
   void compare(InProcess& mount) const;
-  /// Before the mount ends.
+  /// To be called before the mount ends.
   void close_all() { open_.clear(); }
   const std::string& last() const { return last_; }
 
