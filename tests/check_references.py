@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that each document that is named somewhere exists, and has the sections that are quoted from it; that links of
-documents lead somewhere; and that what tests/tsan.supp names of ours is in the sources: a name that has moved silences
-nothing.
+documents lead somewhere; that what tests/tsan.supp names of ours is in the sources: a name that has moved silences
+nothing; and that the package and CHANGELOG.md have the version of meson.build.
 
 Documents are named by their path from the root, in other documents also from their own folder, and sections follow in
 quotes: frame/formats/cframe.md, "Index" and "Trailer".
@@ -80,5 +80,14 @@ def unknown_to_sources(root):
             yield f"tests/tsan.supp: there is no {name}"
 
 
+def other_versions(root):
+    version = re.search(r"^ *version: '([^']+)'", (root / "meson.build").read_text(), re.M)[1]
+    for name, line in (("tools/packaging/debian/changelog", f"bloscfs ({version}) "), ("CHANGELOG.md", f"## {version}\n")):
+        first = re.search(r"^(bloscfs \(|## ).*\n", (root / name).read_text(), re.M)
+        if not first or not first[0].startswith(line):
+            yield f"{name}: its first entry is not of version {version}"
+
+
 if __name__ == "__main__":
-    sys.exit("\n".join(p for check in (problems, links, unknown_to_sources) for p in check(ROOT)) or 0)
+    checks = (problems, links, unknown_to_sources, other_versions)
+    sys.exit("\n".join(p for check in checks for p in check(ROOT)) or 0)
