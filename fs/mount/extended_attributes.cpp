@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <sys/xattr.h>

@@ -11,7 +11,6 @@
 #include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/objects/objects.hpp"
-#include "fs/stores/store_attributes.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 
