@@ -10,11 +10,12 @@
 #include <fmt/core.h>
 
 #include "fs/mount/recovery.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/mount_lock.hpp"
 #include "fs/source/rescue_folder.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
-#include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -43,16 +44,17 @@ void tell(const fs::MountSource& source, const fs::Journal* journal) {
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
     fs::MountSource source = fs::open_source(options.source, false, false);
-    const WatchedLock lock(source.root.get(), source.single, options.source);
-    if (!lock->displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
+    fs::MountLock lock(source.root.get(), source.single, fs::kMountLockPatience,
+                       fs::WaitNotice(options.source));
+    if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
     source.rescue = rescue_folder(options);
     if (options.is_dry) {
-      tell(source, lock->journal());
+      tell(source, lock.journal());
       return 0;
     }
     int status = 0;
     fs::recover_kept(
-        std::move(source), lock->journal(), [&](const fs::KeptFile& kept, const std::string& path) {
+        std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
                      "its kept contents are gone: " + kept.temporary);

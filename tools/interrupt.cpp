@@ -100,15 +100,19 @@ bool remove_busy(const Busy& left) {
       // Those in the other directories are to go, too.
     }
   }
-  watched().locks.clear();
   if (!busy.empty()) {
-    // From now on no thread can open a file, so that none makes one faster than it is removed.
-    const rlimit none{0, 0};
+    // No thread can open a file meanwhile, so that none makes one faster than it is removed.
+    rlimit usual{};
+    ::getrlimit(RLIMIT_NOFILE, &usual);
+    const rlimit none{0, usual.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &none);
     for (const Busy& left : busy)
       for (int attempt = 0; attempt < kRemovalAttempts && !remove_busy(left); attempt++)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ::setrlimit(RLIMIT_NOFILE, &usual);
   }
+  // Last of all: other threads go on writing until the process ends.
+  watched().locks.clear();
   end_by_signal(signal);
 }
 

@@ -71,7 +71,8 @@ class WatchedDirectory {
 };
 
 /// The lock on a frame or directory that the program changes or replaces. If the process is ended
-/// by force while the object lives, the lock is released first, so that no lock file stays behind.
+/// by force while the object lives, another thread releases the lock, so that no lock file stays
+/// behind. A program that uses the journal of its lock needs an fs::MountLock instead.
 class WatchedLock {
  public:
   /// Waits for the lock as fs::MountLock does, up to kMountLockPatience. `shown` is the path in the
@@ -81,7 +82,6 @@ class WatchedLock {
   WatchedLock(const WatchedLock&) = delete;
   WatchedLock& operator=(const WatchedLock&) = delete;
 
-  fs::MountLock& operator*() const { return **lock_; }
   fs::MountLock* operator->() const { return lock_->get(); }
 
  private:
