@@ -1,6 +1,7 @@
 // Several hosts that write to one object store: two mounts without a kernel, and a store in memory.
 
 #include <cerrno>
+#include <functional>
 
 #include <boost/test/unit_test.hpp>
 
@@ -38,7 +39,18 @@ struct Host {
   InProcess mount;
 };
 
-/// What a host that has just come sees beside "one".
+/// The errno of fsync on one host whose open file "one" another host changes.
+int error_of_syncing_after(FakeStore& store, const std::function<void(InProcess&)>& change) {
+  Host left(store);
+  left.write("one", bytes_of("text"));
+  Host right(store);
+  const auto file = left.mount.open("one");
+  file.write(0, bytes_of("TEXT"));
+  change(right.mount);
+  return left.syncing(file);
+}
+
+/// What a new host finds beside "one".
 std::string only_one_beside(FakeStore& store) {
   Host third(store);
   Names beside = third.mount.names();
@@ -115,17 +127,10 @@ BOOST_AUTO_TEST_CASE(readers_see_one_state_or_the_next) {
 
 BOOST_AUTO_TEST_CASE(modes_that_were_set_survive_a_commit_of_an_older_state) {
   FakeStore store;
-  Host left(store);
-  left.write("one", bytes_of("text"));
-  Host right(store);
-  {
-    const auto file = left.mount.open("one");
-    file.write(0, bytes_of("TEXT"));
-    fs::NewAttributes wanted;
-    wanted.mode = 0600;
-    right.mount.set("one", wanted);
-    BOOST_TEST(left.syncing(file) == ESTALE);
-  }
+  fs::NewAttributes wanted;
+  wanted.mode = 0600;
+  BOOST_TEST(error_of_syncing_after(store, [&](InProcess& other) { other.set("one", wanted); }) ==
+             ESTALE);
   BOOST_TEST((Host(store).mount.stat("one").st_mode & 07777) == 0600U);
 }
 
@@ -144,15 +149,8 @@ BOOST_AUTO_TEST_CASE(a_put_whose_answer_is_lost_is_no_conflict) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_another_host_has_removed_is_kept_beside) {
   FakeStore store;
-  Host left(store);
-  left.write("one", bytes_of("text"));
-  Host right(store);
-  {
-    const auto file = left.mount.open("one");
-    file.write(0, bytes_of("TEXT"));
-    right.mount.remove("one");
-    BOOST_TEST(left.syncing(file) == ESTALE);
-  }
+  BOOST_TEST(error_of_syncing_after(store, [](InProcess& other) { other.remove("one"); }) ==
+             ESTALE);
   BOOST_TEST(only_one_beside(store) == "TEXT");
 }
 

@@ -30,10 +30,10 @@ using Reference = std::shared_ptr<const fs::NodeId>;
 /// it throws nothing.
 int error_of(const std::function<void()>& work);
 
-/// Paths are those of shown names, from the root on, which is the empty one. Errors are those of
-/// fs::Mount, and ENOENT as std::system_error. As the kernel does, it looks up first what it
-/// asks to change, and forgets nodes that nobody uses. What is logged is collected; of several
-/// mounts at a time by the last one.
+/// A path is made of shown names, from the root; the root is the empty path. Functions throw what
+/// fs::Mount throws, and ENOENT as std::system_error. As the kernel does, they look up a name
+/// before they change it, and forget nodes that are not used. Each mount collects the log; while
+/// there are several, the last one gets all lines.
 class InProcess {
  public:
   /// `options` as after -o. `clock` outlives the mount.
