@@ -17,12 +17,14 @@ ROOMS = {
         fuse
         sandbox
         mount
-        objects
-        names stores
-        commit tree
-        content
+        source/objects
+        source/local/names source/local/stores
+        source/archives
+        commit source/local/tree
+        source/local/files
+        content source
         encoding survey
-        view source
+        view
         numpy options
         support
         """,
@@ -63,8 +65,9 @@ def levels():
 
 
 def room_of(path):
-    parts = path.split("/")
-    return "/".join(parts[:2]) if parts[0] in ROOMS else parts[0]
+    """The folder that a file is in; of codec and tools the layer."""
+    folder, layer = path.rpartition("/")[0], path.split("/")[0]
+    return folder if layer in ROOMS else layer
 
 
 def problem(name, target, level):

@@ -14,7 +14,7 @@
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/new_frame.hpp"
-#include "fs/source/target_name.hpp"
+#include "fs/source/local/files/target_name.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/creation.hpp"
 #include "tools/file_jobs.hpp"

@@ -112,7 +112,7 @@ class TreeExtraction {
     if (form.frame)
       write_contents(form.frame, out, advance);
     else
-      copy_plain(form.plain->open_quietly(O_RDONLY).get(), out, advance);
+      copy_plain(form.open_plain().get(), out, advance);
     out.commit();
     target_.note_made(entry.path);
   }

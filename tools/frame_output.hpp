@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
-#include "fs/source/source_directory.hpp"
+#include "fs/source/local/files/source_directory.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/output_name.hpp"
 

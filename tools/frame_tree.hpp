@@ -11,7 +11,7 @@
 
 #include "frame/container/snapshot.hpp"
 #include "frame/pystore/python_store.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 
 namespace bloscfs::tools {
 

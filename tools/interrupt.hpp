@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "fs/source/mount_lock.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
 
 namespace bloscfs::tools {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 
 namespace bloscfs::tools {
 

@@ -10,7 +10,7 @@
 
 #include "codec/bytes.hpp"
 #include "frame/store/byte_source.hpp"
-#include "fs/source/source_directory.hpp"
+#include "fs/source/local/files/source_directory.hpp"
 #include "tools/output_name.hpp"
 
 namespace bloscfs::tools {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "frame/store/byte_store.hpp"
-#include "fs/source/source_directory.hpp"
+#include "fs/source/local/files/source_directory.hpp"
 #include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {

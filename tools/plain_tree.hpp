@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 
 namespace bloscfs::tools {
 

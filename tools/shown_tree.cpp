@@ -11,7 +11,7 @@
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/local_source.hpp"
 #include "fs/mount/remote_source.hpp"
-#include "fs/stores/store_attributes.hpp"
+#include "fs/source/archives/store_attributes.hpp"
 #include "fs/view/stored_contents.hpp"
 
 namespace bloscfs::tools {
@@ -110,7 +110,7 @@ bool ShownTree::is_wanted(const std::string& key, bool is_directory) const {
 }
 
 /// False for what is not wanted, or not there any more. A directory is entered.
-bool ShownTree::look(const fs::Tree::DirectoryEntry& entry, ShownEntry& shown) {
+bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
   const fs::NodeId above = *levels_.back().node;
   const bool is_directory = S_ISDIR(entry.type);
   const std::string& key = shown.key =

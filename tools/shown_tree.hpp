@@ -70,14 +70,14 @@ class ShownTree {
   struct Level {
     std::shared_ptr<const fs::NodeId> node;
     std::string path;
-    std::string key;                                ///< "" for the root, "/a/b"
-    std::vector<fs::Tree::DirectoryEntry> entries;  ///< the next one last
+    std::string key;                          ///< "" for the root, "/a/b"
+    std::vector<fs::DirectoryEntry> entries;  ///< the next one last
   };
 
   void enter(std::shared_ptr<const fs::NodeId> node, const std::string& path, std::string key);
   void leave();
   bool is_wanted(const std::string& key, bool is_directory) const;
-  bool look(const fs::Tree::DirectoryEntry& entry, ShownEntry& shown);
+  bool look(const fs::DirectoryEntry& entry, ShownEntry& shown);
 
   const Settings settings_;
   fs::PagePool pages_;

@@ -9,8 +9,8 @@
 
 #include <sys/stat.h>
 
-#include "fs/source/source_directory.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_directory.hpp"
+#include "fs/source/local/files/source_root.hpp"
 #include "fs/support/sync.hpp"
 #include "tools/b2frame_commands.hpp"
 

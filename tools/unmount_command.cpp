@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fs/fuse/unmounting.hpp"
-#include "fs/source/mount_users.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/mounts_commands.hpp"
 #include "tools/progress.hpp"

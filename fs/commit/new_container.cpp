@@ -2,8 +2,6 @@
 
 #include <system_error>
 
-#include <fcntl.h>
-
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
@@ -13,8 +11,8 @@ namespace bloscfs::fs {
 namespace {
 
 std::shared_ptr<frame::StoreFile> open_own_temporary(const StoredPlace& place) {
-  if (!place.file) return place.directory->open(place.name);
-  return frame::make_local_file(place.file->open_quietly(O_RDWR));
+  if (!place.open_file) return place.directory->open(place.name);
+  return frame::make_local_file(place.open_file());
 }
 
 std::string name_of(const StoredPlace& place, NewContainer::Where where, const std::string& name) {

@@ -28,7 +28,6 @@
 #include "fs/content/layer.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/options/write_options.hpp"
-#include "fs/source/source_object.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/file_view.hpp"

@@ -15,8 +15,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/naming.hpp"
-#include "fs/source/source_object.hpp"
+#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 
@@ -32,8 +31,10 @@ struct StoredPlace {
   /// from the start, where nobody finds it before its first commit.
   bool is_shared = false;
   std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
-  std::shared_ptr<const SourceObject> file;  ///< the same, if it is a file of this host
-  bool can_be_array = true;                  ///< false: it is shown by a name that no array has
+  /// Opens the same to read and write it, whatever has its name by now; null for no file of this
+  /// host.
+  std::function<frame::UniqueFd()> open_file;
+  bool can_be_array = true;  ///< false: it is shown by a name that no array has
 };
 
 /// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
@@ -97,9 +98,10 @@ class ContentHome {
   /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
   /// for recovery.
   virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) = 0;
-  /// In SOURCE, as a temporary that its journal names (fs/source/journal.hpp).
+  /// In SOURCE, as a temporary that its journal names (fs/source/local/files/journal.hpp).
   virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) = 0;
-  /// Outside of SOURCE (fs/source/rescue_folder.hpp); null where there is no such place.
+  /// Outside of SOURCE (fs/source/local/files/rescue_folder.hpp); null where there is no such
+  /// place.
   virtual std::unique_ptr<Refuge> rescue_refuge(ShownAs /*shown*/, uid_t /*user*/) {
     return nullptr;
   }
@@ -169,7 +171,7 @@ class ContentHome {
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}
 
   /// Before the file is opened for writing. Throws EROFS, saying why, where other files keep
-  /// indexes of its values (fs/names/value_dependents.hpp).
+  /// indexes of its values (fs/source/local/names/value_dependents.hpp).
   virtual void require_changeable() {}
 };
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "fs/sandbox/unmount.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {

@@ -19,7 +19,7 @@
 #include "fs/mount/local_source.hpp"
 #include "fs/mount/space_watch.hpp"
 #include "fs/mount/wait_notice.hpp"
-#include "fs/source/on_behalf.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/log.hpp"
 

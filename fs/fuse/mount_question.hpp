@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 
 namespace bloscfs::fs {
 

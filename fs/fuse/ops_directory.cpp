@@ -71,7 +71,7 @@ bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
 }
 
 /// Adds a name alone: whoever looks it up is told what is wrong with it.
-bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& entry, off_t next) {
+bool add_without_attributes(EntryBuffer& buffer, const DirectoryEntry& entry, off_t next) {
   fuse_entry_param param{};  // inode 0: no reference is taken
   param.attr = type_and_inode(entry.type, entry.inode);
   return buffer.add_plus(entry.shown_name.c_str(), param, next);
@@ -79,8 +79,8 @@ bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& ent
 
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
 bool add_with_attributes(EntryBuffer& buffer, Source& source, NodeId directory,
-                         const Tree::DirectoryEntry& entry, off_t next) {
-  std::optional<Tree::Found> found;
+                         const DirectoryEntry& entry, off_t next) {
+  std::optional<FoundNode> found;
   try {
     found = source.enter(directory, entry);
   } catch (const NoTurn&) {

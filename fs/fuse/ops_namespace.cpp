@@ -15,7 +15,7 @@
 namespace bloscfs::fs {
 namespace {
 
-void reply_found(fuse_req_t request, const Tree::Found& found) {
+void reply_found(fuse_req_t request, const FoundNode& found) {
   const fuse_entry_param entry = entry_param(found);
   Source& source = source_of(request);
   if (fuse_reply_entry(request, &entry) != 0)
@@ -113,7 +113,7 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
     Source& source = source_of(request);
     const FarLimits limits(request, parent);
     auto descriptors = source.take_descriptors();
-    const Tree::Found found = source.create_file(parent, name, mode, caller_of(request));
+    const FoundNode found = source.create_file(parent, name, mode, caller_of(request));
     Reference reference(source, found.id);
     // There is nothing to truncate, which would count as a change.
     reply.fh = mount.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;

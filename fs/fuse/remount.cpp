@@ -18,7 +18,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 
 namespace bloscfs::fs {
 namespace {

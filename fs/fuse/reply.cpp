@@ -18,7 +18,7 @@ Caller caller_of(fuse_req_t request) {
   return {context->uid, context->gid, context->umask, context->pid};
 }
 
-fuse_entry_param entry_param(const Tree::Found& found) {
+fuse_entry_param entry_param(const FoundNode& found) {
   fuse_entry_param entry{};
   entry.ino = found.id;
   entry.attr = found.attributes;

@@ -80,7 +80,7 @@ Caller caller_of(fuse_req_t request);
 /// open all the same.
 inline constexpr double kCacheSeconds = 1.0;
 
-fuse_entry_param entry_param(const Tree::Found& found);
+fuse_entry_param entry_param(const FoundNode& found);
 
 /// Adds the operations of one family.
 void add_lookup_operations(fuse_lowlevel_ops& ops);

@@ -31,7 +31,7 @@
 #include "fs/fuse/running_options.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/idle_watch.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"

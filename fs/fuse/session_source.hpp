@@ -9,7 +9,7 @@
 #include "fs/fuse/session_settings.hpp"
 #include "fs/mount/mount.hpp"
 #include "fs/sandbox/sandbox.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/page_pool.hpp"
 #include "fs/support/worker_pool.hpp"
 

@@ -11,9 +11,9 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/fuse/mount_answer.hpp"
-#include "fs/source/kept_files.hpp"
-#include "fs/source/mount_table.hpp"
-#include "fs/source/mount_users.hpp"
+#include "fs/source/local/files/kept_files.hpp"
+#include "fs/source/local/files/mount_table.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 
 namespace bloscfs::fs {
 

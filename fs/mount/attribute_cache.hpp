@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "frame/store/lru_map.hpp"
+#include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/tree/node_table.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/memory_budget.hpp"
 

@@ -4,7 +4,7 @@
 #include "fs/mount/container_handle.hpp"
 #include "fs/mount/file_contents.hpp"
 #include "fs/mount/file_kind.hpp"
-#include "fs/names/namespace.hpp"
+#include "fs/source/local/names/namespace.hpp"
 
 namespace bloscfs::fs {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fs/mount/directory_listings.hpp"
+#include "fs/source/local/tree/tree.hpp"
 #include "fs/support/handle_table.hpp"
-#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
@@ -18,8 +18,8 @@ namespace bloscfs::fs {
 class DirectoryHandles {
  public:
   /// What a directory holds, as Tree::list() tells.
-  using List = std::function<std::vector<Tree::DirectoryEntry>(
-      NodeId node, const std::function<void()>& if_many)>;
+  using List =
+      std::function<std::vector<DirectoryEntry>(NodeId node, const std::function<void()>& if_many)>;
   /// `budget` outlives this object; listings are within it.
   DirectoryHandles(MemoryBudget& budget, List list) : list_(std::move(list)), listings_(budget) {}
 

@@ -18,7 +18,7 @@ std::size_t memory_of(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 2 * sizeof(void*);
 }
 
-std::size_t memory_of(const std::vector<Tree::DirectoryEntry>& entries) {
+std::size_t memory_of(const std::vector<DirectoryEntry>& entries) {
   std::size_t bytes = sizeof(DirectoryListing) + entries.capacity() * sizeof(entries[0]);
   for (const auto& entry : entries)
     bytes += memory_of(entry.shown_name) + memory_of(entry.full_name);
@@ -34,7 +34,7 @@ struct ListedMeanwhile {
 
 /// A listing with what it has taken.
 struct DirectoryListings::Kept : DirectoryListing {
-  Kept(DirectoryListings& all, std::vector<Tree::DirectoryEntry> listed)
+  Kept(DirectoryListings& all, std::vector<DirectoryEntry> listed)
       : DirectoryListing{std::move(listed)},
         share(all.share_.take_one(memory_of(entries))),
         memory(all.budget_) {
@@ -74,7 +74,7 @@ DirectoryListings::Last DirectoryListings::last(NodeId node) {
 }
 
 std::shared_ptr<const DirectoryListing> DirectoryListings::keep(
-    NodeId node, std::uint64_t number, std::vector<Tree::DirectoryEntry> entries) {
+    NodeId node, std::uint64_t number, std::vector<DirectoryEntry> entries) {
   std::shared_ptr<const DirectoryListing> listing = last(node).listing.lock();
   if (!listing || listing->entries != entries)
     listing = std::make_shared<const Kept>(*this, std::move(entries));

@@ -12,16 +12,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/source/local/tree/tree.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/keyed_mutex.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/tree/tree.hpp"
 #include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
 struct DirectoryListing {
-  std::vector<Tree::DirectoryEntry> entries;
+  std::vector<DirectoryEntry> entries;
 };
 
 /// Thread-safe.
@@ -36,8 +36,7 @@ class DirectoryListings {
   std::uint64_t begun() const { return begun_; }
 
   /// `if_many` as for Tree::list().
-  using List =
-      std::function<std::vector<Tree::DirectoryEntry>(const std::function<void()>& if_many)>;
+  using List = std::function<std::vector<DirectoryEntry>(const std::function<void()>& if_many)>;
   /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
   /// same of it already, that. Throws std::system_error(ENOMEM) where the user whose request this
   /// is would have too much; NoTurn.
@@ -51,7 +50,7 @@ class DirectoryListings {
     std::uint64_t number = 0;
   };
   std::shared_ptr<const DirectoryListing> keep(NodeId node, std::uint64_t number,
-                                               std::vector<Tree::DirectoryEntry> entries)
+                                               std::vector<DirectoryEntry> entries)
       EXCLUDES(mutex_);
   Last last(NodeId node) EXCLUDES(mutex_);
   void forget_unused() REQUIRES(mutex_);

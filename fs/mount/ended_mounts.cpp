@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "fs/mount/wait_notice.hpp"
-#include "fs/source/mount_lock.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 
 namespace bloscfs::fs {
 namespace {

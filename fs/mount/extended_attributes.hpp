@@ -10,10 +10,10 @@
 
 #include "fs/mount/attribute_cache.hpp"
 #include "fs/mount/file_contents.hpp"
-#include "fs/names/namespace.hpp"
 #include "fs/source/caller.hpp"
-#include "fs/stores/stores.hpp"
-#include "fs/tree/tree.hpp"
+#include "fs/source/local/names/namespace.hpp"
+#include "fs/source/local/stores/stores.hpp"
+#include "fs/source/local/tree/tree.hpp"
 
 namespace bloscfs::fs {
 

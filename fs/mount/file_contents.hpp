@@ -16,8 +16,8 @@
 #include "fs/mount/metalayer_edits.hpp"
 #include "fs/mount/space_watch.hpp"
 #include "fs/mount/written_files.hpp"
-#include "fs/names/contents.hpp"
-#include "fs/tree/tree.hpp"
+#include "fs/source/local/names/contents.hpp"
+#include "fs/source/local/tree/tree.hpp"
 
 namespace bloscfs::fs {
 

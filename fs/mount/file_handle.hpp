@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 #include "codec/bytes.hpp"
+#include "fs/source/node.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/pooled_buffer.hpp"
-#include "fs/tree/node_table.hpp"
 #include "fs/view/reply_data.hpp"
 
 namespace bloscfs::fs {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "fs/mount/file_handle.hpp"
-#include "fs/tree/classifier.hpp"
+#include "fs/source/local/tree/classifier.hpp"
 
 namespace bloscfs::fs {
 

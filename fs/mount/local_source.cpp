@@ -128,23 +128,23 @@ OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors
   });
 }
 
-std::optional<Tree::Found> LocalSource::lookup(NodeId directory, const std::string& name) {
+std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
   directory = stores_.present(directory);
   return stores_.is_part(directory) ? stores_.lookup(directory, name)
                                     : tree_.lookup(directory, name);
 }
 
-std::vector<Tree::DirectoryEntry> LocalSource::list(NodeId directory,
-                                                    const std::function<void()>& if_many) {
+std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
+                                              const std::function<void()>& if_many) {
   directory = stores_.present(directory);
   return stores_.is_part(directory) ? stores_.list(directory, if_many)
                                     : tree_.list(directory, if_many);
 }
 
 /// Of what a store holds names and types are known alone, until somebody asks for more.
-std::optional<Tree::Found> LocalSource::enter(NodeId directory, const Tree::DirectoryEntry& entry) {
+std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
   directory = stores_.present(directory);
-  if (entry.is_beside || stores_.is_part(directory)) return Tree::Found{};
+  if (entry.is_beside || stores_.is_part(directory)) return FoundNode{};
   return tree_.enter(directory, entry);
 }
 
@@ -173,7 +173,7 @@ StoredForm LocalSource::stored_form(NodeId node) {
   entry.object->check_access(R_OK);
   if (entry.is_damaged() && entry.own_stat.st_size > 0)
     frame::open_file(entry.object->open_quietly(O_RDONLY), {});
-  form.plain = entry.object;
+  form.open_plain = [file = entry.object] { return file->open_quietly(O_RDONLY); };
   return form;
 }
 
@@ -264,32 +264,32 @@ NodeId LocalSource::place_to_make(NodeId directory, const std::string& name, con
   return store_guard_.directory_to_make_in(directory, caller);
 }
 
-Tree::Found LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                     const Caller& caller) {
+FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                   const Caller& caller) {
   require_permitted(mode);
   return names_.create_file(place_to_make(directory, name, caller), name, mode, caller);
 }
 
-Tree::Found LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                        const Caller& caller) {
+FoundNode LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
+                                      const Caller& caller) {
   // Hides no leaf: a key can be a leaf and a group.
   if (writable_) directory = store_guard_.directory_to_make_in(directory, caller);
   return names_.make_directory(directory, name, mode, caller);
 }
 
-Tree::Found LocalSource::make_symlink(NodeId directory, const std::string& name,
-                                      const std::string& target, const Caller& caller) {
+FoundNode LocalSource::make_symlink(NodeId directory, const std::string& name,
+                                    const std::string& target, const Caller& caller) {
   return names_.make_symlink(place_to_make(directory, name, caller), name, target, caller);
 }
 
-Tree::Found LocalSource::make_special(NodeId directory, const std::string& name, mode_t mode,
-                                      dev_t device, const Caller& caller) {
+FoundNode LocalSource::make_special(NodeId directory, const std::string& name, mode_t mode,
+                                    dev_t device, const Caller& caller) {
   require_permitted(mode);
   return names_.make_special(place_to_make(directory, name, caller), name, mode, device, caller);
 }
 
-Tree::Found LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
-                                   const Caller& caller) {
+FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
+                                 const Caller& caller) {
   before_changing(node, caller);
   return names_.make_link(node, place_to_make(directory, name, caller), name, caller);
 }

@@ -15,16 +15,16 @@
 #include "fs/mount/mount_source.hpp"
 #include "fs/mount/plain_files.hpp"
 #include "fs/mount/source.hpp"
-#include "fs/names/leftover_sweep.hpp"
-#include "fs/names/namespace.hpp"
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
-#include "fs/source/source_root.hpp"
-#include "fs/stores/store_guard.hpp"
-#include "fs/stores/stores.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/names/leftover_sweep.hpp"
+#include "fs/source/local/names/namespace.hpp"
+#include "fs/source/local/stores/store_guard.hpp"
+#include "fs/source/local/stores/stores.hpp"
+#include "fs/source/local/tree/classifier.hpp"
+#include "fs/source/local/tree/tree.hpp"
 #include "fs/support/worker_pool.hpp"
-#include "fs/tree/classifier.hpp"
-#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
@@ -42,12 +42,11 @@ class LocalSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override;
-  Tree::Found reference(NodeId node) override { return tree_.reference(node); }
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override;
+  FoundNode reference(NodeId node) override { return tree_.reference(node); }
   NodeId parent(NodeId node) override { return tree_.parent(node); }
-  std::vector<Tree::DirectoryEntry> list(NodeId directory,
-                                         const std::function<void()>& if_many) override;
-  std::optional<Tree::Found> enter(NodeId directory, const Tree::DirectoryEntry& entry) override;
+  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many) override;
+  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override;
   void forget(NodeId node, std::uint64_t references) override;
   std::string read_link(NodeId node) override;
   void require_listed(NodeId directory) override {
@@ -80,16 +79,16 @@ class LocalSource final : public Source {
     return descriptors_.take(DescriptorShares::kOfWriter);
   }
   void give_descriptors(NodeId node, FairShare::Part descriptors) override;
-  Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
-                          const Caller& caller) override;
-  Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
-                             const Caller& caller) override;
-  Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                           const Caller& caller) override;
-  Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                           const Caller& caller) override;
-  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller) override;
+  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
+                           const Caller& caller) override;
+  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                         const Caller& caller) override;
+  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                         const Caller& caller) override;
+  FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
+                      const Caller& caller) override;
   void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
   void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,

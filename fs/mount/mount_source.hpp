@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
-#include "fs/names/surroundings.hpp"
-#include "fs/source/rescue_folder.hpp"
+#include "fs/source/local/files/rescue_folder.hpp"
+#include "fs/source/local/names/surroundings.hpp"
 
 namespace bloscfs::fs {
 

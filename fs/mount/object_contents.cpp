@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_home.hpp"
+#include "fs/source/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {

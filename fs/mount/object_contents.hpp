@@ -8,7 +8,7 @@
 
 #include "fs/commit/committer.hpp"
 #include "fs/mount/written_files.hpp"
-#include "fs/objects/objects.hpp"
+#include "fs/source/objects/objects.hpp"
 #include "fs/support/once_log.hpp"
 
 namespace bloscfs::fs {

@@ -7,10 +7,10 @@
 #include "fs/mount/file_contents.hpp"
 #include "fs/mount/file_kind.hpp"
 #include "fs/mount/plain_handle.hpp"
-#include "fs/names/namespace.hpp"
+#include "fs/source/local/names/namespace.hpp"
+#include "fs/source/local/tree/classifier.hpp"
+#include "fs/source/local/tree/tree.hpp"
 #include "fs/support/keyed_mutex.hpp"
-#include "fs/tree/classifier.hpp"
-#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 

@@ -12,8 +12,8 @@
 
 #include "fs/content/open_file.hpp"
 #include "fs/mount/file_handle.hpp"
-#include "fs/source/plain_file.hpp"
-#include "fs/tree/tree.hpp"
+#include "fs/source/local/files/plain_file.hpp"
+#include "fs/source/local/tree/tree.hpp"
 
 namespace bloscfs::fs {
 

@@ -9,8 +9,8 @@
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
-#include "fs/names/conflict_name.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/local/names/conflict_name.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -11,7 +11,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/fixed_content_handle.hpp"
 #include "fs/mount/object_handle.hpp"
-#include "fs/stores/store_attributes.hpp"
+#include "fs/source/archives/store_attributes.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
@@ -158,8 +158,8 @@ void RemoteSource::require_writable(const std::string& name) const {
   if (!writable_) throw_errno(EROFS, name);
 }
 
-Tree::Found RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                      const Caller& caller) {
+FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                    const Caller& caller) {
   require_writable(name);
   TurnAtNeed::need();
   frame::FileAttributes owner;
@@ -167,7 +167,7 @@ Tree::Found RemoteSource::create_file(NodeId directory, const std::string& name,
   owner.group = caller.group;
   owner.mode = mode & ~caller.umask & 0777;
   owner.modified = owner.accessed = now();
-  Tree::Found found = objects_.create(directory, name, owner, services_.write_options.suffix);
+  FoundNode found = objects_.create(directory, name, owner, services_.write_options.suffix);
   try {
     contents_.created(found.id);
   } catch (...) {
@@ -177,27 +177,27 @@ Tree::Found RemoteSource::create_file(NodeId directory, const std::string& name,
   return found;
 }
 
-Tree::Found RemoteSource::make_directory(NodeId directory, const std::string& name, mode_t,
-                                         const Caller&) {
+FoundNode RemoteSource::make_directory(NodeId directory, const std::string& name, mode_t,
+                                       const Caller&) {
   require_writable(name);
   TurnAtNeed::need();
   return objects_.make_directory(directory, name);
 }
 
-Tree::Found RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,
-                                       const Caller&) {
+FoundNode RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,
+                                     const Caller&) {
   require_writable(name);
   throw_errno(EPERM, name);
 }
 
-Tree::Found RemoteSource::make_special(NodeId directory, const std::string& name, mode_t mode,
-                                       dev_t, const Caller& caller) {
+FoundNode RemoteSource::make_special(NodeId directory, const std::string& name, mode_t mode, dev_t,
+                                     const Caller& caller) {
   require_writable(name);
   if (!S_ISREG(mode)) throw_errno(EPERM, name);
   return create_file(directory, name, mode, caller);
 }
 
-Tree::Found RemoteSource::make_link(NodeId, NodeId, const std::string& name, const Caller&) {
+FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const Caller&) {
   require_writable(name);
   throw_errno(EPERM, name);
 }

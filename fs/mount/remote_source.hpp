@@ -13,9 +13,9 @@
 #include "fs/mount/mount.hpp"
 #include "fs/mount/object_contents.hpp"
 #include "fs/mount/source.hpp"
-#include "fs/objects/later_removal.hpp"
-#include "fs/objects/objects.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/objects/later_removal.hpp"
+#include "fs/source/objects/objects.hpp"
 
 namespace bloscfs::fs {
 
@@ -27,19 +27,17 @@ class RemoteSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override {
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override {
     return objects_.lookup(directory, name);
   }
-  Tree::Found reference(NodeId node) override { return objects_.reference(node); }
+  FoundNode reference(NodeId node) override { return objects_.reference(node); }
   NodeId parent(NodeId node) override { return objects_.parent(node); }
-  std::vector<Tree::DirectoryEntry> list(NodeId directory,
-                                         const std::function<void()>& if_many) override {
+  std::vector<DirectoryEntry> list(NodeId directory,
+                                   const std::function<void()>& if_many) override {
     return objects_.list(directory, if_many);
   }
   /// Attributes cost a request for each.
-  std::optional<Tree::Found> enter(NodeId, const Tree::DirectoryEntry&) override {
-    return Tree::Found{};
-  }
+  std::optional<FoundNode> enter(NodeId, const DirectoryEntry&) override { return FoundNode{}; }
   void forget(NodeId node, std::uint64_t references) override { objects_.forget(node, references); }
   std::string read_link(NodeId node) override { return objects_.read_link(node); }
 
@@ -60,16 +58,16 @@ class RemoteSource final : public Source {
 
   OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
 
-  Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
-                          const Caller& caller) override;
-  Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
-                             const Caller& caller) override;
-  Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                           const Caller& caller) override;
-  Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                           const Caller& caller) override;
-  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller) override;
+  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
+                           const Caller& caller) override;
+  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                         const Caller& caller) override;
+  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                         const Caller& caller) override;
+  FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
+                      const Caller& caller) override;
   void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
   void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,

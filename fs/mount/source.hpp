@@ -12,11 +12,10 @@
 #include <sys/statvfs.h>
 
 #include "fs/mount/file_handle.hpp"
-#include "fs/names/namespace.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/source/node.hpp"
+#include "fs/source/stored_form.hpp"
 #include "fs/support/fair_share.hpp"
-#include "fs/tree/stored_form.hpp"
-#include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
@@ -43,14 +42,14 @@ class Source {
 
   // --- names
 
-  virtual std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) = 0;
-  virtual Tree::Found reference(NodeId node) = 0;
+  virtual std::optional<FoundNode> lookup(NodeId directory, const std::string& name) = 0;
+  virtual FoundNode reference(NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
-  virtual std::vector<Tree::DirectoryEntry> list(NodeId directory,
-                                                 const std::function<void()>& if_many) = 0;
+  virtual std::vector<DirectoryEntry> list(NodeId directory,
+                                           const std::function<void()>& if_many) = 0;
   /// An entry of a listing with its attributes, as lookup() gives them. Where attributes take much
   /// work the result has the id 0, and no reference.
-  virtual std::optional<Tree::Found> enter(NodeId directory, const Tree::DirectoryEntry& entry) = 0;
+  virtual std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) = 0;
   virtual void forget(NodeId node, std::uint64_t references) = 0;
   virtual std::string read_link(NodeId node) = 0;
   /// Called at the end of a listing. EIO if damage left the listing incomplete.
@@ -86,16 +85,16 @@ class Source {
   virtual FairShare::Part take_descriptors() { return {}; }
   /// Gives them to a new file that nobody opens, until its commit.
   virtual void give_descriptors(NodeId /*node*/, FairShare::Part /*descriptors*/) {}
-  virtual Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
-                                  const Caller& caller) = 0;
-  virtual Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                     const Caller& caller) = 0;
-  virtual Tree::Found make_symlink(NodeId directory, const std::string& name,
-                                   const std::string& target, const Caller& caller) = 0;
-  virtual Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode,
-                                   dev_t device, const Caller& caller) = 0;
-  virtual Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+  virtual FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                                 const Caller& caller) = 0;
+  virtual FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
+                                   const Caller& caller) = 0;
+  virtual FoundNode make_symlink(NodeId directory, const std::string& name,
+                                 const std::string& target, const Caller& caller) = 0;
+  virtual FoundNode make_special(NodeId directory, const std::string& name, mode_t mode,
+                                 dev_t device, const Caller& caller) = 0;
+  virtual FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
+                              const Caller& caller) = 0;
   virtual void remove_file(NodeId directory, const std::string& name, const Caller& caller) = 0;
   virtual void remove_directory(NodeId directory, const std::string& name,
                                 const Caller& caller) = 0;

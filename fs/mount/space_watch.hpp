@@ -6,7 +6,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "frame/store/clock.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
 

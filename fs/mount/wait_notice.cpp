@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "fs/source/mount_lock.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {

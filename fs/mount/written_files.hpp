@@ -7,8 +7,8 @@
 
 #include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
+#include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/fair_share.hpp"
-#include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 
 namespace bloscfs::fs {
 

@@ -17,7 +17,7 @@
 #include "fs/sandbox/landlock.hpp"
 #include "fs/sandbox/private_namespace.hpp"
 #include "fs/sandbox/seccomp_filter.hpp"
-#include "fs/source/mount_table.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {

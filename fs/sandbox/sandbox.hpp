@@ -15,7 +15,7 @@
 #include "fs/options/options.hpp"
 #include "fs/options/sandbox_policy.hpp"
 #include "fs/sandbox/janitor.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 
 namespace bloscfs::fs {
 

@@ -4,9 +4,16 @@
 #include <cstdint>
 #include <ctime>
 
+#include <sys/stat.h>
+
 #include "frame/store/byte_source.hpp"
 
 namespace bloscfs::fs {
+
+/// For functions that set times as utimensat(2): the time stays as it is.
+inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
+/// The same: it becomes the present.
+inline constexpr timespec kPresentTime{0, UTIME_NOW};
 
 /// What the clock says.
 timespec now();

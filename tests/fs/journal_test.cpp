@@ -1,4 +1,4 @@
-#include "fs/source/journal.hpp"
+#include "fs/source/local/files/journal.hpp"
 
 #include <algorithm>
 #include <random>

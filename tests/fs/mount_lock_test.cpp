@@ -1,4 +1,4 @@
-#include "fs/source/mount_lock.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
 
 #include <cerrno>
 
@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "fs/names/surroundings.hpp"
+#include "fs/source/local/names/surroundings.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/support/temp_dir.hpp"
 

@@ -1,4 +1,4 @@
-#include "fs/source/naming.hpp"
+#include "fs/view/naming.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "fs/tree/node_table.hpp"
+#include "fs/source/local/tree/node_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 

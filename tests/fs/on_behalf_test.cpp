@@ -1,6 +1,6 @@
 // Whose identity changes of SOURCE have, and that the daemon has its own back.
 
-#include "fs/source/on_behalf.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fs/source/source_directory.hpp"
+#include "fs/source/local/files/source_directory.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/temp_dir.hpp"
 

@@ -1,4 +1,4 @@
-#include "fs/source/target_name.hpp"
+#include "fs/source/local/files/target_name.hpp"
 
 #include <map>
 #include <random>

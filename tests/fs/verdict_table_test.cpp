@@ -1,4 +1,4 @@
-#include "fs/tree/verdict_table.hpp"
+#include "fs/source/local/tree/verdict_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // What a SOURCE tells whose directories are watched, while another program changes it.
 
-#include "fs/source/watched_directories.hpp"
+#include "fs/source/local/files/watched_directories.hpp"
 
 #include <atomic>
 #include <filesystem>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
 #include "fs/support/one_look.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/needs.hpp"

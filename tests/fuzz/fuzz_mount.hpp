@@ -6,7 +6,7 @@
 
 #include "fs/fuse/running_options.hpp"
 #include "fs/mount/local_source.hpp"
-#include "fs/source/mount_lock.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
 
 namespace bloscfs::fuzz {

@@ -1,6 +1,6 @@
 // What is remembered of directories of objects.
 
-#include "fs/objects/object_listings.hpp"
+#include "fs/source/objects/object_listings.hpp"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // Nodes of a tree of objects, without a mount.
 
-#include "fs/objects/objects.hpp"
+#include "fs/source/objects/objects.hpp"
 
 #include <cerrno>
 

@@ -105,7 +105,7 @@ std::string InProcess::log() const {
   return {text.begin(), text.end()};
 }
 
-Reference InProcess::keep(const fs::Tree::Found& found) {
+Reference InProcess::keep(const fs::FoundNode& found) {
   return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
             if (mount_) source().forget(*id, 1);
             delete id;

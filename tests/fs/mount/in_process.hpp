@@ -16,7 +16,7 @@
 
 #include "fs/mount/local_source.hpp"
 #include "fs/mount/remote_source.hpp"
-#include "fs/source/mount_lock.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {
@@ -125,7 +125,7 @@ class InProcess {
   Place place(std::string_view path);
   /// Looks once more for what was embedded in a store, as the kernel does.
   Reference find_to_change(std::string_view path);
-  Reference keep(const fs::Tree::Found& found);
+  Reference keep(const fs::FoundNode& found);
 
   const TempDir home_;
   std::optional<fs::MountLock> lock_;

@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fs/names/new_temporary.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/names/new_temporary.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"

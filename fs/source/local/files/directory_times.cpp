@@ -1,0 +1,23 @@
+#include "fs/source/local/files/directory_times.hpp"
+
+#include <exception>
+
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+
+DirectoryTimes::~DirectoryTimes() {
+  try {
+    struct stat after = directory_.stat();
+    if (nanoseconds(after.st_mtim) != nanoseconds(before_.st_mtim)) {
+      directory_.set_times(kUnchangedTime, before_.st_mtim);
+      after = directory_.stat();
+    }
+    if (tell_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))
+      tell_(before_.st_ctim, after.st_ctim);
+  } catch (const std::exception&) {
+    // Only an owner sets times.
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,42 @@
+#include "fs/source/local/files/kept_files.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "frame/store/open_regular.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+namespace filesystem = std::filesystem;
+
+/// A directory's own journal is in it, that of a frame beside it, also of a sparse one.
+std::vector<filesystem::path> journals_of(const filesystem::path& source) {
+  std::vector<filesystem::path> names{source.parent_path() /
+                                      lock_file_name(source.filename().string())};
+  std::error_code error;
+  if (filesystem::is_directory(source, error))
+    names.push_back(source / lock_file_name(std::nullopt));
+  return names;
+}
+
+}  // namespace
+
+std::vector<KeptFile> kept_files(const std::string& source, uid_t user) {
+  std::vector<KeptFile> all;
+  for (const filesystem::path& name : journals_of(source)) {
+    const auto file = frame::open_regular_at(AT_FDCWD, name, O_RDONLY);
+    struct stat st {};
+    if (!file || ::fstat(file.get(), &st) != 0 || st.st_uid != user || (st.st_mode & 0077) != 0)
+      continue;
+    for (KeptFile& kept : Journal(file).kept()) all.push_back(std::move(kept));
+  }
+  return all;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,170 @@
+#include "fs/source/local/files/lock_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "frame/store/ofd_lock.hpp"
+#include "frame/store/open_regular.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/directory_times.hpp"
+#include "fs/source/local/files/source_path.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr mode_t kMode = 0600;
+
+enum class Found { nothing, own_file, file_of_another, no_lock_file };
+
+Found judge(const std::optional<struct stat>& st) {
+  if (!st) return Found::nothing;
+  if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || (st->st_mode & mode_t{07777}) != kMode)
+    return Found::no_lock_file;
+  return st->st_uid == ::geteuid() ? Found::own_file : Found::file_of_another;
+}
+
+/// True where SOURCE has no room for a file, or none that we may make.
+bool has_no_place(int error) {
+  constexpr std::array<int, 6> kErrors = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
+  return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
+}
+
+/// Empty where it is refused, or there is one already, with errno set.
+frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& name) {
+  frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
+                                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+  if (!file && errno != EEXIST && !has_no_place(errno)) frame::throw_errno(name);
+  // A mask or an access list may have taken some of it.
+  if (file) ::fchmod(file.get(), kMode);
+  return file;
+}
+
+/// Empty where it is gone, is something else by now, or may not be opened.
+frame::UniqueFd open_again(const SourceDirectory& directory, const std::string& name,
+                           const struct stat& found) {
+  try {
+    frame::UniqueFd file = frame::open_regular_at(directory.descriptor(), name, O_RDWR);
+    if (file && identity_of(frame::status_of(file.get())) != identity_of(found)) file.reset();
+    return file;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::permission_denied) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
+bool LockFile::is_named(const frame::UniqueFd& file, const std::string& name) const {
+  const auto st = directory_.stat(name);
+  return st && identity_of(*st) == identity_of(frame::status_of(file.get()));
+}
+
+LockFile::Attempt LockFile::try_take() {
+  const auto found = directory_.stat(name_);
+  other_user_.reset();
+  switch (judge(found)) {
+    case Found::nothing:
+      return make();
+    case Found::own_file:
+      return hold(open_again(directory_, name_, *found), false);
+    case Found::file_of_another:
+      other_user_ = found->st_uid;
+      return take_over(*found);
+    case Found::no_lock_file:
+      break;
+  }
+  return replace(*found);
+}
+
+bool LockFile::is_trusted() const { return judge(directory_.stat(name_)) == Found::own_file; }
+
+bool LockFile::try_take_present() {
+  const auto found = directory_.stat(name_);
+  return judge(found) == Found::own_file &&
+         hold(open_again(directory_, name_, *found), false) == Attempt::taken;
+}
+
+LockFile::Attempt LockFile::make() {
+  const DirectoryTimes times(directory_.object("."));
+  frame::UniqueFd file = make_new(directory_, name_);
+  if (file) return hold(std::move(file), true);
+  return errno == EEXIST ? Attempt::busy : Attempt::impossible;
+}
+
+/// Locks the file and looks again: its former owner may have removed it since it was opened, or
+/// changed what it is, and then the lock is on a file that nobody asks.
+LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
+  if (!file) return Attempt::busy;
+  const auto lock = frame::try_ofd_lock(file.get(), frame::OfdLocked::source);
+  if (lock == frame::OfdLock::impossible) return Attempt::impossible;
+  if (lock != frame::OfdLock::taken || !is_named(file, name_)) return Attempt::busy;
+  if (!was_made && judge(frame::status_of(file.get())) != Found::own_file) return Attempt::busy;
+  locked_ = std::move(file);
+  return Attempt::taken;
+}
+
+LockFile::Attempt LockFile::take_over(const struct stat& found) {
+  const frame::UniqueFd file = open_again(directory_, name_, found);
+  if (!file || frame::try_ofd_lock(file.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
+    return Attempt::busy;
+  return replace(found);
+}
+
+/// The new file is locked before it gets the name, and there is no moment without one: others that
+/// do the same meanwhile must not find the name free.
+LockFile::Attempt LockFile::replace(const struct stat& found) {
+  const DirectoryTimes times(directory_.object("."));
+  const std::string fresh = frame::temporary_name();
+  frame::UniqueFd own = make_new(directory_, fresh);
+  if (!own) return Attempt::impossible;
+  const auto identity = frame::identity_at(own.get(), {});
+  // A name that proves this one object to be ours (frame/store/temporary_name.hpp): whatever else
+  // has it later is not removed.
+  const std::string aside = frame::name_aside(identity.value());
+  directory_.rename(fresh, directory_, aside);
+  try {
+    if (frame::try_ofd_lock(own.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
+      frame::throw_errno(ENOLCK, name_);
+    directory_.exchange(aside, directory_, name_);
+  } catch (const std::system_error& error) {
+    directory_.remove_file(aside);
+    if (error.code() == std::errc::no_such_file_or_directory) return Attempt::busy;
+    if (error.code() != std::errc::invalid_argument) throw;
+    throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
+  }
+  const auto moved = directory_.stat(aside);
+  // Between the look and the exchange B has put its own file there, and may hold its lock: B keeps
+  // the name.
+  if (!moved || identity_of(*moved) != identity_of(found)) {
+    exchange_back(aside, own);
+    return Attempt::busy;
+  }
+  aside_ = aside;
+  locked_ = std::move(own);
+  return Attempt::taken;
+}
+
+/// Puts what has been moved aside back under the name, and removes the file that has it.
+void LockFile::exchange_back(const std::string& aside, const frame::UniqueFd& own) const {
+  directory_.exchange(aside, directory_, name_);
+  if (is_named(own, aside)) directory_.remove_file(aside);
+}
+
+void LockFile::remove() {
+  // Somebody has removed or replaced the lock file, who answers for that: nothing that is not ours
+  // goes.
+  if (!is_named(locked_, name_)) return;
+  const DirectoryTimes times(directory_.object("."));
+  if (!aside_.empty() && directory_.stat(aside_)) return exchange_back(aside_, locked_);
+  directory_.remove_file(name_);
+}
+
+}  // namespace bloscfs::fs

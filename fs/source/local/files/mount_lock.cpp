@@ -1,0 +1,164 @@
+#include "fs/source/local/files/mount_lock.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/store/ofd_lock.hpp"
+#include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/log.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{20};
+/// The mount that had the lock file before lets go of SOURCE a moment after it.
+constexpr std::chrono::milliseconds kMoment{50};
+
+bool try_flock(const frame::UniqueFd& file) {
+  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+SourceDirectory open_directory(int directory) {
+  frame::UniqueFd fd(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) frame::throw_errno("cannot be locked");
+  return {std::move(fd), {}};
+}
+
+/// A journal that cannot be written is no reason not to mount: where SOURCE is full, files can
+/// still be removed from it.
+template <typename Work>
+void try_journaling(const Work& work) {
+  try {
+    work();
+  } catch (const std::system_error& error) {
+    log::warn(fmt::format("what a sudden end leaves unfinished will stay: {}", error.what()));
+  }
+}
+
+bool has_exclusive_flock(const std::string& path) {
+  const frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd && !frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(path);
+  return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool is_held(const std::filesystem::path& lock_file, const std::string& source) {
+  try {
+    const auto file = frame::open_regular_at(AT_FDCWD, lock_file, O_RDONLY);
+    return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
+  } catch (const std::system_error& error) {
+    // A lock file that cannot be asked, or made: then the mount has locked SOURCE itself, unless
+    // somebody else had.
+    if (!frame::is_refusal(error.code())) throw;
+    return has_exclusive_flock(source);
+  }
+}
+
+}  // namespace
+
+bool is_locked_by_other(const std::string& path) {
+  const std::filesystem::path place(path);
+  if (place.has_filename() &&
+      is_held(place.parent_path() / lock_file_name(place.filename().string()), path))
+    return true;
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) &&
+         is_held(place / lock_file_name(std::nullopt), path);
+}
+
+MountLock::MountLock(int directory, const std::optional<std::string>& single,
+                     std::chrono::milliseconds patience, const std::function<void()>& before_wait,
+                     const frame::Clock& clock)
+    : directory_(open_directory(directory)),
+      entry_(single.value_or(".")),
+      file_(directory_, lock_file_name(single)) {
+  if (!wait_for(patience, before_wait, clock)) throw std::runtime_error(obstacle());
+  if (!file_.descriptor()) return;
+  if (!file_.aside().empty())
+    log::warn(fmt::format("{} is no lock file of this user's: it is called {} meanwhile",
+                          file_.name(), file_.aside()));
+  begin_journal();
+  const auto end = std::chrono::steady_clock::now() + kMoment;
+  while (!take_source() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(kMoment / 10);
+}
+
+bool MountLock::wait_for(std::chrono::milliseconds patience,
+                         const std::function<void()>& before_wait, const frame::Clock& clock) {
+  const auto end = clock.now() + patience;
+  for (;;) {
+    const auto attempt = file_.try_take();
+    if (attempt == LockFile::Attempt::taken) return true;
+    // No lock file can be made (SOURCE is full, say): the lock on SOURCE itself keeps other mounts
+    // out.
+    if (attempt == LockFile::Attempt::impossible && take_source()) return true;
+    if (clock.now() >= end) return false;
+    before_wait();
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+std::string MountLock::obstacle() const {
+  std::string text = "is mounted for writing by another bloscfs";
+  if (const auto user = file_.other_user())
+    text += fmt::format(", or was: its {} is that of user {}, {}", file_.name(), *user,
+                        ::geteuid() == 0 ? "who has locked it" : "so that only root can tell");
+  return text;
+}
+
+void MountLock::begin_journal() {
+  journal_.emplace(file_.descriptor());
+  try_journaling([this] { journal_->add(frame::TemporaryMaker::self()); });
+}
+
+void MountLock::make_durable() {
+  if (!journal_) return;
+  try_journaling([this] {
+    journal_->sync();
+    directory_.sync();
+  });
+}
+
+MountLock::~MountLock() {
+  if (!journal_) return;
+  try {
+    // A mount that leaves temporaries stays in the journal, by which the next one knows them.
+    if (!is_unfinished_) journal_->forget(frame::TemporaryMaker::self());
+    // Removed while SOURCE is still locked: whoever waits for that lock finds SOURCE as the mount
+    // leaves it.
+    if (journal_->is_empty()) file_.remove();
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("the lock file stays: {}", error.what()));
+  }
+}
+
+/// False if somebody has it, or another file has SOURCE's name by now.
+bool MountLock::take_source() {
+  frame::UniqueFd fd(::openat(directory_.descriptor(), entry_.c_str(),
+                              O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  struct stat locked {};
+  if (!try_flock(fd) || ::fstat(fd.get(), &locked) != 0) return false;
+  // SOURCE may be replaced between open and flock: the lock has to be on what has the name.
+  const auto now = directory_.stat(entry_);
+  if (!now || now->st_dev != locked.st_dev || now->st_ino != locked.st_ino) return false;
+  source_ = std::move(fd);
+  return true;
+}
+
+void MountLock::follow(const frame::UniqueFd& file) {
+  frame::UniqueFd copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (try_flock(copy)) source_ = std::move(copy);
+}
+
+}  // namespace bloscfs::fs

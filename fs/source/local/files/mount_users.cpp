@@ -1,0 +1,168 @@
+#include "fs/source/local/files/mount_users.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bloscfs::fs {
+namespace {
+
+namespace filesystem = std::filesystem;
+
+struct Use {
+  std::string how, path;
+};
+
+/// What a link of /proc leads to; empty where it cannot be told.
+std::string target_of(const filesystem::path& link) {
+  std::error_code error;
+  return filesystem::read_symlink(link, error);
+}
+
+bool is_in(const MountEntry& mount, const std::string& path) {
+  return path == mount.point || path.starts_with(mount.point + "/");
+}
+
+std::optional<Use> use_of_places(const MountEntry& mount, const filesystem::path& process) {
+  constexpr std::array<std::pair<const char*, const char*>, 3> kPlaces = {
+      {{"cwd", "current directory"}, {"root", "root directory"}, {"exe", "program"}}};
+  for (const auto& [link, how] : kPlaces)
+    if (std::string path = target_of(process / link); is_in(mount, path)) return Use{how, path};
+  return std::nullopt;
+}
+
+/// Of an open file; 0 where it cannot be told.
+int mount_of(const filesystem::path& description) {
+  std::ifstream lines(description);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("mnt_id:")) return std::atoi(line.c_str() + 7);
+  return 0;
+}
+
+std::optional<Use> use_of_files(const MountEntry& mount, const filesystem::path& process) {
+  std::error_code error;
+  for (filesystem::directory_iterator entry(process / "fdinfo", error), end; !error && entry != end;
+       entry.increment(error))
+    if (mount_of(entry->path()) == mount.id)
+      return Use{"open file", target_of(process / "fd" / entry->path().filename())};
+  return std::nullopt;
+}
+
+/// As in /proc/PID/maps: "00:39".
+std::string device_in_maps(const MountEntry& mount) {
+  unsigned major = 0, minor = 0;
+  if (std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) != 2) return "";
+  std::array<char, 2 * 8 + 2> text{};
+  std::snprintf(text.data(), text.size(), "%02x:%02x", major, minor);
+  return text.data();
+}
+
+std::optional<Use> use_of_mappings(const MountEntry& mount, const filesystem::path& process) {
+  const std::string device = device_in_maps(mount);
+  std::ifstream lines(process / "maps");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string range, mode, offset, of_device, inode, path;
+    fields >> range >> mode >> offset >> of_device >> inode >> std::ws;
+    std::getline(fields, path);
+    if (of_device == device) return Use{"mapped file", path};
+  }
+  return std::nullopt;
+}
+
+filesystem::path folder_of(pid_t process) {
+  return filesystem::path("/proc") / std::to_string(process);
+}
+
+std::string command_of(pid_t process) {
+  std::ifstream name(folder_of(process) / "comm");
+  std::string command;
+  std::getline(name, command);
+  return command;
+}
+
+/// The one who has started it; nullopt where there is none.
+std::optional<uid_t> user_of(pid_t process) {
+  std::ifstream lines(folder_of(process) / "status");
+  uid_t user = 0;
+  for (std::string word; lines >> word;)
+    if (word == "Uid:" && lines >> user) return user;
+  return std::nullopt;
+}
+
+/// By its command; mount(8) calls it by the second name.
+bool is_bloscfs(const std::string& command) {
+  return command == "bloscfs" || command == "mount.bloscfs";
+}
+
+std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path& process,
+                                 pid_t number) {
+  auto use = use_of_places(mount, process);
+  if (!use) use = use_of_files(mount, process);
+  if (!use) use = use_of_mappings(mount, process);
+  struct stat st {};
+  if (!use || ::stat(process.c_str(), &st) != 0) return std::nullopt;
+  return MountUser{number, st.st_uid, command_of(number), use->how, use->path};
+}
+
+/// Of all but the caller, by their numbers.
+std::vector<pid_t> other_processes() {
+  std::vector<pid_t> processes;
+  std::error_code error;
+  for (filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t number = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() && number != ::getpid())
+      processes.push_back(number);
+  }
+  std::sort(processes.begin(), processes.end());
+  return processes;
+}
+
+}  // namespace
+
+std::vector<MountUser> users_of(const MountEntry& mount) {
+  std::vector<MountUser> users;
+  for (const pid_t process : other_processes())
+    if (auto user = look_at(mount, folder_of(process), process)) users.push_back(*std::move(user));
+  return users;
+}
+
+std::vector<MountUser> holders_of(const MountEntry& mount) {
+  std::vector<MountUser> holders;
+  std::set<std::string> seen{target_of("/proc/self/ns/mnt")};
+  for (const pid_t process : other_processes()) {
+    struct stat st {};
+    const std::string name_space = target_of(folder_of(process) / "ns/mnt");
+    if (name_space.empty() || ::stat(folder_of(process).c_str(), &st) != 0) continue;
+    std::string command = command_of(process);
+    if (is_bloscfs(command) || !seen.insert(name_space).second) continue;
+    const auto table = mount_table(std::to_string(process));
+    // The number of a device is given again: elsewhere it may be that of a younger mount.
+    if (std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
+          return entry.device == mount.device && entry.type == mount.type &&
+                 entry.source == mount.source;
+        }))
+      holders.push_back({process, st.st_uid, std::move(command), "", ""});
+  }
+  return holders;
+}
+
+bool may_serve(const MountEntry& mount, pid_t process) {
+  return is_bloscfs(command_of(process)) && user_of(process) == mount.user;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,179 @@
+#include "fs/source/local/files/on_behalf.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <grp.h>
+#include <sched.h>
+#include <sys/capability.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/one_look.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+thread_local const Caller* acts_for = nullptr;
+thread_local bool is_caller = false;  ///< in an AsCaller
+
+struct FreeCapabilities {
+  void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
+};
+using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities>;
+
+bool has(cap_value_t wanted) {
+  const Capabilities own(::cap_get_proc());
+  cap_flag_value_t value = CAP_CLEAR;
+  return own && ::cap_get_flag(own.get(), wanted, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+}
+
+bool may_act_as_others() {
+  static const bool may = has(CAP_SETUID) && has(CAP_SETGID);
+  return may;
+}
+
+std::vector<gid_t> groups_here() {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(static_cast<std::size_t>(std::max(0, count)));
+  return groups;
+}
+
+/// The daemon's ids stay what they are.
+uid_t own_user() {
+  static const uid_t user = ::geteuid();
+  return user;
+}
+
+gid_t own_group() {
+  static const gid_t group = ::getegid();
+  return group;
+}
+
+/// Asked for before the first thread is somebody else.
+const std::vector<gid_t>& own_groups() {
+  static const std::vector<gid_t> groups = groups_here();
+  return groups;
+}
+
+/// Sets the groups of this thread alone: the C library's function would change all threads.
+bool set_groups(const std::vector<gid_t>& groups) {
+  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+}
+
+/// setfsuid(2) and setfsgid(2) return what was there before, and nothing of a failure: a second
+/// call that cannot succeed asks.
+bool set_user(uid_t user) {
+  ::setfsuid(user);
+  return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1))) == user;
+}
+
+bool set_group(gid_t group) {
+  ::setfsgid(group);
+  return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1))) == group;
+}
+
+/// Gives back the rights of the daemon to enter directories, which another user's identity has
+/// taken away.
+bool may_enter_all_directories() {
+  const Capabilities own(::cap_get_proc());
+  const cap_value_t wanted[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
+  return own && ::cap_set_flag(own.get(), CAP_EFFECTIVE, 2, wanted, CAP_SET) == 0 &&
+         ::cap_set_proc(own.get()) == 0;
+}
+
+/// Gives the thread an umask of its own, which it shares with all others at first.
+bool has_own_umask() {
+  thread_local const bool has_own = ::unshare(CLONE_FS) == 0;
+  return has_own;
+}
+
+void be_daemon() {
+  // A thread that keeps somebody else's rights, or gets more than the daemon's, must serve nobody.
+  if (!set_user(own_user()) || !set_group(own_group()) || !set_groups(own_groups())) std::abort();
+}
+
+bool become(const Caller& caller) {
+  own_groups();
+  const auto groups = caller.groups();
+  if (groups && !set_groups(*groups)) return false;
+  if (!set_group(caller.group) || !set_user(caller.user)) return false;
+  return groups || may_enter_all_directories();
+}
+
+}  // namespace
+
+OnBehalfOf::OnBehalfOf(const Caller* caller) : before_(std::exchange(acts_for, caller)) {}
+
+OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
+
+AsCaller::AsCaller() {
+  Attempts::begin_change();
+  OneLook::renew();
+  // Nested in another one the thread is the caller already; the outermost ends that.
+  if (acts_for == nullptr || is_caller) return;
+  is_first_ = is_caller = true;
+  if (acts_for->umask != 0) {
+    if (!has_own_umask()) {
+      is_caller = false;
+      frame::throw_errno(EPERM, "a umask for one thread");
+    }
+    ::umask(acts_for->umask);
+    has_umask_ = true;
+  }
+  const bool is_daemon = acts_for->user == own_user() && acts_for->group == own_group();
+  if (is_daemon || !may_act_as_others()) return;
+  is_other_ = true;
+  if (become(*acts_for)) return;
+  be_daemon();
+  if (has_umask_) ::umask(0);
+  is_caller = false;
+  frame::throw_errno(EPERM, "acting as the caller");
+}
+
+AsCaller::~AsCaller() {
+  OneLook::renew();
+  if (!is_first_) return;
+  // A caller of a system call reads errno after this destructor.
+  const int error = errno;
+  is_caller = false;
+  if (is_other_) be_daemon();
+  if (has_umask_) ::umask(0);
+  errno = error;
+}
+
+mode_t AsCaller::mode_of_new(mode_t wanted) const {
+  return has_daemons_rights() ? wanted & ~kSetIds : wanted;
+}
+
+bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
+  if ((directory.st_mode & S_ISVTX) == 0 || acts_for == nullptr || acts_for->user == 0) return true;
+  return acts_for->user == directory.st_uid || acts_for->user == entry.st_uid;
+}
+
+bool AsCaller::has_daemons_rights() const {
+  return acts_for != nullptr && acts_for->user != 0 && acts_for->user != own_user() &&
+         !may_act_as_others();
+}
+
+void give_up_reserves() {
+  const Capabilities own(::cap_get_proc());
+  if (!own) return;
+  const cap_value_t unwanted[] = {CAP_SYS_RESOURCE};
+  for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE})
+    ::cap_set_flag(own.get(), set, 1, unwanted, CAP_CLEAR);
+  ::cap_set_proc(own.get());
+}
+
+}  // namespace bloscfs::fs

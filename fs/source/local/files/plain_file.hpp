@@ -1,0 +1,49 @@
+#pragma once
+// A plain file of SOURCE that is open for writing: what is done to it is done to the source file.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <sys/uio.h>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/source/local/files/source_object.hpp"
+
+namespace bloscfs::fs {
+
+/// Errors are std::system_error with the errno. Thread-safe.
+class PlainFile {
+ public:
+  /// `flags` as of open(2), for writing.
+  PlainFile(const SourceObject& object, int flags);
+
+  /// May be read from, unless it was opened for writing alone.
+  int fd() const { return fd_.get(); }
+  /// As pwritev(2): at the end, if the file is open for appending.
+  std::size_t write(std::span<const iovec> pieces, std::int64_t offset) const;
+  /// The same for pages of a mapping, or of the kernel's writeback cache, which stand where they
+  /// are told to, also when the file is open for appending. `keep_time`: the kernel tells by itself
+  /// when they were written.
+  std::size_t write_pages(std::span<const iovec> pieces, std::int64_t offset, bool keep_time) const;
+  void truncate(std::int64_t size) const;
+  /// As fallocate(2).
+  void allocate(int mode, std::int64_t offset, std::int64_t size) const;
+
+ private:
+  int paging_fd() const { return paging_fd_ ? paging_fd_.get() : fd_.get(); }
+
+  frame::UniqueFd fd_, paging_fd_;
+};
+
+// Of a plain file, whatever way it is open.
+
+/// Makes its contents durable.
+void sync_plain(int fd);
+/// As lseek(2).
+std::int64_t seek_plain(int fd, std::int64_t offset, int whence);
+/// As copy_file_range(2).
+std::size_t copy_plain(int from, std::int64_t from_offset, int to, std::int64_t to_offset,
+                       std::size_t size, unsigned flags);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,143 @@
+#include "fs/source/local/files/source_directory.hpp"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
+#include "fs/source/local/files/source_path.hpp"
+
+namespace bloscfs::fs {
+
+void SourceDirectory::fail(const std::string& name) const { frame::throw_errno(path_of(name)); }
+
+std::string SourceDirectory::path_of(const std::string& name) const {
+  return join_path(path_, name);
+}
+
+struct stat SourceDirectory::stat() const {
+  struct stat st {};
+  if (::fstat(descriptor(), &st) != 0) fail({});
+  return st;
+}
+
+std::optional<struct stat> SourceDirectory::stat(const std::string& name) const {
+  struct stat st {};
+  if (::fstatat(descriptor(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
+  if (errno == ENOENT || errno == ENAMETOOLONG) return std::nullopt;
+  fail(name);
+}
+
+frame::UniqueFd SourceDirectory::open(const std::string& name, int flags) const {
+  frame::UniqueFd fd(
+      ::openat(descriptor(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) fail(name);
+  return fd;
+}
+
+SourceObject SourceDirectory::object(const std::string& name) const {
+  return {open(name, O_PATH), path_of(name)};
+}
+
+frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {
+  const AsCaller as;
+  frame::UniqueFd fd(::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                              as.mode_of_new(mode)));
+  if (!fd) fail(name);
+  return fd;
+}
+
+void SourceDirectory::make_directory(const std::string& name, mode_t mode) const {
+  const AsCaller as;
+  if (::mkdirat(descriptor(), name.c_str(), mode) != 0) fail(name);
+}
+
+void SourceDirectory::make_symlink(const std::string& name, const std::string& target) const {
+  const AsCaller as;
+  if (::symlinkat(target.c_str(), descriptor(), name.c_str()) != 0) fail(name);
+}
+
+void SourceDirectory::make_special(const std::string& name, mode_t mode, dev_t device) const {
+  const AsCaller as;
+  if (::mknodat(descriptor(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
+}
+
+void SourceDirectory::make_link(const std::string& name, const SourceDirectory& from,
+                                const std::string& existing) const {
+  const AsCaller as;
+  if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
+}
+
+/// EPERM where it may not be; what is not there is found out later.
+void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
+  if (!as.has_daemons_rights()) return;
+  const auto entry = stat(name);
+  if (!entry || as.may_remove(stat(), *entry)) return;
+  errno = EPERM;
+  fail(name);
+}
+
+void SourceDirectory::check_removal(const std::string& name) const {
+  const AsCaller as;
+  object(".").check_access(W_OK | X_OK);
+  const auto entry = stat(name);
+  if (!entry || as.may_remove(stat(), *entry)) return;
+  errno = EPERM;
+  fail(name);
+}
+
+void SourceDirectory::remove_file(const std::string& name) const {
+  const AsCaller as;
+  require_removable(as, name);
+  if (::unlinkat(descriptor(), name.c_str(), 0) != 0) fail(name);
+}
+
+void SourceDirectory::remove_directory(const std::string& name) const {
+  const AsCaller as;
+  require_removable(as, name);
+  if (::unlinkat(descriptor(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
+}
+
+void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
+                             const std::string& new_name) const {
+  const AsCaller as;
+  require_removable(as, name);
+  to.require_removable(as, new_name);
+  if (::renameat(descriptor(), name.c_str(), to.descriptor(), new_name.c_str()) != 0) fail(name);
+}
+
+void SourceDirectory::rename_to_free(const std::string& name, const SourceDirectory& to,
+                                     const std::string& new_name) const {
+  const AsCaller as;
+  require_removable(as, name);
+  if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
+                  RENAME_NOREPLACE) == 0)
+    return;
+  // Not every filesystem has this; the caller has seen that the name is free.
+  if (errno != EINVAL) fail(name);
+  if (to.stat(new_name)) {
+    errno = EEXIST;
+    fail(name);
+  }
+  rename(name, to, new_name);
+}
+
+void SourceDirectory::exchange(const std::string& name, const SourceDirectory& with,
+                               const std::string& other_name) const {
+  const AsCaller as;
+  require_removable(as, name);
+  with.require_removable(as, other_name);
+  if (::renameat2(descriptor(), name.c_str(), with.descriptor(), other_name.c_str(),
+                  RENAME_EXCHANGE) != 0)
+    fail(name);
+}
+
+void SourceDirectory::sync() const {
+  const frame::UniqueFd fd(::openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) fail({});
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,67 @@
+#pragma once
+// One object of SOURCE, whatever kind it is of and whatever happens to its names.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::fs {
+
+/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Copies are
+/// of the same object. Errors are std::system_error with the errno. Thread-safe.
+class SourceObject {
+ public:
+  /// `name` is for messages.
+  SourceObject(frame::UniqueFd object, std::string name)
+      : object_(std::make_shared<const frame::UniqueFd>(std::move(object))),
+        name_(std::move(name)) {}
+  SourceObject(frame::SharedFd object, std::string name)
+      : object_(std::move(object)), name_(std::move(name)) {}
+
+  /// The same object, about to lose its name. A filesystem that finds objects by their names
+  /// (sshfs, bindfs) tells nothing of it then, and stat() tells what it was.
+  std::shared_ptr<const SourceObject> kept() const;
+
+  int descriptor() const { return object_->get(); }
+  const std::string& name() const { return name_; }
+  struct stat stat() const;
+  /// The same after a change of our own, which what the kernel remembers of a filesystem in another
+  /// process, or on another machine, may not show yet.
+  struct stat stat_anew() const;
+  /// lstat of an entry of a directory; nullopt when there is none.
+  std::optional<struct stat> stat(const std::string& entry) const;
+  /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
+  frame::UniqueFd open(int flags) const;
+  /// The same without changing the time of access, where that is permitted.
+  frame::UniqueFd open_quietly(int flags) const;
+  /// As access(2) with the daemon's effective ids; throws if it is not allowed.
+  void check_access(int mask) const;
+
+  // The calls below act for whom the thread acts for (fs/source/local/files/on_behalf.hpp).
+
+  void set_mode(mode_t mode) const;
+  /// uid_t{-1} and gid_t{-1} leave the owner and the group as they are.
+  void set_owner(uid_t owner, gid_t group) const;
+  /// UTIME_NOW and UTIME_OMIT as in utimensat(2).
+  void set_times(const timespec& accessed, const timespec& modified) const;
+
+  /// Names of the extended attributes; empty where the filesystem has none.
+  std::vector<std::string> attribute_names() const;
+  std::string attribute(const std::string& name) const;
+  /// `flags` as in setxattr(2).
+  void set_attribute(const std::string& name, const std::string& value, int flags) const;
+  void remove_attribute(const std::string& name) const;
+
+ private:
+  std::string path() const;
+
+  frame::SharedFd object_;
+  std::string name_;
+  std::optional<struct stat> last_;  ///< of what may have no name
+};
+
+}  // namespace bloscfs::fs

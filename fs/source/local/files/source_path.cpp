@@ -1,0 +1,27 @@
+#include "fs/source/local/files/source_path.hpp"
+
+namespace bloscfs::fs {
+
+Identity identity_of(const struct stat& st) { return {st.st_dev, st.st_ino}; }
+
+std::string join_path(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+const std::shared_ptr<SourcePath::Step>& SourcePath::as_step() const {
+  if (!entered_) entered_ = std::make_shared<Step>(Step{text_, above_, rest_, meant_, {}});
+  return entered_;
+}
+
+SourcePath join_path(const SourcePath& directory, const std::string& name) {
+  if (directory.empty()) return {name};
+  SourcePath path;
+  path.text_ = join_path(directory.text_, name);
+  // The directory goes along as a step of its own, with the object that is meant: the way is
+  // checked there, and not only at its end.
+  path.above_ = directory.as_step();
+  path.rest_ = name;
+  return path;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,296 @@
+#include "fs/source/local/files/source_root.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_mark.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::errno_code;
+using frame::throw_errno;
+
+/// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
+constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
+
+/// Which mount a descriptor is on, which the kernel tells unasked and without its filesystem;
+/// before Linux 5.8 which filesystem. 0 with errno set where that cannot be.
+std::uint64_t mount_of(int fd) {
+  struct statx st {};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0) return 0;
+  if ((st.stx_mask & STATX_MNT_ID) != 0) return st.stx_mnt_id;
+  return gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+}  // namespace
+
+SourceRoot::SourceRoot(frame::UniqueFd directory, OtherMounts others, dev_t own_device)
+    : directory_(std::make_shared<const frame::UniqueFd>(std::move(directory))),
+      others_(others),
+      own_device_(own_device),
+      mount_(others == OtherMounts::leave_out ? mount_of(descriptor()) : 0) {}
+
+/// One name of a directory, with O_PATH: a descriptor, or -1 with errno set, to EXDEV for what is
+/// mounted there, if that is left out. openat2, which does the same for whole paths, could make
+/// files with any mode, so that the sandbox does not allow it.
+int SourceRoot::step_into(int directory, const std::string& name, int flags) const {
+  frame::UniqueFd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags));
+  if (!fd || others_ == OtherMounts::enter) return fd.release();
+  const std::uint64_t mount = mount_of(fd.get());
+  if (mount == mount_) return fd.release();
+  if (mount != 0) errno = EXDEV;
+  return -1;
+}
+
+/// A descriptor, or -1 with errno set. A symlink that now stands where a directory was seen would
+/// lead elsewhere: it is ENOTDIR.
+int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
+  frame::UniqueFd last;
+  int above = directory;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const bool is_last = end == path.size();
+    last = frame::UniqueFd(
+        step_into(above, path.substr(at, end - at), is_last ? flags & O_DIRECTORY : O_DIRECTORY));
+    if (!last) return -1;
+    above = last.get();
+    at = end + 1;
+  }
+  if ((flags & O_PATH) != 0 && last) return last.release();
+  return ::openat(above, ".", flags | O_CLOEXEC);
+}
+
+/// True for the mount itself, where SOURCE contains its mountpoint. Told without asking the
+/// filesystem, which would be a request to this very daemon.
+bool SourceRoot::is_own_mount(int fd) const {
+  if (own_device_ == 0 || others_ == OtherMounts::leave_out) return false;
+  struct statx st {};
+  return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 &&
+         gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
+}
+
+/// True if a descriptor is of the object that was meant; else sets errno, to EXDEV for the mount
+/// itself.
+bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
+  if (is_own_mount(fd)) {
+    errno = EXDEV;
+    return false;
+  }
+  if (!meant) return true;
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return false;
+  if (identity_of(st) == *meant) return true;
+  errno = ESTALE;
+  return false;
+}
+
+void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& clock) {
+  if (others_ == OtherMounts::enter) return;  // what is mounted below need not tell of changes
+  identity_ = identity_of(frame::status_of(descriptor()));
+  watched_ = std::make_unique<WatchedDirectories>(
+      descriptor(),
+      [this](int directory, const std::string& name) {
+        return frame::UniqueFd(open_beneath(directory, name, O_PATH | O_DIRECTORY));
+      },
+      descriptors, clock);
+}
+
+void SourceRoot::tidy() const {
+  if (watched_) watched_->tidy();
+}
+
+/// Null, with errno set, where it cannot be.
+frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step) const {
+  if (step.fd) return step.fd;
+  if (watched_) step.fd = watched_->directory(step.text, step.meant);
+  if (step.fd) return step.fd;
+  frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY));
+  if (!fd || !is_meant(fd.get(), step.meant)) return nullptr;
+  step.fd = std::make_shared<const frame::UniqueFd>(std::move(fd));
+  if (watched_ && step.meant) watched_->visited(step.text, *step.meant);
+  return step.fd;
+}
+
+std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
+                                                 const std::string& rest) const {
+  NearPath near{above == nullptr ? directory_ : try_enter(*above), rest};
+  if (!near.above) return std::nullopt;
+  while (near.rest.size() > kLongestStep) {
+    const std::size_t end = near.rest.rfind('/', kLongestStep);
+    if (end == std::string::npos) {
+      errno = ENAMETOOLONG;
+      return std::nullopt;
+    }
+    frame::UniqueFd next(
+        open_beneath(near.directory(), near.rest.substr(0, end), O_PATH | O_DIRECTORY));
+    if (!next) return std::nullopt;
+    near.above = std::make_shared<const frame::UniqueFd>(std::move(next));
+    near.rest.erase(0, end + 1);
+  }
+  return near;
+}
+
+NearPath SourceRoot::approach(const SourcePath& path) const {
+  auto near = try_approach(path.above_.get(), path.rest_);
+  if (!near) throw_errno(path.text());
+  return std::move(*near);
+}
+
+int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags) const {
+  const auto near = try_approach(above, rest);
+  return near ? open_beneath(near->directory(), near->rest, flags) : -1;
+}
+
+frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
+  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(path.text());
+  return fd;
+}
+
+void SourceRoot::expect_looks(const SourcePath& directory, std::size_t count) const {
+  if (!watched_ || (!directory.empty() && !directory.meant_)) return;
+  watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.meant_, count);
+}
+
+void SourceRoot::let_go(const SourcePath& directory, const std::string& name) const {
+  if (watched_) watched_->let_go(directory.text(), name);
+}
+
+void SourceRoot::require(const SourcePath& directory) const {
+  if (!directory.empty() && !try_enter(*directory.as_step()))
+    throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());
+}
+
+std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
+  // Opened first: a look at the name alone would enter what is mounted there.
+  const auto object = find_any(path);
+  if (!object) return std::nullopt;
+  return object->stat();
+}
+
+std::optional<struct stat> SourceRoot::stat_anew(const SourcePath& path) const {
+  const auto object = find_any(path);
+  if (!object) return std::nullopt;
+  return object->stat_anew();
+}
+
+bool SourceRoot::is_known_absent(const SourcePath& directory, const Identity& object,
+                                 const std::string& name) const {
+  return watched_ && watched_->directory(directory.text(), object) &&
+         watched_->look(directory.text(), name).is_absent;
+}
+
+std::string SourceRoot::read_link(const SourcePath& path) const {
+  const frame::UniqueFd fd = open(path, O_PATH);
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
+  if (size < 0) throw_errno(path.text());
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+struct statvfs SourceRoot::stat_filesystem() const {
+  struct statvfs st {};
+  if (::fstatvfs(descriptor(), &st) != 0) throw_errno("");
+  return st;
+}
+
+void SourceRoot::sync_all() const {
+  const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
+  const frame::WaitMark mark(frame::WaitReason::disk);
+  if (::syncfs(root.get()) != 0) throw_errno("syncfs");
+}
+
+SourceObject SourceRoot::object(const SourcePath& path) const {
+  const auto object = try_find(path, path.meant_);
+  if (!object) throw_errno(path.text());
+  return *object;
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path) const {
+  return find_meant(path, path.meant_);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path) const {
+  return find_meant(path, std::nullopt);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_meant(
+    const SourcePath& path, const std::optional<Identity>& meant) const {
+  auto object = try_find(path, meant);
+  if (object || frame::is_absence(errno_code(errno))) return object;
+  throw_errno(path.text());
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::try_find(
+    const SourcePath& path, const std::optional<Identity>& meant) const {
+  WatchedDirectories::Known known;
+  const std::string directory = path.above_ ? path.above_->text : std::string();
+  const bool is_watched = watched_ && path.rest_.find('/') == std::string::npos &&
+                          !path.rest_.empty() && (!path.above_ || try_enter(*path.above_));
+  if (is_watched) known = watched_->look(directory, path.rest_);
+  if (is_watched && directory.empty() && known.moment.watch == 0) watched_->visited({}, identity_);
+  if (known.is_absent) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  if (known.object) {
+    if (!meant || identity_of(known.object->stat()) == *meant) return known.object;
+    errno = ESTALE;
+    return nullptr;
+  }
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  const bool is_gone = !fd && errno == ENOENT;
+  if (is_watched && is_gone) watched_->found(directory, path.rest_, known.moment, nullptr);
+  if (!fd) {
+    if (is_gone) errno = ENOENT;
+    return nullptr;
+  }
+  auto object = std::make_shared<const SourceObject>(std::move(fd), path.text());
+  if (is_watched) watched_->found(directory, path.rest_, known.moment, object);
+  return is_meant(object->descriptor(), meant) ? object : nullptr;
+}
+
+frame::SharedFd SourceRoot::enter(const SourcePath& directory) const {
+  if (directory.empty()) return directory_;
+  auto fd = try_enter(*directory.as_step());
+  if (!fd) throw_errno(directory.text());
+  return fd;
+}
+
+SourceDirectory SourceRoot::directory(const SourcePath& path) const {
+  return {enter(path), path.text()};
+}
+
+std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
+                                                const std::function<void()>& if_many) const {
+  frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
+  if (!directory) throw_errno(path.text());
+  fd.release();
+  std::vector<Entry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) break;
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (if_many && entries.size() == kMany) if_many();
+    entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
+  }
+  if (errno != 0) throw_errno(path.text());
+  return entries;
+}
+
+}  // namespace bloscfs::fs

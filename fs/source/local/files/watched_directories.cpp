@@ -1,0 +1,398 @@
+#include "fs/source/local/files/watched_directories.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "frame/store/open_regular.hpp"
+#include "fs/support/one_look.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+/// What ends a watch, or the truth of its path.
+constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF;
+
+/// Questions within a second from which on a directory is watched.
+constexpr int kVisits = 3;
+constexpr std::size_t kMostVisited = 1024;
+/// Names of one directory, and of all.
+constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
+/// Ticks for which a directory is watched that nobody asks for.
+constexpr std::uint64_t kUnusedTicks = 5;
+/// The halves of a rename are told one right after the other.
+constexpr std::chrono::milliseconds kBetweenHalves{10};
+
+/// Filesystems whose changes are all made through this kernel, by names that are what they are.
+bool tells_changes(int directory) {
+  struct statfs fs {};
+  if (::fstatfs(directory, &fs) != 0) return false;
+  return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
+         fs.f_type == TMPFS_MAGIC;
+}
+
+std::string_view first_name(std::string_view path) { return path.substr(0, path.find('/')); }
+
+std::string_view behind_first_name(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+}
+
+bool ignores_case(int directory) {
+  unsigned flags = 0;
+  // A filesystem without flags has none for this, either.
+  if (::ioctl(directory, FS_IOC_GETFLAGS, &flags) != 0) return errno != ENOTTY;
+  return (flags & FS_CASEFOLD_FL) != 0;
+}
+
+}  // namespace
+
+WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors,
+                                       const frame::Clock& clock)
+    : root_(root),
+      open_(std::move(open)),
+      clock_(clock),
+      most_directories_(descriptors / 2),
+      most_objects_(descriptors / 2) {
+  if (!tells_changes(root)) return;
+  mounts_.reset(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  if (mounts_) events_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+}
+
+WatchedDirectories::~WatchedDirectories() = default;
+
+frame::SharedFd WatchedDirectories::directory(const std::string& path,
+                                              const std::optional<Identity>& meant) {
+  if (!events_) return nullptr;
+  {
+    const ReadLock lock(mutex_);
+    if (is_up_to_date()) return known_directory(path, meant);
+  }
+  const WriteLock lock(mutex_);
+  read_events();
+  return known_directory(path, meant);
+}
+
+frame::SharedFd WatchedDirectories::known_directory(const std::string& path,
+                                                    const std::optional<Identity>& meant) {
+  Watched* const watched = find(path);
+  if (watched == nullptr || (meant && watched->identity != *meant)) return nullptr;
+  watched->used.tick = tick_;
+  return watched->fd;
+}
+
+void WatchedDirectories::visited(const std::string& path, const Identity& identity,
+                                 std::size_t times) {
+  if (!events_) return;
+  const WriteLock lock(mutex_);
+  const std::pair key(identity.device, identity.inode);
+  if (visits_.size() >= kMostVisited && !visits_.contains(key)) return;
+  int& visits = visits_[key];
+  if (visits < 0) return;
+  visits += static_cast<int>(std::min<std::size_t>(times, kVisits));
+  if (visits < kVisits) return;
+  if (!is_up_to_date()) read_events();
+  const Watched* const watched = watch(path);
+  // Somebody else's directory, or none that can be watched: not again before the next tick.
+  if (watched == nullptr || watched->identity != identity) visits = -1;
+}
+
+/// Null where it is not watched.
+WatchedDirectories::Watched* WatchedDirectories::find(std::string_view path) {
+  Watched* at = source_.get();
+  while (at != nullptr && !path.empty()) {
+    const auto next = at->below.find(first_name(path));
+    at = next == at->below.end() ? nullptr : next->second.get();
+    path = behind_first_name(path);
+  }
+  return at;
+}
+
+WatchedDirectories::Watched* WatchedDirectories::watch(std::string_view path) {
+  Watched* at = source_ ? source_.get() : watch_below(nullptr, {});
+  while (at != nullptr && !path.empty()) {
+    const std::string_view name = first_name(path);
+    const auto next = at->below.find(name);
+    at = next == at->below.end() ? watch_below(at, std::string(name)) : next->second.get();
+    path = behind_first_name(path);
+  }
+  return at;
+}
+
+WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
+                                                             const std::string& name) {
+  if (by_descriptor_.size() >= most_directories_) return nullptr;
+  auto fd = std::make_shared<const frame::UniqueFd>(
+      above == nullptr ? frame::UniqueFd(::fcntl(root_, F_DUPFD_CLOEXEC, 0))
+                       : open_(above->fd->get(), name));
+  struct stat st {};
+  if (!*fd || ::fstat(fd->get(), &st) != 0) return nullptr;
+  // The watch comes before the names are read: what changes meanwhile is told, and done once more.
+  const int descriptor =
+      ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
+  if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
+  auto watched = std::make_unique<Watched>(Watched{above,
+                                                   name,
+                                                   {},
+                                                   fd,
+                                                   identity_of(st),
+                                                   descriptor,
+                                                   ++last_watch_,
+                                                   0,
+                                                   names_of(*fd),
+                                                   Used(tick_)});
+  if (watched->names) names_count_ += watched->names->size();
+  by_descriptor_.emplace(descriptor, watched.get());
+  auto& place = above == nullptr ? source_ : above->below[name];
+  place = std::move(watched);
+  return place.get();
+}
+
+std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
+    const frame::UniqueFd& directory) {
+  frame::UniqueFd fd(
+      frame::open_quietly(frame::descriptor_path(directory.get()), O_RDONLY | O_DIRECTORY));
+  if (!fd || ignores_case(fd.get())) return std::nullopt;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd.get()), ::closedir);
+  if (!entries) return std::nullopt;
+  fd.release();
+  Names names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    names.emplace(entry->d_name, nullptr);
+    if (names.size() > kMostNames || names_count_ + names.size() > kMostNamesOfAll)
+      return std::nullopt;
+  }
+  return errno == 0 ? std::optional(std::move(names)) : std::nullopt;
+}
+
+WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
+                                                   const std::string& name) {
+  if (!events_) return {};
+  {
+    const ReadLock lock(mutex_);
+    if (is_up_to_date()) return known(directory, name);
+  }
+  const WriteLock lock(mutex_);
+  read_events();
+  return known(directory, name);
+}
+
+WatchedDirectories::Known WatchedDirectories::known(const std::string& directory,
+                                                    const std::string& name) {
+  Watched* const watched = find(directory);
+  if (watched == nullptr) return {};
+  watched->used.tick = tick_;
+  Known known{false, nullptr, {watched->watch, watched->changes}};
+  if (!watched->names) return known;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) {
+    known.is_absent = unsure_until_ == frame::Clock::TimePoint() || clock_.now() >= unsure_until_;
+    return known;
+  }
+  const MutexLock lock(kept_mutex_);
+  known.object = there->second;
+  return known;
+}
+
+void WatchedDirectories::found(const std::string& directory, const std::string& name,
+                               const Moment& moment, std::shared_ptr<const SourceObject> object) {
+  if (!events_ || moment.watch == 0) return;
+  if (!object) {
+    const WriteLock lock(mutex_);
+    return note_absent(directory, name, moment);
+  }
+  std::shared_ptr<const SourceObject> oldest;  // closed behind the locks
+  const ReadLock lock(mutex_);
+  Watched* const watched = find(directory);
+  if (watched == nullptr || watched->watch != moment.watch || watched->changes != moment.changes ||
+      !watched->names)
+    return;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) return;
+  std::optional<Kept> first;
+  {
+    const MutexLock kept_lock(kept_mutex_);
+    if (kept_.size() >= most_objects_) {
+      if (kept_.empty()) return;
+      first = std::move(kept_.front());
+      kept_.pop_front();
+    }
+    there->second.swap(object);  // what was there is closed behind the locks
+    kept_.push_back({{watched->descriptor, watched->watch, name}, tick_});
+  }
+  if (first) oldest = take_object(first->place);
+}
+
+/// It is gone, and what became of it is not told yet.
+void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
+                                     const Moment& moment) {
+  Watched* const watched = find(directory);
+  if (watched == nullptr || watched->watch != moment.watch || !watched->names) return;
+  const auto there = watched->names->find(name);
+  if (there == watched->names->end()) return;
+  unsure_until_ = clock_.now() + kBetweenHalves;
+  if (watched->changes != moment.changes) return;
+  names_count_--;
+  watched->names->erase(there);
+}
+
+void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
+  if (!events_) return;
+  std::shared_ptr<const SourceObject> object;  // closed behind the lock
+  const ReadLock lock(mutex_);
+  object = take_object(find(directory), name);
+}
+
+/// The name stays: what became of it only the kernel tells.
+std::shared_ptr<const SourceObject> WatchedDirectories::take_object(Watched* directory,
+                                                                    const std::string& name) {
+  if (directory == nullptr || !directory->names) return nullptr;
+  const auto there = directory->names->find(name);
+  if (there == directory->names->end()) return nullptr;
+  const MutexLock lock(kept_mutex_);
+  return std::exchange(there->second, nullptr);
+}
+
+std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const Place& place) {
+  const auto at = by_descriptor_.find(place.descriptor);
+  if (at == by_descriptor_.end() || at->second->watch != place.watch) return nullptr;
+  return take_object(at->second, place.name);
+}
+
+void WatchedDirectories::let_go_of_unused() {
+  std::vector<Kept> unused;
+  {
+    const MutexLock lock(kept_mutex_);
+    for (; !kept_.empty() && kept_.front().tick + 1 < tick_; kept_.pop_front())
+      unused.push_back(std::move(kept_.front()));
+  }
+  for (const Kept& kept : unused) take_object(kept.place);
+}
+
+bool WatchedDirectories::is_up_to_date() {
+  if (!source_ || !OneLook::must_ask(this)) return true;
+  // Asked with the lock shared, and read with it held alone: what is not there any more is applied.
+  pollfd events{events_.get(), POLLIN, 0};
+  return ::poll(&events, 1, 0) == 0;
+}
+
+void WatchedDirectories::read_events() {
+  constexpr std::size_t kLargest = sizeof(inotify_event) + NAME_MAX + 1;
+  alignas(inotify_event) std::array<char, 16 << 10> events;
+  for (;;) {
+    const ssize_t got = ::read(events_.get(), events.data(), events.size());
+    if (got <= 0) return;
+    for (ssize_t at = 0; at < got;) {
+      const auto& event = *reinterpret_cast<const inotify_event*>(events.data() + at);
+      apply(event);
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+    if (static_cast<std::size_t>(got) + kLargest <= events.size()) return;  // that was all
+  }
+}
+
+void WatchedDirectories::apply(const inotify_event& event) {
+  if ((event.mask & IN_Q_OVERFLOW) != 0) return forget(source_.get());
+  const auto at = by_descriptor_.find(event.wd);
+  if (at == by_descriptor_.end()) return;
+  Watched& watched = *at->second;
+  if ((event.mask & kOwnEvents) != 0) {
+    // SOURCE stays what it is wherever it is moved to.
+    if (watched.above != nullptr || (event.mask & IN_MOVE_SELF) == 0) forget(&watched);
+    return;
+  }
+  if (event.len == 0) return;
+  const std::string name = event.name;
+  const Place place{watched.descriptor, watched.watch, name};
+  watched.changes++;
+  const bool comes = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+  if (watched.names) {
+    Names& names = *watched.names;
+    // Two names are exchanged by two renames, of which the second takes away what the first one
+    // brought: then it is still there, or whoever looks finds that it is not.
+    const bool may_stay = (event.mask & IN_MOVED_FROM) != 0 && last_arrival_ == place;
+    if (comes || may_stay) {
+      const auto [there, is_new] = names.insert_or_assign(name, nullptr);
+      if (is_new) names_count_++;
+    } else {
+      names_count_ -= names.erase(name);
+    }
+    // Whoever makes files in SOURCE does not decide how much memory that takes.
+    if (names.size() > kMostNames || names_count_ > kMostNamesOfAll) {
+      names_count_ -= names.size();
+      watched.names.reset();
+    }
+  }
+  last_arrival_ = (event.mask & IN_MOVED_TO) != 0 ? place : Place();
+  if ((event.mask & IN_MOVED_FROM) != 0)
+    unsure_until_ = clock_.now() + kBetweenHalves;
+  else if ((event.mask & IN_MOVED_TO) != 0)
+    unsure_until_ = {};
+  if ((event.mask & IN_ISDIR) == 0) return;
+  if (const auto child = watched.below.find(name); child != watched.below.end())
+    forget(child->second.get());
+}
+
+/// That directory and all below it, each before what is above it. No recursion: they may be nested
+/// deep.
+std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* top) {
+  std::vector<Watched*> all;
+  if (top != nullptr) all.push_back(top);
+  for (std::size_t i = 0; i < all.size(); i++)
+    for (const auto& [name, watched] : all[i]->below) all.push_back(watched.get());
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+/// One with none below it.
+void WatchedDirectories::drop(Watched* watched) {
+  if (watched->names) names_count_ -= watched->names->size();
+  by_descriptor_.erase(watched->descriptor);
+  ::inotify_rm_watch(events_.get(), watched->descriptor);
+  if (watched->above == nullptr)
+    source_.reset();
+  else
+    watched->above->below.erase(watched->above->below.find(watched->name));
+}
+
+void WatchedDirectories::forget(Watched* top) {
+  for (Watched* const watched : all_of(top)) drop(watched);
+}
+
+void WatchedDirectories::tidy() {
+  if (!events_) return;
+  const WriteLock lock(mutex_);
+  visits_.clear();
+  if (!source_) return;
+  read_events();
+  pollfd mounts{mounts_.get(), POLLPRI, 0};
+  if (::poll(&mounts, 1, 0) != 0) forget(source_.get());
+  tick_++;
+  let_go_of_unused();
+  for (Watched* const watched : all_of(source_.get())) {
+    if (watched->used.tick + kUnusedTicks < tick_) {
+      drop(watched);
+    } else if (Watched* const above = watched->above) {
+      // What is above is used with what is below.
+      above->used.tick = std::max(above->used.tick.load(), watched->used.tick.load());
+    }
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,209 @@
+#include "fs/source/local/names/leftover_sweep.hpp"
+
+#include <algorithm>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/open/open.hpp"
+#include "frame/sframe/orphans.hpp"
+#include "frame/store/open_regular.hpp"
+#include "fs/source/local/files/directory_times.hpp"
+#include "fs/source/local/files/lock_file.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/view/naming.hpp"
+#include "fs/view/thread_decoder.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Files that are removed under one lock on names.
+constexpr std::size_t kOrphansAtOnce = 64;
+
+}  // namespace
+
+LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
+                             const std::optional<std::string>& single, Journal* journal)
+    : root_(root), tree_(tree), single_(single), journal_(journal) {
+  // By the clock that gives files their times.
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &began_);
+  thread_ = std::thread([this] { run(); });
+}
+
+LeftoverSweep::~LeftoverSweep() {
+  stopping_ = true;
+  thread_.join();
+}
+
+bool LeftoverSweep::is_old(const struct stat& st) const {
+  return nanoseconds(st.st_ctim) < nanoseconds(began_);
+}
+
+void LeftoverSweep::run() {
+  Makers makers = std::make_shared<TemporaryMakers>();
+  if (journal_ != nullptr) makers = std::make_shared<TemporaryMakers>(journal_->makers());
+  try {
+    if (single_) clear_beside_single(*makers);
+    walk(single_.value_or(""), makers);
+    if (journal_ == nullptr || has_missed_ || stopping_) return;
+    // Only when all of SOURCE was seen: a maker that is forgotten too early leaves its temporaries
+    // for ever.
+    for (const auto& maker : *makers) journal_->forget(maker);
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
+  }
+}
+
+void LeftoverSweep::walk(const std::string& top, const Makers& makers) {
+  std::vector<Place> places{{top, makers}};
+  while (!places.empty() && !stopping_) {
+    const Place place = std::move(places.back());
+    places.pop_back();
+    try {
+      visit(place, places);
+    } catch (const std::system_error& error) {
+      // A directory that is gone, or that may not be read, and so not written to, has nothing that
+      // could be cleared.
+      has_missed_ |= error.code() != std::errc::no_such_file_or_directory &&
+                     error.code() != std::errc::permission_denied;
+    } catch (const std::exception&) {
+      has_missed_ = true;
+    }
+  }
+}
+
+void LeftoverSweep::visit(const Place& place, std::vector<Place>& below) {
+  const std::string& path = place.path;
+  if (const auto st = root_.stat(path.empty() ? "." : path); !st || !S_ISDIR(st->st_mode)) return;
+  const Entries entries = root_.list(path);
+  Found found = look_at(entries);
+  const Makers makers = read_journals(path, place.makers, found);
+  for (const SourceRoot::Entry& entry : entries)
+    if (entry.type == DT_DIR || entry.type == DT_UNKNOWN)
+      below.push_back({join_path(path, entry.name), makers});
+  if (found.temporaries.empty() && !found.is_sframe) return;
+  if (is_locked(path)) {
+    has_missed_ = true;
+    return;
+  }
+  for (const std::string& name : found.temporaries) remove_temporary(path, name, *makers);
+  if (found.is_sframe) remove_orphans(path, entries);
+}
+
+/// Only temporaries that the journal of this very mount names: other files beside the container are
+/// nobody's business here.
+void LeftoverSweep::clear_beside_single(const TemporaryMakers& makers) {
+  Found found = look_at(root_.list({}));
+  if (journal_ != nullptr) spare({}, journal_->kept(), found);
+  for (const std::string& name : found.temporaries) remove_temporary({}, name, makers);
+}
+
+LeftoverSweep::Found LeftoverSweep::look_at(const Entries& entries) const {
+  Found found;
+  for (const SourceRoot::Entry& entry : entries) {
+    found.is_sframe |= entry.name == frame::kSframeIndexName;
+    if (is_leftover_name(entry.name)) found.temporaries.push_back(entry.name);
+    if (is_lock_file(entry.name)) found.journals.push_back(entry.name);
+  }
+  return found;
+}
+
+bool LeftoverSweep::is_locked(const std::string& path) const {
+  if (path == single_.value_or("")) return false;  // by this mount
+  const NearPath near = root_.approach(path);
+  return is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest);
+}
+
+/// Adds the makers that journals here name, of other SOURCEs that nobody has mounted now: their
+/// lock can be had.
+LeftoverSweep::Makers LeftoverSweep::read_journals(const std::string& path, const Makers& above,
+                                                   Found& found) {
+  if (found.journals.empty()) return above;
+  auto makers = std::make_shared<TemporaryMakers>(*above);
+  const SourceDirectory directory = root_.directory(path);
+  for (const std::string& name : found.journals) {
+    if (journal_ != nullptr && !single_ && path.empty() && name == lock_file_name(std::nullopt)) {
+      spare(path, journal_->kept(), found);
+      continue;
+    }
+    LockFile lock(directory, name);
+    if (!lock.try_take_present()) continue;
+    const Journal journal(lock.descriptor());
+    for (const auto& maker : journal.makers()) makers->push_back(maker);
+    spare(path, journal.kept(), found);
+  }
+  return makers;
+}
+
+/// Leaves out temporaries that hold what an earlier mount could not commit: they wait for somebody
+/// who gives them a name.
+void LeftoverSweep::spare(const std::string& path, const std::vector<KeptFile>& kept,
+                          Found& found) const {
+  for (const KeptFile& file : kept) {
+    if (std::erase(found.temporaries, file.temporary) == 0) continue;
+    log::warn(fmt::format(
+        "{}: an earlier mount could not commit what was written to it: `b2frame recover "
+        "SOURCE` gives that a name",
+        join_path(path, file.path)));
+  }
+}
+
+void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name,
+                                     const TemporaryMakers& makers) {
+  TreeChanges names(tree_);
+  const SourceDirectory directory = root_.directory(path);
+  const auto st = directory.stat(name);
+  // A temporary that the tree knows is this mount's own, and has a file waiting in it.
+  if (!st || names.is_known(*st)) return;
+  const auto leftover = made_by(makers, directory, name, *st);
+  if (!leftover) return;
+  log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
+  // A directory may hold millions of files: it is removed when the lock on names is given back.
+  if (leftover->directory)
+    return names.at_end(0, std::shared_ptr<void>(nullptr, [in = directory, leftover](void*) {
+                          remove_leftover(in, *leftover);
+                        }));
+  const DirectoryTimes times(root_.object(path));
+  try {
+    remove_leftover(directory, *leftover);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+}
+
+/// Chunk files of a commit that was never completed. A frame that has been changed since has a
+/// writer, who knows better.
+void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entries) {
+  std::vector<std::uint32_t> numbers;
+  for (const SourceRoot::Entry& entry : entries)
+    if (const auto number = frame::chunk_file_number(entry.name)) numbers.push_back(*number);
+  const SourceDirectory directory = root_.directory(path);
+  const auto before = directory.stat(frame::kSframeIndexName);
+  // A writer of this mount, or another program, has committed since the mount began: it may have
+  // files without an entry that the next commit names.
+  if (!before || !is_old(*before)) return;
+  const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
+  if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
+  const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
+  for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
+    // The lock is given back after each few, and the index looked at again: nobody waits for the
+    // whole frame, and no writer loses a file.
+    const TreeChanges names(tree_);
+    const auto now = directory.stat(frame::kSframeIndexName);
+    if (!now || !is_old(*now)) return;
+    const DirectoryTimes times(root_.object(path));
+    const std::span left = std::span(orphans).subspan(done);
+    for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
+      const std::string name = frame::chunk_file_name(number);
+      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+    }
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,72 @@
+#pragma once
+// Removes what a mount that ended suddenly has left unfinished in SOURCE.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fs/source/local/files/journal.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/names/leftovers.hpp"
+#include "fs/source/local/tree/tree_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// Walks through all of SOURCE in the background: temporaries go that earlier processes have left
+/// (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does not name.
+/// Earlier processes are those that the journal of SOURCE names, and from where they stand on
+/// downwards, those of journals that nobody has locked. What another writable mount, of a directory
+/// above or below, may still be working on is left alone, and what an earlier one has kept for
+/// `b2frame recover` is named in the log. Nothing that the walk meets is an error; once it has been
+/// everywhere the journal of SOURCE forgets those that it named.
+class LeftoverSweep {
+ public:
+  /// `single`: the name of a mount's only container, beside which the mount has temporaries, too.
+  /// `journal`, of SOURCE, may be null. Not to be made where a mount of a directory above can have
+  /// files in SOURCE.
+  LeftoverSweep(const SourceRoot& root, Tree& tree, const std::optional<std::string>& single,
+                Journal* journal);
+  /// Ends it where it is.
+  ~LeftoverSweep();
+  LeftoverSweep(const LeftoverSweep&) = delete;
+  LeftoverSweep& operator=(const LeftoverSweep&) = delete;
+
+ private:
+  using Entries = std::vector<SourceRoot::Entry>;
+  using Makers = std::shared_ptr<const TemporaryMakers>;
+  struct Place {
+    std::string path;
+    Makers makers;  ///< what is known above it
+  };
+  struct Found {
+    bool is_sframe = false;
+    std::vector<std::string> temporaries, journals;
+  };
+
+  void run();
+  void walk(const std::string& top, const Makers& makers);
+  void visit(const Place& place, std::vector<Place>& below);
+  void clear_beside_single(const TemporaryMakers& makers);
+  Found look_at(const Entries& entries) const;
+  Makers read_journals(const std::string& path, const Makers& above, Found& found);
+  void spare(const std::string& path, const std::vector<KeptFile>& kept, Found& found) const;
+  bool is_locked(const std::string& path) const;
+  void remove_temporary(const std::string& path, const std::string& name,
+                        const TemporaryMakers& makers);
+  void remove_orphans(const std::string& path, const Entries& entries);
+  bool is_old(const struct stat& st) const;
+
+  const SourceRoot& root_;
+  Tree& tree_;
+  const std::optional<std::string> single_;
+  Journal* const journal_;
+  timespec began_{};
+  std::atomic<bool> stopping_{false};
+  bool has_missed_ = false;  ///< of the thread
+  std::thread thread_;
+};
+
+}  // namespace bloscfs::fs

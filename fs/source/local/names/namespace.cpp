@@ -1,0 +1,437 @@
+#include "fs/source/local/names/namespace.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
+#include "fs/source/local/names/new_temporary.hpp"
+#include "fs/source/local/names/removal.hpp"
+#include "fs/source/local/names/renaming.hpp"
+#include "fs/source/local/names/replacement.hpp"
+#include "fs/source/local/names/value_dependents.hpp"
+#include "fs/source/local/tree/node_table.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+constexpr mode_t kPermissions = 07777;
+/// How often others may undo what a rename or a link needs before it gives up.
+constexpr int kRenameTries = 5;
+
+/// `extra` are bits that the mode gets beside those that are asked for.
+void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
+  if (wanted.owner || wanted.group)
+    object.set_owner(wanted.owner.value_or(kUnchangedOwner),
+                     wanted.group.value_or(static_cast<gid_t>(-1)));
+  if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
+}
+
+/// A file that the frame has for a chunk, and nothing that somebody has put in its place.
+bool is_chunk_file(const std::string& name, const struct stat& st, const struct stat& index) {
+  return frame::chunk_file_number(name) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+         st.st_uid == index.st_uid;
+}
+
+NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name) {
+  auto object = names.find(directory, name);
+  if (!object) throw_errno(ENOENT, name);
+  return *std::move(object);
+}
+
+}  // namespace
+
+Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
+                     NamingPolicy policy, MountLock* lock, RescueFolder* rescue)
+    : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy),
+                                          lock, rescue} {}
+
+void Namespace::check_name(NodeId directory, const std::string& name) const {
+  if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);
+  if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
+  if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
+}
+
+/// The name exists by now: the request must not be served again.
+FoundNode Namespace::found(NodeId node) {
+  TurnAtNeed::need_no_more();
+  try {
+    return {node, tree_.attributes(node), false};
+  } catch (const std::exception&) {
+    tree_.forget(node, 1);
+    throw;
+  }
+}
+
+FoundNode Namespace::make_entry(NodeId directory, const std::string& name, const Caller& caller,
+                                const MakeEntry& make) {
+  check_name(directory, name);
+  return found(Attempts::run([&] {
+    TreeChanges names(tree_);
+    if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
+    const SourceDirectory in = root_.directory(names.path(directory));
+    // A name that was given up, and shown as this one, must not come back beside it after a power
+    // cut.
+    services_.unsynced_names.before_taking(in, name, ShownAs::itself);
+    {
+      const OnBehalfOf behalf(&caller);
+      make(in);
+    }
+    return names.entered(directory, name);
+  }));
+}
+
+FoundNode Namespace::make_directory(NodeId directory, const std::string& name, mode_t mode,
+                                    const Caller& caller) {
+  return make_entry(directory, name, caller, [&](const SourceDirectory& in) {
+    in.make_directory(name, mode & kPermissions);
+  });
+}
+
+FoundNode Namespace::make_symlink(NodeId directory, const std::string& name,
+                                  const std::string& target, const Caller& caller) {
+  return make_entry(directory, name, caller,
+                    [&](const SourceDirectory& in) { in.make_symlink(name, target); });
+}
+
+FoundNode Namespace::make_special(NodeId directory, const std::string& name, mode_t mode,
+                                  dev_t device, const Caller& caller) {
+  if (S_ISREG(mode)) return create_file(directory, name, mode, caller);
+  return make_entry(directory, name, caller,
+                    [&](const SourceDirectory& in) { in.make_special(name, mode, device); });
+}
+
+FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                 const Caller& caller) {
+  check_name(directory, name);
+  Contents& keeper = contents();
+  ValueDependents(services_).require_changeable(directory, name);
+  // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
+  // at all.
+  std::optional<NewTemporary> file;
+  const DirectoryChanges changes(tree_, directory);
+  std::uint64_t counted = 0;
+  std::string full_name;
+  const auto choose = [&](TreeLooks& names) {
+    const std::uint64_t count = changes.count();
+    full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
+    if (full_name.empty()) throw_errno(EEXIST, name);
+    counted = count;  // not where a break has cut it short
+  };
+  const auto make_in = [&](const SourceDirectory& in) {
+    file.emplace(in, mode & kPermissions, caller);
+  };
+  // What takes longest, most of all where many make files, is done while others change names.
+  make_in(Attempts::run([&] {
+    ReadTree names(tree_);
+    choose(names);
+    return root_.directory(names.path(directory));
+  }));
+  return found(Attempts::run([&] {
+    TreeChanges names(tree_);
+    if (changes.count() != counted) choose(names);
+    if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
+      Attempts::without_lock([make_in, in] { make_in(in); });
+    const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
+    file->keep();
+    try {
+      keeper.created(made, home(made), file->stat());
+    } catch (const std::exception&) {
+      // Both go again, the file and its node: a name without a content could be opened by nobody.
+      Removal(names, services_).remove(names.object(made).value());
+      tree_.forget(made, 1);
+      throw;
+    }
+    return made;
+  }));
+}
+
+FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
+                               const Caller& caller) {
+  if (node >= kFirstInStores) throw_errno(EROFS, name);
+  check_name(directory, name);
+  std::shared_ptr<void> kept_flat;
+  bool is_committed = false;
+  for (int tries = 0; tries < kRenameTries; tries++) {
+    bool must_commit = false;
+    bool must_become_flat = false;
+    Attempts::run([&] {
+      TreeChanges names(tree_);
+      const auto object = names.object(node);
+      const bool is_container = object && object->entry.is_container();
+      must_commit = object && (object->is_pending || (is_container && !is_committed));
+      must_become_flat = object && becomes_flat_as(*object, name);
+    });
+    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
+    // an array that was made something else, or that of a header with other metalayers.
+    if (must_commit) {
+      contents().commit({node});
+      is_committed = true;
+    } else if (must_become_flat) {
+      kept_flat = contents().hold_flat(node, home(node));
+    } else {
+      return found(Attempts::run([&] { return link(node, directory, name, caller); }));
+    }
+  }
+  throw_errno(EBUSY, name);
+}
+
+NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
+                       const Caller& caller) {
+  TreeChanges names(tree_);
+  const auto object = names.object(node);
+  if (!object) throw_errno(ENOENT, name);
+  if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
+  if (object->is_pending) throw_errno(EAGAIN, name);
+  const ShownAs shown = object->entry.shown;
+  std::string full_name = name;
+  if (shown != ShownAs::itself)
+    full_name = choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
+  else if (names.makes_frame(*object, name) || !names.fits(directory, name, name, shown, {}))
+    full_name.clear();
+  if (full_name.empty()) throw_errno(EEXIST, name);
+  const SourceDirectory in = root_.directory(names.path(directory));
+  services_.unsynced_names.before_taking(in, full_name, shown);
+  const SourceDirectory from = root_.directory(object->directory_path);
+  {
+    const OnBehalfOf behalf(&caller);
+    in.make_link(full_name, from, object->stored_name);
+  }
+  names.touched(*object);
+  names.changed_by_user(object->node);
+  return names.entered(directory, full_name);
+}
+
+void Namespace::tell_removed(const std::vector<NodeId>& nodes) const {
+  for (const NodeId node : nodes) contents().removed(node);
+}
+
+void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    try {
+      contents().renamed(node, home(node));
+    } catch (const std::exception& error) {
+      // The rename has happened, and the file shows the same bytes either way.
+      log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
+                            error.what()));
+    }
+  }
+}
+
+void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
+  check_name(directory, name);
+  // Contents are told when the lock on names is given back: an orphan may have much to let go of.
+  tell_removed(Attempts::run([&] {
+    TreeChanges names(tree_);
+    const NamedObject object = find_to_change(names, directory, name);
+    if (object.is_directory()) throw_errno(EISDIR, name);
+    services_.unsynced_names.before_giving_up();
+    const OnBehalfOf behalf(&caller);
+    Removal removal(names, services_);
+    removal.store_for_links(object);
+    removal.remove(object);
+    return removal.ended();
+  }));
+}
+
+void Namespace::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
+  check_name(directory, name);
+  Attempts::run([&] {
+    TreeChanges names(tree_);
+    const NamedObject object = find_to_change(names, directory, name);
+    if (!object.is_directory()) throw_errno(ENOTDIR, name);
+    services_.unsynced_names.before_giving_up();
+    const OnBehalfOf behalf(&caller);
+    Removal removal(names, services_);
+    if (object.entry.is_store())
+      removal.remove(object);
+    else
+      removal.remove_directory(object, caller.user);
+  });
+}
+
+void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
+                       const std::string& to_name, unsigned flags, const Caller& caller) {
+  check_name(from, from_name);
+  check_name(to, to_name);
+  if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
+    throw_errno(EINVAL, from_name);
+  const RenameRequest request{from, from_name, to, to_name, flags, caller.user};
+  // Commits, and arrays that must become flat, are done between the tries, without the lock on
+  // names; a try that then finds another need, since names have changed meanwhile, begins anew.
+  std::vector<std::shared_ptr<void>> kept_flat;
+  for (int tries = 0; tries < kRenameTries; tries++) {
+    std::optional<Renaming::Need> need;
+    std::optional<ExchangeNames> exchange_names;
+    std::optional<Renaming::OwnName> own_name;
+    std::vector<NodeId> renamed, ended;
+    Attempts::run([&] {
+      TreeChanges names(tree_);
+      const OnBehalfOf behalf(&caller);
+      Renaming renaming(names, services_, request, exchange_names);
+      need = renaming.run();
+      own_name = renaming.own_name();
+      renamed = renaming.renamed();
+      ended = renaming.ended();
+    });
+    if (!need) {
+      // The names have changed: the request must not be served again.
+      TurnAtNeed::need_no_more();
+      if (own_name) give_own_name(request, *own_name, caller);
+      tell_removed(ended);
+      kept_flat.clear();
+      return tell_renamed(renamed);
+    }
+    if (need->what == Renaming::Need::What::flat)
+      kept_flat.push_back(contents().hold_flat(need->node, home(need->node)));
+    else
+      contents().commit({need->node});
+  }
+  throw_errno(EBUSY, from_name);
+}
+
+/// Where that fails it stays as it was placed, which shows it as well.
+void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
+                              const Caller& caller) {
+  try {
+    Attempts::run([&] {
+      TreeChanges names(tree_);
+      const auto object = names.find(request.to, request.to_name);
+      if (!object) return;
+      const OnBehalfOf behalf(&caller);
+      take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
+    });
+  } catch (const std::system_error& error) {
+    log::warn(fmt::format("{}: does not get its own name: {}",
+                          join_path(tree_.told_path(request.to), request.to_name), error.what()));
+  }
+}
+
+/// The chunk files of a sparse frame, and its directory.
+void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
+                                     const NewAttributes& wanted) const {
+  NewAttributes inside = wanted;
+  if (inside.mode) inside.mode = *inside.mode & 0777;
+  for (const SourceRoot::Entry& entry : SourceRoot(frame.open(".", O_PATH)).list({})) {
+    if (entry.name == frame::kSframeIndexName || entry.type == DT_DIR) continue;
+    const SourceObject file = frame.object(entry.name);
+    if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
+  }
+  // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
+  // chunk files is 0750 for the directory.
+  const SourceObject directory = frame.object(".");
+  const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
+  const mode_t inherited = directory.stat().st_mode & S_ISGID;
+  set_owner_and_mode(directory, inside, search | S_IRWXU | inherited);
+}
+
+/// True if the content has taken care of the times.
+bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
+  if (node == kRootId || !tree_.opened(node)) return false;
+  timespec accessed = wanted.accessed.value_or(kUnchangedTime);
+  timespec modified = wanted.modified.value_or(kUnchangedTime);
+  if (!wanted.accessed || !wanted.modified) {
+    const struct stat now = tree_.attributes(node);
+    accessed = wanted.accessed.value_or(now.st_atim);
+    modified = wanted.modified.value_or(now.st_mtim);
+  }
+  return contents().set_times(node, home(node), accessed, modified);
+}
+
+void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
+  const bool sets_times = wanted.accessed || wanted.modified;
+  const bool sets_others = wanted.owner || wanted.group || wanted.mode;
+  const bool are_set = sets_times && set_content_times(node, wanted);
+  if ((!sets_times || are_set) && !sets_others) return;
+  // Two chmods of one sparse frame that met among its files would leave some with the mode of
+  // either.
+  const KeyedMutex::Lock lock(frames_, node);
+  std::optional<SourceDirectory> frame;
+  struct stat index {};
+  change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
+    if (sets_others && named != nullptr && named->entry.is_sframe()) {
+      frame.emplace(root_.directory(named->path()));
+      index = object.stat();
+    }
+    set_owner_and_mode(object, wanted, 0);
+    if (!sets_times || are_set) return;
+    contents().keep_through(node, [&] {
+      object.set_times(wanted.accessed.value_or(kUnchangedTime),
+                       wanted.modified.value_or(kUnchangedTime));
+    });
+  });
+  if (!frame) return;
+  // Without the lock on names: a frame may have millions of chunk files.
+  const OnBehalfOf behalf(caller);
+  set_frame_attributes(*frame, index, wanted);
+}
+
+void Namespace::change(NodeId node, const Caller& caller,
+                       const std::function<void(const SourceObject&)>& work) {
+  change_with(node, &caller, [&](const SourceObject& object, const NamedObject*) { work(object); });
+}
+
+void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
+  if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
+  Attempts::run([&] { change_locked(node, caller, work); });
+}
+
+void Namespace::change_locked(NodeId node, const Caller* caller, const Change& work) {
+  TreeChanges names(tree_);
+  const OnBehalfOf behalf(caller);
+  if (node == kRootId) return work(root_.object({}), nullptr);
+  if (names.is_unlinked(node)) {
+    work(*names.remains(node), nullptr);
+    return names.changed_by_user(node);
+  }
+  const auto object = names.object(node);
+  if (!object) throw_stale(node);
+  work(*Removal(names, services_).keep(*object), &*object);
+  names.touched(*object);
+  names.changed_by_user(node);
+}
+
+void Namespace::check_access(NodeId node, int mask) {
+  if (tree_.is_virtual(node)) return;
+  tree_.object(node)->check_access(mask);
+}
+
+void Namespace::sync_directory(NodeId directory) {
+  if (directory >= kFirstInStores || tree_.is_store(directory)) return;
+  if (tree_.is_virtual(directory)) return;
+  TurnAtNeed::need();
+  std::vector<NodeId> pending;
+  {
+    TreeChanges names(tree_);
+    // One that was removed while it was open has no entries any more.
+    if (names.is_unlinked(directory)) return;
+    pending = names.pending_in(directory);
+  }
+  // First the files, which get their names by that, then the directory that the names are in.
+  if (!pending.empty()) contents().commit(pending);
+  root_.directory(tree_.path(directory)).sync();
+}
+
+std::shared_ptr<ContentHome> Namespace::home(NodeId node) {
+  return std::make_shared<NodeHome>(services_, node);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,104 @@
+#pragma once
+// Makes, names, moves, removes and describes the files of a writable mount.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "fs/source/caller.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/names/contents.hpp"
+#include "fs/source/local/names/node_home.hpp"
+#include "fs/source/local/names/removed_sframes.hpp"
+#include "fs/source/local/names/renaming.hpp"
+#include "fs/source/local/tree/tree.hpp"
+#include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/support/keyed_mutex.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe. Names are shown names. Errors are std::system_error: those of POSIX for each
+/// operation, and
+/// - EEXIST where the naming rules could not show the result as asked,
+/// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
+/// - EROFS for new contents while there is nobody to keep them, and for another view of a Bloscpack
+///   file.
+/// What returns a FoundNode has counted one reference of the kernel. What a caller asks for is
+/// done as them (fs/source/local/files/on_behalf.hpp); a null one is the daemon itself.
+class Namespace {
+ public:
+  /// `lock` and `rescue` are those of a writable mount, and null otherwise.
+  Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
+            NamingPolicy policy, MountLock* lock, RescueFolder* rescue);
+
+  /// Before the first change. `contents` outlives the mount.
+  void set_contents(Contents& contents) { services_.contents = &contents; }
+  void set_forget_pages(std::function<void(NodeId, std::function<void()>)> forget) {
+    services_.forget_pages = std::move(forget);
+  }
+  void set_forget_attributes(std::function<void(NodeId)> forget) {
+    services_.forget_attributes = std::move(forget);
+  }
+
+  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
+                        const Caller& caller);
+  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
+                           const Caller& caller);
+  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                         const Caller& caller);
+  /// A fifo, socket or device; a regular file is created as by create_file().
+  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                         const Caller& caller);
+  FoundNode make_link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
+  void remove_file(NodeId directory, const std::string& name, const Caller& caller);
+  void remove_directory(NodeId directory, const std::string& name, const Caller& caller);
+  /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
+  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
+              unsigned flags, const Caller& caller);
+
+  void set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller);
+  /// Changes the object whose attributes are the node's, so that this counts as no other state.
+  void change(NodeId node, const Caller& caller,
+              const std::function<void(const SourceObject&)>& work);
+  void check_access(NodeId node, int mask);
+  /// Commits files that are waiting for their names in the directory, and makes its entries
+  /// durable.
+  void sync_directory(NodeId directory);
+
+  /// Keeps the node as long as it lives.
+  std::shared_ptr<ContentHome> home(NodeId node);
+
+ private:
+  using MakeEntry = std::function<void(const SourceDirectory& directory)>;
+
+  Contents& contents() const { return *services_.contents; }
+  void check_name(NodeId directory, const std::string& name) const;
+  FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
+                       const MakeEntry& make);
+  NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
+  FoundNode found(NodeId node);
+  bool set_content_times(NodeId node, const NewAttributes& wanted);
+  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
+  /// `work` gets the object, and its name if it has one.
+  void change_with(NodeId node, const Caller* caller, const Change& work);
+  void change_locked(NodeId node, const Caller* caller, const Change& work);
+  /// `index` is as it was before its attributes were changed.
+  void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
+                            const NewAttributes& wanted) const;
+  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
+                     const Caller& caller);
+  void tell_renamed(const std::vector<NodeId>& nodes);
+  void tell_removed(const std::vector<NodeId>& nodes) const;
+
+  const SourceRoot& root_;
+  Tree& tree_;
+  NameServices services_;
+  KeyedMutex frames_;  ///< whose chunk files get other attributes, by node
+};
+
+}  // namespace bloscfs::fs

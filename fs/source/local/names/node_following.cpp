@@ -1,0 +1,275 @@
+// What a node's home does when another program has changed its file in SOURCE.
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "frame/store/local_store.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/encoding/plain_to_frame.hpp"
+#include "fs/source/local/names/conflict_name.hpp"
+#include "fs/source/local/names/node_home.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often SOURCE may change while it is looked at.
+constexpr int kFollowTries = 20;
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+bool has_access_list(const frame::FileAttributes& attributes) {
+  for (const auto& attribute : attributes.extended)
+    if (attribute.name == kAccessList) return true;
+  return false;
+}
+
+/// Permissions of a file; with an access list those of its owner alone, since the bits of the group
+/// are the list's mask then.
+mode_t permitted(const SourceObject& file) {
+  const auto names = file.attribute_names();
+  const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
+  return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
+}
+
+/// True if whoever could open a file with the attributes `before` could open this one. Another
+/// program may have put anybody's file under the name.
+bool permits_as_much(const struct stat& now, const struct stat& before) {
+  const mode_t wanted = before.st_mode & mode_t{0777};
+  if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
+    return (wanted & ~now.st_mode) == 0;
+  // Another owner, or group: whoever had the file open may be one of the others now. After 0640 the
+  // new file has to give others read and write.
+  return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
+}
+
+/// Judged by owner and others alone: the groups of a user who wrote long ago are not known.
+bool may_make_files(const struct stat& directory, uid_t user) {
+  if (user == 0 || user == ::geteuid()) return true;
+  const mode_t wanted = S_IWOTH | S_IXOTH;
+  const mode_t granted = directory.st_uid == user ? directory.st_mode >> 6 : directory.st_mode;
+  return (granted & wanted) == wanted;
+}
+
+class NodeRefuge : public Refuge {
+ public:
+  NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : services_(services), user_(user) {
+    const auto name = services.tree.name_of(node);
+    if (!name) frame::throw_errno(ESTALE, "file without a name");
+    of_ = *name;
+    shown_name_ = preferred_name(of_.full_name, shown);
+  }
+  std::string path() const override { return of_.path().text(); }
+  std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
+
+ protected:
+  std::shared_ptr<frame::StoreDirectory> store(const SourcePath& path) const {
+    return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  }
+
+  /// Nobody may read it who might not read both files. An access list is not compared with another:
+  /// then it is the owner's alone.
+  void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
+    frame::FileAttributes wanted = made.writer->attributes();
+    frame::FileAttributes old = wanted;
+    mode_t now = 0777;
+    try {
+      if (writer != nullptr)
+        old = writer->attributes();
+      else if (of_.waiting_as)
+        old = store(of_.directory_path)->open(*of_.waiting_as)->attributes();
+      if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
+    } catch (const std::system_error&) {
+      old.owner = user_;
+      old.mode = 0600;  // what cannot be asked permits nothing to others
+    }
+    wanted.owner = old.owner;
+    wanted.group = old.group;
+    wanted.mode = old.mode & now & mode_t{0777};
+    if (has_access_list(old)) wanted.mode &= S_IRWXU;
+    made.writer->set_attributes(wanted);
+  }
+
+  /// What a new file waited in, of which nobody needs anything now; else the next mount removes it.
+  void remove_temporary() const noexcept {
+    if (!of_.waiting_as) return;
+    try {
+      store(of_.directory_path)->unlink(*of_.waiting_as);
+    } catch (const std::exception& error) {
+      log::info(*of_.waiting_as + ": not removed: " + error.what());
+    }
+  }
+
+  NameServices& services_;
+  const uid_t user_;
+  Tree::NodeName of_;
+  std::string shown_name_;
+  std::shared_ptr<frame::StoreDirectory> directory_;
+};
+
+class RefugeBeside final : public NodeRefuge {
+ public:
+  RefugeBeside(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user) {
+    if (of_.is_lost) return;
+    try {
+      directory_ = store(of_.directory_path);
+      directory_node_ = of_.directory;
+    } catch (const std::system_error& error) {
+      if (!frame::is_refusal(error.code())) throw;  // else it has gone
+    }
+  }
+
+  /// A conflict belongs beside its file; where that directory is gone SOURCE itself serves. False
+  /// where the user may not make files there: then a temporary that the journal names is left.
+  bool has_place() {
+    if (directory_) return true;
+    if (!may_make_files(services_.root.stat({}).value(), user_)) return false;
+    directory_ = store({});
+    return true;
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    TreeChanges names(services_.tree);
+    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
+    return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
+                      shown_name_, FirstName::conflict);
+  }
+
+ private:
+  NodeId directory_node_ = kRootId;
+};
+
+class ForRecovery final : public NodeRefuge {
+ public:
+  ForRecovery(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user) {
+    directory_ = store({});
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
+    if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
+    // Before the journal says that the frame waits both names are durable, that of the frame and
+    // its own: they are in one directory.
+    directory_->sync();
+    journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
+    remove_temporary();
+    return made.name + ", which `b2frame recover` gives a name";
+  }
+};
+
+class ForRescue final : public NodeRefuge {
+ public:
+  ForRescue(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user),
+        place_(services.rescue->place_for(join_path(of_.directory_path.text(), shown_name_))) {
+    directory_ = place_.directory;
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    directory_->rename(made.name, place_.name, frame::RenameMode::no_replace);
+    directory_->sync_name(place_.name);
+    remove_temporary();
+    return place_.path + ", which `b2frame recover` brings back";
+  }
+
+ private:
+  const RescueFolder::Place place_;
+};
+
+}  // namespace
+
+std::string NodeHome::path() {
+  const auto name = services_.tree.name_of(node_);
+  return name ? name->path().text() : std::string();
+}
+
+std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown, uid_t user) {
+  auto beside = std::make_unique<RefugeBeside>(services_, node_, shown, user);
+  if (beside->has_place()) return beside;
+  return recovery_refuge(shown, user);
+}
+
+std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown, uid_t user) {
+  return std::make_unique<ForRecovery>(services_, node_, shown, user);
+}
+
+std::unique_ptr<Refuge> NodeHome::rescue_refuge(ShownAs shown, uid_t user) {
+  if (services_.rescue == nullptr) return nullptr;
+  return std::make_unique<ForRescue>(services_, node_, shown, user);
+}
+
+std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {
+  auto seen = services_.tree.successor(name);
+  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path().text());
+  return seen;
+}
+
+void NodeHome::require_finished() {
+  if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
+}
+
+ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
+  for (int tries = 0; tries < kFollowTries; tries++) {
+    const auto name = services_.tree.name_of(node_);
+    if (!name) return {};
+    // The file may have been renamed while its contents were kept beside, to a name that nobody has
+    // taken: then there is nothing to follow.
+    if (name->waiting_as && services_.tree.is_in_place(node_))
+      frame::throw_errno(ESTALE, name->path().text());
+    auto seen = finished_successor(*name);
+    Following following;
+    const auto file = services_.tree.opened(node_);
+    following.is_no_successor =
+        seen && (!seen->is_container() || seen->is_read_only ||
+                 (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
+    if (following.is_no_successor) seen.reset();
+    if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
+    if (!make_ready(following.successor)) continue;
+    TreeChanges names(services_.tree);
+    TreeChanges::Followed followed;
+    // The successor was opened without the lock: C may have replaced it, in turn, before the tree
+    // takes it. follow() compares, and the look begins anew.
+    if (!names.follow(node_, *name, seen, followed)) continue;
+    if (name->waiting_as) remove_waiting(*name);
+    if (followed.is_taken) return {nullptr, false, true};
+    following.is_own_file = followed.is_own_file;
+    return following;
+  }
+  frame::throw_errno(ESTALE, "a file that changes all the time");
+}
+
+/// A new file's temporary, which may have gone with its directory.
+void NodeHome::remove_waiting(const Tree::NodeName& name) const {
+  try {
+    services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
+  } catch (const std::system_error& error) {
+    // A temporary that stays is removed by the next mount. The tree knows already what has the
+    // name.
+    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
+  }
+}
+
+/// Null where it has changed since it was looked at.
+std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath& path,
+                                                                const SourceEntry& seen) const {
+  try {
+    auto snapshot = services_.tree.open_container(path, seen);
+    const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.content_stat);
+    return is_it ? snapshot : nullptr;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,226 @@
+#include "fs/source/local/names/node_home.hpp"
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/store/local_store.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/directory_times.hpp"
+#include "fs/source/local/files/target_name.hpp"
+#include "fs/source/local/names/name_choice.hpp"
+#include "fs/source/local/names/removal.hpp"
+#include "fs/source/local/names/replacement.hpp"
+#include "fs/source/local/names/value_dependents.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/one_look.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+struct Stored {
+  std::optional<NamedObject> object;
+  StoredPlace place;
+};
+
+Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
+  Stored stored;
+  // Only the content's own writer tells its changes from those of others.
+  stored.object = names.object_in_any_state(node);
+  const auto& object = stored.object;
+  StoredPlace& place = stored.place;
+  if (!object) {
+    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
+    place.is_unlinked = true;
+    place.directory = frame::make_local_store(services.root.enter({}), nullptr);
+    return stored;
+  }
+  place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
+  place.name = object->stored_name;
+  place.is_temporary = object->is_pending;
+  place.is_sparse = object->entry.is_sframe();
+  place.has_links = has_links(*object);
+  place.meant = identity_of(object->entry.own_stat);
+  if (object->entry.object)
+    place.open_file = [file = object->entry.object] { return file->open_quietly(O_RDWR); };
+  place.can_be_array = is_array_name(object->full_name) ||
+                       is_array_name(preferred_name(object->full_name, object->entry.shown));
+  return stored;
+}
+
+}  // namespace
+
+class NodeHome::Lock final : public ContentHome::NameLock {
+ public:
+  Lock(NameServices& services, NodeId node)
+      : services_(services), node_(node), names_(services.tree) {
+    look();
+    // For the mount its directory changed when the file got its name there.
+    if (!object_) return;
+    const SourcePath& directory_path = object_->directory_path;
+    directory_times_.emplace(
+        SourceObject(services_.root.enter(directory_path), directory_path.text()),
+        [this, directory = object_->directory](const timespec& before, const timespec& after) {
+          names_.hid_change(directory, before, after);
+        });
+  }
+
+  const StoredPlace& place() const override { return place_; }
+  const RepresentationNames& names() override;
+  void before_replacing() override {
+    if (!object_) return;
+    services_.unsynced_names.before_giving_up();
+    services_.unsynced_names.before_replacing(object_->entry.own_stat);
+  }
+  void before_giving_name(const std::string& full_name, ShownAs shown) override {
+    if (!object_) return;
+    const SourceDirectory directory = services_.root.directory(object_->directory_path);
+    names();
+    const std::string before = object_->stored_name;
+    prepare_name(names_, services_, &*object_, {nullptr, directory, shown_name_, full_name, shown});
+    if (object_->stored_name != before) look();
+  }
+  std::string give_name(const std::string& stored_as, const frame::FileId& made,
+                        const std::string& wanted_name, ShownAs shown,
+                        const std::function<bool()>& is_unchanged) override;
+  std::string take_own_name(const frame::FileId& made, const std::string& full_name) override;
+  bool refresh(const frame::FileStamp& own) override {
+    if (place_.is_unlinked) return true;
+    OneLook::renew();  // the frame layer may have renamed files
+    if (!names_.rewritten(*object_, own)) return false;
+    follow_mount_lock(place_.name);
+    return true;
+  }
+
+ private:
+  void look();
+  void follow_mount_lock(const std::string& stored_as);
+  std::string name_as(ShownAs shown);
+  NamedObject made_object(const SourceDirectory& directory, const std::string& stored_as,
+                          const frame::FileId& made, ShownAs shown) const;
+
+  NameServices& services_;
+  const NodeId node_;
+  TreeChanges names_;
+  std::optional<DirectoryTimes> directory_times_;
+  std::optional<NamedObject> object_;
+  std::string shown_name_;
+  StoredPlace place_;
+  std::optional<RepresentationNames> representations_;
+};
+
+void NodeHome::Lock::look() {
+  representations_.reset();
+  Stored stored = find_stored(services_, names_, node_);
+  object_ = std::move(stored.object);
+  place_ = std::move(stored.place);
+}
+
+const RepresentationNames& NodeHome::Lock::names() {
+  if (representations_) return *representations_;
+  representations_.emplace();
+  if (!object_) return *representations_;
+  shown_name_ = names_.shown_name(*object_);
+  representations_->flat = name_as(ShownAs::flat);
+  if (!services_.policy.raw && is_array_name(shown_name_))
+    representations_->array = name_as(ShownAs::array);
+  return *representations_;
+}
+
+std::string NodeHome::Lock::name_as(ShownAs shown) {
+  if (object_->entry.shown == shown) return object_->full_name;
+  // The representation decides on the suffix; a plain file keeps its name where that will do.
+  const bool was_plain = object_->entry.shown == ShownAs::itself;
+  return choose_name(names_, object_->directory, shown_name_, shown,
+                     was_plain ? object_->full_name : std::string(), services_.policy,
+                     {{&*object_}});
+}
+
+void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
+  if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
+    services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
+}
+
+std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
+                                      const std::string& wanted_name, ShownAs shown,
+                                      const std::function<bool()>& is_unchanged) {
+  if (place_.is_unlinked) return stored_as;
+  require_no_links(*object_);
+  names();
+  NamedObject before = *object_;
+  const SourceDirectory directory = services_.root.directory(before.directory_path);
+  const NamedObject placed = made_object(directory, stored_as, made, shown);
+  const CommitTerms terms{place_.directory, is_unchanged};
+  Removal removal(names_, services_);
+  Replacement replacement(names_, services_, removal,
+                          {placed, directory, directory, shown_name_, &before, 0, &terms});
+  const std::string& full_name = replacement.place(wanted_name);
+  if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
+  names_.replaced(node_, before.directory, full_name, shown);
+  follow_mount_lock(full_name);
+  look();
+  replacement.remove_old();
+  return full_name;
+}
+
+std::string NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
+  if (!object_) return place_.name;
+  names();
+  bool is_ours = true;
+  try {
+    is_ours = fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name);
+  } catch (const std::system_error& error) {
+    // It stays as it was placed, which shows it as well.
+    log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.told_path(node_),
+                          error.what()));
+  }
+  if (!is_ours) throw_overtaken(place_.name);
+  look();
+  follow_mount_lock(place_.name);
+  return place_.name;
+}
+
+/// What a commit has made, as an object that nobody sees.
+NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
+                                        const std::string& stored_as, const frame::FileId& made,
+                                        ShownAs shown) const {
+  const auto st = directory.stat(stored_as);
+  if (!st || !(identity_of(*st) == made)) throw_overtaken(stored_as);
+  NamedObject object;
+  object.directory = object_->directory;
+  object.directory_path = object_->directory_path;
+  object.full_name = object.stored_name = stored_as;
+  object.entry.shown = shown;
+  object.entry.kind = EntryKind::frame;
+  object.entry.own_stat = object.entry.content_stat = *st;
+  return object;
+}
+
+NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), node_(node) {
+  services_.tree.pin(node_);
+}
+
+NodeHome::~NodeHome() { services_.tree.unpin(node_); }
+
+std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
+  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
+}
+
+StoredPlace NodeHome::place_now() {
+  return Attempts::run([&] {
+    ReadTree names(services_.tree);
+    return find_stored(services_, names, node_).place;
+  });
+}
+
+void NodeHome::require_changeable() {
+  ValueDependents dependents(services_);
+  dependents.require_changeable(node_);
+  dependents.remove_results(node_);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,226 @@
+#include "fs/source/local/names/renaming.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/target_name.hpp"
+#include "fs/source/local/names/lock_sidecar.hpp"
+#include "fs/source/local/names/replacement.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
+  if (!object) throw_errno(ENOENT, name);
+  return *std::move(object);
+}
+
+}  // namespace
+
+bool becomes_flat_as(const NamedObject& object, const std::string& name) {
+  if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
+  if (object.entry.is_read_only) throw_errno(EROFS, object.full_name);
+  require_no_links(object);
+  return true;
+}
+
+Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+                   std::optional<ExchangeNames>& exchange_names)
+    : names_(names),
+      services_(services),
+      request_(request),
+      exchange_names_(exchange_names),
+      removal_(names, services),
+      source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
+      target_(names.find(request.to, request.to_name)),
+      from_(services.root.directory(names.path(request.from))),
+      to_(services.root.directory(names.path(request.to))),
+      after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
+
+std::optional<Renaming::Need> Renaming::run() {
+  if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
+  const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
+  if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
+  // Two links to one file: rename(2) does nothing then, and reports no error.
+  if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
+    return std::nullopt;
+  if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
+  services_.unsynced_names.before_giving_up();
+  return exchanges ? exchange() : move();
+}
+
+void Renaming::check_types() {
+  if (!target_) return;
+  if (source_.is_directory() && !target_->is_directory()) throw_errno(ENOTDIR, request_.to_name);
+  if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, request_.to_name);
+  if (target_->is_directory() && !names_.is_empty(*target_))
+    throw_errno(ENOTEMPTY, request_.to_name);
+  // A file cannot take the place of a directory of SOURCE.
+  if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, request_.to_name);
+}
+
+std::string Renaming::target_name(const NamedObject& object, NodeId directory,
+                                  const std::string& name, const NamedObject* replaced) {
+  if (object.entry.shown == ShownAs::itself) {
+    if (!names_.makes_frame(object, name) &&
+        names_.fits(directory, name, name, ShownAs::itself, after_change_))
+      return name;
+    throw_errno(EEXIST, name);
+  }
+  if (replaced != nullptr && replaced->entry.is_container() &&
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, after_change_))
+    return replaced->full_name;
+  std::string chosen = choose_name(names_, directory, name, object.entry.shown,
+                                   object.is_pending ? std::string() : object.full_name,
+                                   services_.policy, after_change_);
+  if (chosen.empty()) throw_errno(EEXIST, name);
+  return chosen;
+}
+
+void Renaming::note_renamed(const NamedObject& object) {
+  names_.changed_by_user(object.node);
+  if (object.entry.is_container() && object.node != 0) renamed_.push_back(object.node);
+}
+
+std::optional<Renaming::Need> Renaming::move() {
+  check_types();
+  if (target_) removal_.store_for_links(*target_);
+  if (source_.is_pending) return move_pending();
+  move_stored();
+  return std::nullopt;
+}
+
+/// A file that was never committed takes its new name with it into its first commit. Until then
+/// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
+std::optional<Renaming::Need> Renaming::move_pending() {
+  const std::string full_name =
+      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+  const bool shadows = target_ && target_->full_name == full_name;
+  // Links to the replaced file have to show one less at once; a pending file replaces nothing in
+  // SOURCE before its commit.
+  const bool parts_links = target_ && has_links(*target_);
+  // A replaced file that somebody has open can still be changed by them, as by another program,
+  // while it stays in SOURCE.
+  const bool is_open = target_ && names_.is_open(target_->node);
+  // Else the file is committed first, and then moved as a stored one. "mv new log" over log.b2frame
+  // takes that name, and the old file stays hidden behind it until the commit; "mv new t.npy" over
+  // t.b2nd would become t.npy.b2frame, and both would be in sight.
+  if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
+    return Need{Need::What::commit, source_.node};
+  std::optional<frame::FileStamp> replaces;
+  if (shadows)
+    replaces =
+        target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.content_stat);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  // By another name also where it could keep its own: this changes the directory's times.
+  const std::string temporary = frame::temporary_name();
+  from_.rename_to_free(source_.stored_name, to_, temporary);
+  if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  if (target_ && !shadows) removal_.remove_behind(*target_, to_);
+  removal_.remove_behind(source_, from_);
+  names_.moved_pending(source_, request_.to, temporary, full_name, replaces);
+  note_renamed(source_);
+  return std::nullopt;
+}
+
+void Renaming::move_stored() {
+  NamedObject* const old = target_ ? &*target_ : nullptr;
+  const std::string full_name = target_name(source_, request_.to, request_.to_name, old);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  Replacement replacement(names_, services_, removal_,
+                          {source_, from_, to_, request_.to_name, old, request_.user});
+  const std::string& placed_as = replacement.place(full_name);
+  replacement.remove_old();
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  names_.moved(source_, request_.to, placed_as);
+  if (placed_as != full_name) own_name_ = {full_name, identity_of(source_.entry.own_stat)};
+  note_renamed(source_);
+}
+
+ExchangeNames Renaming::choose_exchange_names() {
+  ExchangeNames chosen{
+      identity_of(source_.entry.own_stat), identity_of(target_->entry.own_stat), {}, {}};
+  const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
+                          const NamedObject& replaced) {
+    std::string full_name = target_name(object, directory, name, &replaced);
+    after_change_.arrived.push_back({directory, full_name, object.entry.shown});
+    return full_name;
+  };
+  const auto choose_for_target = [&] {
+    chosen.target_gets = choose(*target_, request_.from, request_.from_name, source_);
+  };
+  // One may want the very name that the other must have: what is shown as itself has no choice.
+  const bool target_is_first = target_->entry.shown == ShownAs::itself;
+  if (target_is_first) choose_for_target();
+  chosen.source_gets = choose(source_, request_.to, request_.to_name, *target_);
+  if (!target_is_first) choose_for_target();
+  return chosen;
+}
+
+bool Renaming::are_still_good(const ExchangeNames& chosen) {
+  return chosen.source == identity_of(source_.entry.own_stat) &&
+         chosen.target == identity_of(target_->entry.own_stat) &&
+         names_.fits(request_.to, request_.to_name, chosen.source_gets, source_.entry.shown,
+                     after_change_) &&
+         names_.fits(request_.from, request_.from_name, chosen.target_gets, target_->entry.shown,
+                     after_change_);
+}
+
+std::optional<Renaming::Need> Renaming::exchange() {
+  if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
+  // SOURCE has both files by then under their own names, so that one call of the system exchanges
+  // them.
+  for (const NamedObject* object : {&source_, &*target_})
+    if (object->is_pending) return Need{Need::What::commit, object->node};
+  if (!exchange_names_ || !are_still_good(*exchange_names_))
+    exchange_names_ = choose_exchange_names();
+  const std::string& source_name = exchange_names_->source_gets;
+  const std::string& old_name = exchange_names_->target_gets;
+  take_name_of_replacement(names_, services_, *target_, to_, request_.to_name, source_name);
+  take_name_of_replacement(names_, services_, source_, from_, request_.from_name, old_name);
+  // Where a name does not fit the other's kind it is put right in a second step; each of them
+  // leaves both files whole.
+  from_.exchange(source_.stored_name, to_, target_->stored_name);
+  exchange_sidecars();
+  finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
+  finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
+  return std::nullopt;
+}
+
+void Renaming::exchange_sidecars() {
+  const std::string source = sidecar_name(source_.stored_name);
+  const std::string target = sidecar_name(target_->stored_name);
+  const bool from_source = may_have_sidecar(source_.entry) && from_.stat(source);
+  const bool from_target = may_have_sidecar(target_->entry) && to_.stat(target);
+  change_sidecar([&] {
+    if (from_source && from_target)
+      from_.exchange(source, to_, target);
+    else if (from_source)
+      from_.rename(source, to_, target);
+    else if (from_target)
+      to_.rename(target, from_, source);
+  });
+}
+
+void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
+                               NodeId directory_node, const std::string& stored_name,
+                               const std::string& full_name) {
+  // The exchange has left the file under the other's stored name: the suffix of its own kind
+  // follows, for each file by itself.
+  if (stored_name != full_name) {
+    directory.rename_to_free(stored_name, directory, full_name);
+    if (may_have_sidecar(object.entry)) carry_sidecar(directory, stored_name, directory, full_name);
+  }
+  names_.moved(object, directory_node, full_name);
+  services_.unsynced_names.note_exchanged(directory, full_name, object.entry.shown);
+  note_renamed(object);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,91 @@
+#pragma once
+// One rename in the mount, of whatever kinds of objects: which full names that asks for, and the
+// steps in SOURCE that lead there.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/source/local/names/name_services.hpp"
+#include "fs/source/local/names/removal.hpp"
+#include "fs/source/local/tree/tree_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// True for an array that is to be called what no NPY file is called: it must be a flat frame
+/// before. Throws EROFS or EOPNOTSUPP where it cannot become one.
+bool becomes_flat_as(const NamedObject& object, const std::string& name);
+
+struct RenameRequest {
+  NodeId from = 0;
+  std::string from_name;  ///< shown names
+  NodeId to = 0;
+  std::string to_name;
+  unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
+  uid_t user = 0;      ///< who asks
+};
+
+/// The full names that an exchange is to end with, which the first try chooses: by another one the
+/// files may have names of their way there.
+struct ExchangeNames {
+  Identity source, target;  ///< whom they are for
+  std::string source_gets, target_gets;
+};
+
+/// For one request, while nobody else changes names. `exchange_names` are one for all its tries.
+class Renaming {
+ public:
+  Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+           std::optional<ExchangeNames>& exchange_names);
+
+  /// What has to be done before, without the lock on names.
+  struct Need {
+    enum class What { flat, commit } what;
+    NodeId node;
+  };
+  /// Does it, unless something else is needed first: then nothing has been changed. Errors are
+  /// std::system_error with the errno.
+  std::optional<Need> run();
+
+  /// What the renamed object is still to be called in SOURCE
+  /// (fs/source/local/names/replacement.hpp, step 5).
+  struct OwnName {
+    std::string full_name;
+    Identity object;
+  };
+  /// After run(): none where it is called so already.
+  const std::optional<OwnName>& own_name() const { return own_name_; }
+  /// After run(): containers that have other names, and those that have none any more.
+  const std::vector<NodeId>& renamed() const { return renamed_; }
+  const std::vector<NodeId>& ended() const { return removal_.ended(); }
+
+ private:
+  std::optional<Need> move();
+  std::optional<Need> exchange();
+  std::optional<Need> move_pending();
+  void move_stored();
+  ExchangeNames choose_exchange_names();
+  bool are_still_good(const ExchangeNames& chosen);
+  void check_types();
+  std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
+                          const NamedObject* replaced);
+  void exchange_sidecars();
+  void finish_exchange(const NamedObject& object, const SourceDirectory& directory,
+                       NodeId directory_node, const std::string& stored_name,
+                       const std::string& full_name);
+  void note_renamed(const NamedObject& object);
+
+  TreeChanges& names_;
+  NameServices& services_;
+  const RenameRequest& request_;
+  std::optional<ExchangeNames>& exchange_names_;
+  Removal removal_;
+  NamedObject source_;
+  std::optional<NamedObject> target_;
+  SourceDirectory from_, to_;
+  TreeChanges::AfterChange after_change_;
+  std::optional<OwnName> own_name_;
+  std::vector<NodeId> renamed_;
+};
+
+}  // namespace bloscfs::fs

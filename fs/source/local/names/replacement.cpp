@@ -1,0 +1,258 @@
+#include "fs/source/local/names/replacement.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "frame/editing/replace_expected.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/names/lock_sidecar.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/one_look.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// True if SOURCE has something that the object is, or that it waits to replace.
+bool is_stored(const NamedObject& object) {
+  return !object.is_pending || object.replaces.has_value();
+}
+
+/// Its name there.
+const std::string& visible_name(const NamedObject& object) {
+  return object.is_pending ? object.full_name : object.stored_name;
+}
+
+/// Only a directory can take the place of a directory, sparse frames included.
+bool is_stored_directory(const NamedObject& object) {
+  return S_ISDIR(object.entry.own_stat.st_mode);
+}
+
+bool is_same(const NamedObject& a, const NamedObject& b) {
+  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
+}
+
+bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
+  const auto st = directory.stat(name);
+  return st && identity_of(*st) == object;
+}
+
+/// Makes durable how something got the name that it has, in a break if there may be one: else what
+/// it replaced could come back when it has left. That it never left meanwhile is told by its time
+/// of change, which a rename sets.
+void flush_name(const SourceDirectory& directory, const std::string& name) {
+  const struct stat in = directory.stat();
+  const auto st = directory.stat(name);
+  if (!st) frame::throw_errno(ENOENT, name);
+  const std::string state = fmt::format("{}:{} {} {} {}.{}", in.st_dev, in.st_ino, name, st->st_ino,
+                                        st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+  Attempts::once_without_lock(state, [in = directory] { in.sync(); });
+}
+
+}  // namespace
+
+void throw_overtaken(const std::string& name) {
+  frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
+}
+
+void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
+                              const SourceDirectory& directory, const std::string& shown_name,
+                              const std::string& full_name) {
+  const std::string before = object.stored_name;
+  const ShownAs shown = object.entry.shown;
+  if (object.is_pending || before == full_name || directory.stat(full_name) ||
+      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
+    return;
+  flush_name(directory, before);
+  directory.rename_to_free(before, directory, full_name);
+  if (object.entry.is_container()) carry_sidecar(directory, before, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  object.full_name = object.stored_name = full_name;
+  services.unsynced_names.note(directory, before, shown);
+  Attempts::end_change();
+  services.unsynced_names.before_taking(directory, full_name, shown);
+}
+
+bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+                   const Identity& placed, const std::string& shown_name,
+                   const std::string& full_name) {
+  const SourceDirectory directory = services.root.directory(object.directory_path);
+  const std::string& meeting = object.stored_name;
+  const ShownAs shown = object.entry.shown;
+  if (object.is_pending || meeting == full_name || directory.stat(full_name) ||
+      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
+    return true;
+  if (!leads_to(directory, meeting, placed)) return false;
+  services.unsynced_names.before_taking(directory, full_name, shown);
+  flush_name(directory, meeting);
+  directory.rename_to_free(meeting, directory, full_name);
+  if (!leads_to(directory, full_name, placed)) {
+    directory.rename_to_free(full_name, directory, meeting);
+    return false;
+  }
+  if (may_have_sidecar(object.entry)) carry_sidecar(directory, meeting, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  services.unsynced_names.note(directory, meeting, shown);
+  return true;
+}
+
+std::string prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
+                         const PlacedName& name) {
+  const bool meets = old != nullptr && is_stored(*old) &&
+                     names.fits(old->directory, name.shown_name, visible_name(*old), name.shown,
+                                {{name.placed, old}});
+  std::string taken = meets ? visible_name(*old) : name.full_name;
+  services.unsynced_names.before_taking(name.directory, taken, name.shown);
+  if (old != nullptr && !meets)
+    take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);
+  return taken;
+}
+
+const std::string& Replacement::place(const std::string& full_name) {
+  const NamedObject& placed = objects_.placed;
+  const ShownAs shown = placed.entry.shown;
+  const std::string taken =
+      prepare_name(names_, services_, objects_.old,
+                   {&placed, objects_.to, objects_.shown_name, full_name, shown});
+  if (!is_temporary(placed.stored_name))
+    services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
+  put(taken);
+  if (objects_.terms != nullptr) keep_sidecar();
+  return placed_as_;
+}
+
+/// What SOURCE has under a name that is about to be taken: only what gives way can be there.
+std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
+  const NamedObject* old = objects_.old;
+  const bool is_commit = objects_.terms != nullptr;
+  if (old == nullptr || !is_stored(*old) || visible_name(*old) != full_name) return std::nullopt;
+  if (!is_commit && !old->is_pending) return *old;
+  auto stored = names_.stored(old->directory, full_name);
+  if (is_commit && stored && old->is_pending &&
+      frame::stamp_of(stored->entry.content_stat) != old->replaces)
+    throw_overtaken(full_name);
+  return stored;
+}
+
+/// In one step, also where something has the name.
+void Replacement::put(const std::string& full_name) {
+  const auto there = occupant(full_name);
+  if (!there)
+    put_where_free(full_name);
+  else if (objects_.terms != nullptr)
+    put_over_expected(*there, full_name);
+  else
+    put_over(*there, full_name);
+  placed_as_ = full_name;
+  has_replaced_ = there.has_value();
+  if (objects_.terms == nullptr) carry_own_sidecar(there);
+}
+
+void Replacement::put_where_free(const std::string& full_name) {
+  try {
+    objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+  } catch (const std::system_error& error) {
+    const bool is_taken = error.code() == std::errc::file_exists;
+    if (is_taken && objects_.terms != nullptr && objects_.old->is_pending)
+      throw_overtaken(full_name);
+    throw;
+  }
+}
+
+void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {
+  const NamedObject& placed = objects_.placed;
+  const SourceDirectory& from = objects_.from;
+  if (is_same(placed, occupant)) {
+    // A hard link that a waiting file has replaced: rename(2) would leave both names.
+    from.remove_file(placed.stored_name);
+  } else if (!is_stored_directory(placed) && !is_stored_directory(occupant)) {
+    from.rename(placed.stored_name, objects_.to, full_name);
+    names_.link_lost(occupant);
+  } else if (placed.is_directory() && occupant.is_directory()) {
+    removal_.clear(occupant, objects_.user);
+    from.rename(placed.stored_name, objects_.to, full_name);
+  } else {
+    from.exchange(placed.stored_name, objects_.to, full_name);
+    removal_.remove_stored(occupant, from, placed.stored_name);
+  }
+}
+
+/// Only what the file is, or has replaced already, gives way to it.
+void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
+  const NamedObject& old = *objects_.old;
+  const std::string& stored_as = objects_.placed.stored_name;
+  // The rename is the frame layer's. An attempt from the beginning would find its own file there.
+  Attempts::begin_change();
+  const bool has_taken = frame::replace_expected(
+      *objects_.terms->directory, stored_as, full_name, [&](const frame::FileStamp& replaced) {
+        if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
+        return replaced.inode == old.entry.own_stat.st_ino && objects_.terms->is_unchanged();
+      });
+  OneLook::renew();
+  if (!has_taken) throw_overtaken(full_name);
+  if (objects_.to.stat(stored_as))
+    removal_.remove_stored(occupant, objects_.to, stored_as);
+  else
+    names_.link_lost(occupant);
+}
+
+/// What a user renames takes its sidecar along; that of what it replaces goes.
+void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
+  const NamedObject& placed = objects_.placed;
+  if (may_have_sidecar(placed.entry) && objects_.from.stat(sidecar_name(placed.stored_name)))
+    carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
+  else if (replaced && may_have_sidecar(replaced->entry))
+    remove_sidecar(objects_.to, placed_as_);
+}
+
+/// What a commit stores anew is the same file for other programs, which may hold its sidecar.
+void Replacement::keep_sidecar() {
+  const SourceDirectory& to = objects_.to;
+  if (!leads_to(to, placed_as_, identity_of(objects_.placed.entry.own_stat)))
+    throw_overtaken(placed_as_);
+  const std::string& placed = objects_.placed.stored_name;
+  const std::string& old = objects_.old->stored_name;
+  carry_sidecar(to, placed, to, placed_as_);
+  if (old != placed) carry_sidecar(to, old, to, placed_as_);
+}
+
+void Replacement::remove_old() {
+  const NamedObject* old = objects_.old;
+  if (old == nullptr) return;
+  const bool is_placed =
+      objects_.terms != nullptr && old->stored_name == objects_.placed.stored_name;
+  if (!is_placed && (old->is_pending || !has_replaced_))
+    leave(*old, [&] { return objects_.terms->is_unchanged(); });
+  if (!old->replaces || has_replaced_ || old->full_name == placed_as_) return;
+  if (const auto behind = names_.stored(old->directory, old->full_name))
+    leave(*behind, [&] { return frame::stamp_of(behind->entry.content_stat) == old->replaces; });
+}
+
+/// Removes what is stored, of a commit only if `is_own` says so: another program may have put
+/// something else under a name that the file had, and that stays.
+void Replacement::leave(const NamedObject& object, const std::function<bool()>& is_own) {
+  const SourceDirectory& directory = objects_.to;
+  const std::string& name = object.stored_name;
+  if (objects_.terms == nullptr) return removal_.remove_stored(object, directory, name);
+  const auto identity = frame::identity_at(directory.descriptor(), name);
+  if (!identity || identity->inode != object.entry.own_stat.st_ino) return;
+  // A name of that object alone: another one that gets it meanwhile is no leftover.
+  const std::string aside = frame::name_aside(*identity);
+  directory.rename_to_free(name, directory, aside);
+  bool goes = false;
+  try {
+    const auto st = directory.stat(aside);
+    goes = st && identity_of(*st) == identity_of(object.entry.own_stat) && is_own();
+  } catch (...) {
+    directory.rename_to_free(aside, directory, name);
+    throw;
+  }
+  if (!goes) return directory.rename_to_free(aside, directory, name);
+  services_.unsynced_names.note(directory, name, object.entry.shown);
+  removal_.remove_stored(object, directory, aside);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,60 @@
+#pragma once
+// What is embedded in a store that is a directory stays as it is: the mount never writes to
+// embed.b2e. Files of such a store, its external leaves, are changed like any others.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fs/source/caller.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/stores/stores.hpp"
+#include "fs/source/local/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+/// To be asked before changes. Without effect outside of stores that are directories. Thread-safe.
+/// Errors: std::system_error; EROFS where something embedded would change, be removed, or appear
+/// again; codec::Error; NoTurn where something has to be read.
+class StoreGuard {
+ public:
+  /// All outlive this object.
+  StoreGuard(const SourceRoot& root, Tree& tree, Stores& stores)
+      : root_(root), tree_(tree), stores_(stores) {}
+
+  /// Before contents or attributes of a node change.
+  static void require_changeable(NodeId node);
+  /// The directory of SOURCE to make something in. That of a group that only the map of embed.b2e
+  /// knows is made first, as the caller.
+  NodeId directory_to_make_in(NodeId directory, const Caller& caller);
+  /// Before something is made, or gets a name by link(2): EEXIST where the key of that name is
+  /// embedded.
+  void before_making(NodeId directory, const std::string& name);
+  /// Before a file goes.
+  void before_removing(NodeId directory, const std::string& name);
+  /// ENOTEMPTY where leaves are embedded in it.
+  void before_removing_directory(NodeId directory, const std::string& name);
+  struct Rename {
+    NodeId from;
+    const std::string& from_name;
+    NodeId to;
+    const std::string& to_name;
+    unsigned flags;
+  };
+  void before_renaming(const Rename& rename);
+
+ private:
+  std::optional<StorePlace> place_of(NodeId directory);
+  std::optional<Beside::Entry> find_beside(NodeId directory, const StorePlace& place,
+                                           const std::string& name);
+  bool hides_embedded(NodeId directory, const StorePlace& place, const std::string& name);
+  void require_free_key(const StorePlace& place, const std::string& name);
+  void require_movable(NodeId directory, const std::string& name);
+  void make_group(const StorePlace& place, const Caller& caller);
+
+  const SourceRoot& root_;
+  Tree& tree_;
+  Stores& stores_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,144 @@
+#pragma once
+// Tells what each source entry is: a container to be shown decompressed, or itself.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include <sys/stat.h>
+
+#include "frame/open/open.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "fs/options/unsupported_files.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/tree/entry_kind.hpp"
+#include "fs/source/local/tree/verdict_table.hpp"
+#include "fs/support/once_log.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/view/file_view.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// What an entry is, without holding it open.
+struct SourceEntry : OfKind {
+  ShownAs shown = ShownAs::itself;
+  /// What is known of the contents.
+  enum class Health : std::uint8_t {
+    sound,
+    damaged,      ///< no container, though it begins as one, or is empty
+    unsupported,  ///< of a codec, a filter or a format version that is missing
+    left_out,     ///< the same, and the mount shows nothing of it: UnsupportedFiles::hidden
+  };
+  Health health = Health::sound;
+  /// Which file of a directory content_stat is of.
+  enum class Inside : std::uint8_t { none, index, embed };
+  Inside inside = Inside::none;
+  bool has_embedded = false;  ///< store directories: whose embed.b2e may hold leaves
+  bool is_read_only = false;
+  bool has_metalayers = true;      ///< containers: false if there are none to list
+  bool may_lack_contents = false;  ///< containers: see missing_contents()
+  std::int64_t shown_size = 0;     ///< containers: st_size of the view
+  std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
+  /// Containers: when somebody changed what a commit of this mount stored then; 0 if not known.
+  std::int64_t shown_change_ns = 0;
+  /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
+  /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
+  std::error_code unreadable;
+  /// What this mount has open of it may have been made of another state of SOURCE.
+  bool is_outdated = false;
+  /// Told by what this mount has open: the file itself may be in the midst of a commit.
+  bool is_led = false;
+  /// The entry itself as it was found, to be opened without looking for it again.
+  std::shared_ptr<const SourceObject> object;
+  struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
+  struct stat own_stat {};      ///< of the entry itself (the directory of an sframe)
+
+  bool is_damaged() const { return health == Health::damaged; }
+  bool is_left_out() const { return health == Health::left_out; }
+  /// True for what may be in the midst of being written: a look somewhat later finds a container.
+  bool may_be_unfinished() const;
+
+  mode_t shown_type() const {
+    if (is_store()) return S_IFDIR;
+    return is_container() ? S_IFREG : own_stat.st_mode & S_IFMT;
+  }
+};
+
+/// An object as it is now, of which nothing else is known.
+SourceEntry found_entry(std::shared_ptr<const SourceObject> object);
+
+/// What an entry in a state was found to be.
+struct JudgedEntry {
+  SourceEntry seen;   ///< before it was read
+  SourceEntry entry;  ///< what it is
+};
+
+/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
+/// bytes justify, read while the file stayed as it was, or just written. Neither a failed read nor
+/// a missing permission says anything about a file.
+class Classifier {
+ public:
+  struct Settings {
+    bool raw = false;
+    bool stores = true;  ///< are shown as directories
+    UnsupportedFiles unsupported = UnsupportedFiles::refused;
+  };
+  Classifier(const SourceRoot& root, const Settings& settings, frame::SourceCounters* counters);
+
+  /// What a found_entry() is, which `path` led to, whatever that leads to by now. Damaged
+  /// containers are logged once and count as themselves; so do files that may not be read, those
+  /// that a megabyte does not tell of, and anything that is no regular file or directory, which is
+  /// never opened. Never asked about what this mount has open for writing. What has to be read is
+  /// read in a break (fs/support/lock_breaks.hpp).
+  SourceEntry look(const SourcePath& path, SourceEntry found);
+  /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
+  SourceEntry quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread);
+  /// What an entry is that is unread.
+  SourceEntry read(const SourcePath& path, SourceEntry entry);
+
+  /// A state that a commit of this mount has left, so that nobody has to read what it is.
+  struct Committed {
+    const frame::Snapshot& snapshot;
+    std::int64_t ctime_ns;         ///< of the file that snapshot.stamp() tells of
+    std::int64_t shown_change_ns;  ///< as SourceEntry's
+    bool is_sframe;
+  };
+  void remember(const Committed& committed);
+
+  /// Opens the store that was found at `path`; of a directory what its embed.b2e, found there as
+  /// `entry`, holds. Null if it is none any more.
+  std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path, const SourceEntry& entry,
+                                                 const frame::ChargePointer& charge) const;
+  /// True if a regular file holds a container now that is shown as one; nothing is remembered.
+  bool is_container(const SourceObject& file) const;
+  /// Opens the container that was found at `path`, whatever has that name by now, taking part in
+  /// the locking of other Blosc2 programs. Null if it is none any more.
+  std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
+  ViewShape shape_of(const frame::Snapshot& snapshot) const;
+
+ private:
+  std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
+                                             const SourceEntry& entry) const;
+  void look_inside(const SourcePath& path, SourceEntry& entry, const Verdict& verdict) const;
+  Verdict judge(const SourcePath& path, const SourceEntry& entry);
+  Verdict read_verdict(const SourcePath& path, const SourceEntry& entry, std::string& reason) const;
+  Verdict verdict_on(const frame::Snapshot& snapshot, Verdict state, std::string& reason) const;
+  bool is_zip_store(const SourceEntry& entry) const;
+  bool is_shown_raw(const frame::Snapshot& snapshot) const;
+  void remember(const SourcePath& path, const Verdict& verdict, const std::string& reason);
+  void log_oddity(const SourcePath& path, const Verdict& verdict, const std::string& reason) const;
+  void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
+  std::optional<Verdict> recall(const SourcePath& path, const SourceEntry& entry) const;
+
+  const SourceRoot& root_;
+  const Settings settings_;
+  frame::SourceCounters* counters_;
+  mutable Mutex mutex_;
+  VerdictTable verdicts_ GUARDED_BY(mutex_);
+  OnceLog log_;
+};
+
+}  // namespace bloscfs::fs

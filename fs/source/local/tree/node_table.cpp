@@ -1,0 +1,286 @@
+#include "fs/source/local/tree/node_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <boost/range/adaptor/reversed.hpp>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Names remembered of a file with many hard links. Others are learnt again when they are used.
+constexpr std::size_t kMaxNames = 16;
+constexpr std::size_t kFewestBuckets = 64;
+
+}  // namespace
+
+void throw_stale(NodeId id) { frame::throw_errno(ESTALE, "inode " + std::to_string(id)); }
+
+FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
+
+const Node::Rare& Node::rare() const {
+  static const Rare kNothing;
+  return rare_parts ? *rare_parts : kNothing;
+}
+
+Node::Rare& Node::make_rare() {
+  if (!rare_parts) rare_parts = std::make_unique<Rare>();
+  return *rare_parts;
+}
+
+void Node::trim_rare() {
+  if (rare_parts && *rare_parts == Rare{}) rare_parts.reset();
+}
+
+std::size_t NodeTable::Hash::operator()(const Identity& id) const {
+  // The index takes the low bits alone.
+  const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
+NodeTable::NodeTable()
+    : id_buckets_(kFewestBuckets),
+      identity_buckets_(kFewestBuckets),
+      nodes_({id_buckets_.data(), id_buckets_.size()}),
+      current_({identity_buckets_.data(), identity_buckets_.size()}) {
+  auto root = std::make_unique<Node>();
+  root->id = kRootId;
+  root->references = 1;
+  root->type = S_IFDIR;
+  nodes_.insert(*root.release());
+}
+
+NodeTable::~NodeTable() {
+  current_.clear();
+  nodes_.clear_and_dispose(std::default_delete<Node>());
+}
+
+/// Doubles the tables, so that a bucket has one node on average, at most.
+void NodeTable::grow() {
+  if (nodes_.size() < id_buckets_.size()) return;
+  std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
+  std::vector<ByIdentity::bucket_type> more_identities(more_ids.size());
+  nodes_.rehash({more_ids.data(), more_ids.size()});
+  current_.rehash({more_identities.data(), more_identities.size()});
+  id_buckets_ = std::move(more_ids);
+  identity_buckets_ = std::move(more_identities);
+}
+
+Node* NodeTable::find(NodeId id) const {
+  const auto found = nodes_.find(id);
+  return found == nodes_.end() ? nullptr : const_cast<Node*>(&*found);
+}
+
+Node& NodeTable::node(NodeId id) const {
+  Node* found = find(id);
+  if (found == nullptr) throw_stale(id);
+  return *found;
+}
+
+Node* NodeTable::current(const Identity& identity) const {
+  const auto found = current_.find(identity);
+  return found == current_.end() ? nullptr : const_cast<Node*>(&*found);
+}
+
+Node& NodeTable::make_node(Node& parent, const std::string& name, const Identity& identity) {
+  grow();
+  auto made = std::make_unique<Node>();
+  made->references = 1;
+  made->identity = identity;
+  made->name = {&parent, name};
+  made->id = next_id_++;
+  parent.children++;
+  Node& result = *made.release();
+  nodes_.insert(result);
+  return result;
+}
+
+Node& NodeTable::add(Node& parent, const std::string& name, const Identity& identity) {
+  Node& made = make_node(parent, name, identity);
+  if (Node* const previous = current(identity)) retire(*previous);
+  current_.insert(made);
+  return made;
+}
+
+void NodeTable::set_identity(Node& node, const Identity& identity) {
+  if (node.identity == identity && node.by_identity.is_linked()) return;
+  retire(node);
+  // Another node with this identity stands for a file that is gone: inode numbers are given out
+  // again.
+  if (Node* const previous = current(identity)) retire(*previous);
+  node.identity = identity;
+  current_.insert(node);
+}
+
+void NodeTable::retire(Node& node) {
+  if (node.by_identity.is_linked()) current_.erase(current_.iterator_to(node));
+}
+
+NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
+  Dropped dropped;
+  const Node::Name seen{&parent, name};
+  if (node.name == seen) return dropped;
+  const bool keeps_front = node.rare().wanted_name.has_value();
+  parent.children++;
+  std::vector<Node::Name> outdated;
+  // A directory has one name, so that a new one is a move. Another object may have several: the
+  // newest comes to the front, and of too many the oldest is forgotten.
+  if (S_ISDIR(node.type)) {
+    if (node.has_name()) outdated.push_back(std::move(node.name));
+  } else if (node.has_name()) {
+    std::vector<Node::Name>& others = node.make_rare().other_names;
+    const auto known = std::find(others.begin(), others.end(), seen);
+    const bool is_full = others.size() + 1 == kMaxNames;
+    if (known != others.end() || is_full) {
+      const auto leaving = known != others.end() ? known : others.begin();
+      outdated.push_back(std::move(*leaving));
+      others.erase(leaving);
+    }
+    if (keeps_front)
+      others.push_back(seen);
+    else
+      others.push_back(std::move(node.name));
+  }
+  if (!keeps_front) node.name = seen;
+  for (const Node::Name& old : outdated) leave(old.parent, dropped);
+  return dropped;
+}
+
+NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const std::string& name) {
+  Dropped dropped;
+  const auto is_it = [&](const Node::Name& known) {
+    return known.parent == &parent && known.name == name;
+  };
+  Node* left = nullptr;
+  if (is_it(node.name)) {
+    left = std::exchange(node.name, {}).parent;
+    if (!node.rare().other_names.empty()) {
+      std::vector<Node::Name>& others = node.make_rare().other_names;
+      node.name = std::move(others.back());
+      others.pop_back();
+    }
+  } else if (!node.rare().other_names.empty()) {
+    std::vector<Node::Name>& others = node.make_rare().other_names;
+    const auto found = std::find_if(others.begin(), others.end(), is_it);
+    if (found == others.end()) return dropped;
+    left = found->parent;
+    others.erase(found);
+  }
+  node.trim_rare();
+  if (left != nullptr) leave(left, dropped);
+  return dropped;
+}
+
+/// In one text, by steps: with one for each directory it would take time by the square of the
+/// depth.
+std::optional<std::string> NodeTable::text_by(const Node::Name& name) {
+  std::size_t size = name.name.size();
+  for (const Node* above = name.parent; above->id != kRootId; above = above->name.parent) {
+    if (!above->has_name()) return std::nullopt;
+    size += above->name.name.size() + 1;
+  }
+  std::string text(size, '/');
+  const Node::Name* at = &name;
+  for (;;) {
+    size -= at->name.size();
+    at->name.copy(text.data() + size, at->name.size());
+    if (at->parent->id == kRootId) return text;
+    size--;
+    at = &at->parent->name;
+  }
+}
+
+std::optional<SourcePath> NodeTable::path_by(const Node& node, const Node::Name& name) {
+  const Node& above = *name.parent;
+  if (above.id == kRootId) return SourcePath({name.name}, node.identity);
+  auto directory = above.has_name() ? text_by(above.name) : std::nullopt;
+  if (!directory) return std::nullopt;
+  return SourcePath(join_path(SourcePath(*std::move(directory), above.identity), name.name),
+                    node.identity);
+}
+
+SourcePath NodeTable::path(const Node& node) const {
+  if (node.id == kRootId) return {};
+  auto path = node.has_name() ? path_by(node, node.name) : std::nullopt;
+  if (!path) throw_stale(node.id);
+  return *std::move(path);
+}
+
+std::vector<SourcePath> NodeTable::paths(const Node& node) const {
+  if (node.id == kRootId) return {{}};
+  std::vector<SourcePath> result;
+  if (!node.has_name()) return result;
+  if (auto path = path_by(node, node.name)) result.push_back(*std::move(path));
+  for (const auto& name : boost::adaptors::reverse(node.rare().other_names))
+    if (auto path = path_by(node, name)) result.push_back(*std::move(path));
+  return result;
+}
+
+void NodeTable::leave(Node* parent, Dropped& dropped) {
+  parent->children--;
+  drop_if_unused(parent, dropped);
+}
+
+void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
+  // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or it
+  // waits for a name. Its end may be that of its directories, up to the first that is still needed.
+  if (candidate->id == kRootId || candidate->references != 0 || candidate->pins != 0 ||
+      candidate->children != 0 || candidate->rare().wanted_name)
+    return;
+  retire(*candidate);
+  nodes_.erase(nodes_.iterator_to(*candidate));
+  dropped.emplace_back(candidate);
+  if (candidate->has_name()) leave(candidate->name.parent, dropped);
+  for (const Node::Name& name : candidate->rare().other_names) leave(name.parent, dropped);
+}
+
+NodeTable::Dropped NodeTable::forget(Node& node, std::uint64_t references) {
+  Dropped dropped;
+  node.references -= std::min(references, node.references);
+  drop_if_unused(&node, dropped);
+  return dropped;
+}
+
+NodeTable::Dropped NodeTable::unpin(Node& node) {
+  Dropped dropped;
+  node.pins--;
+  drop_if_unused(&node, dropped);
+  return dropped;
+}
+
+Node* NodeTable::pending(NodeId directory, const std::string& wanted_name) const {
+  const auto found = pending_.find({directory, wanted_name});
+  return found == pending_.end() ? nullptr : &node(found->second);
+}
+
+void NodeTable::set_pending(Node& node, const std::string& wanted_name) {
+  node.make_rare().wanted_name = wanted_name;
+  pending_[{node.name.parent->id, wanted_name}] = node.id;
+}
+
+NodeTable::Dropped NodeTable::clear_pending(Node& node) {
+  Dropped dropped;
+  if (!node.rare().wanted_name) return dropped;
+  Node::Rare& rare = node.make_rare();
+  pending_.erase({node.name.parent->id, *rare.wanted_name});
+  rare.wanted_name.reset();
+  rare.replaces.reset();
+  node.trim_rare();
+  drop_if_unused(&node, dropped);
+  return dropped;
+}
+
+std::vector<Node*> NodeTable::pending_in(NodeId directory) const {
+  std::vector<Node*> found;
+  for (auto at = pending_.lower_bound({directory, {}});
+       at != pending_.end() && at->first.first == directory; ++at)
+    found.push_back(&node(at->second));
+  return found;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,298 @@
+#include "fs/source/local/tree/tree.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/tree/node_table.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+}  // namespace
+
+Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
+           OwnerOverride owner)
+    : root_(root),
+      classifier_(classifier),
+      is_single_(single.has_value()),
+      owner_(owner),
+      single_(std::move(single)) {
+  if (is_single_) return;
+  // What SOURCE itself is, it is for as long as it is mounted.
+  const auto object = root_.find_any({});
+  if (!object || !classifier_.look({}, found_entry(object)).is_store_directory()) return;
+  has_store_directories_ = true;
+  const MutexLock lock(mutex_);
+  nodes_.node(kRootId).kind = EntryKind::store_directory;
+}
+
+Tree::~Tree() = default;
+
+Tree::Known Tree::known(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  return {{node.kind},
+          id,
+          nodes_.paths(node),
+          node.identity,
+          node.state,
+          node.shown_change,
+          node.rare().wanted_name.has_value(),
+          node.open_file.lock(),
+          node.rare().remains,
+          node.rare().last_size};
+}
+
+SourcePath Tree::path(NodeId id) const {
+  const MutexLock lock(mutex_);
+  return nodes_.path(nodes_.node(id));
+}
+
+std::string Tree::told_path(NodeId id) const {
+  try {
+    return path(id).text();
+  } catch (const std::system_error&) {
+    return "a file without a name";
+  }
+}
+
+Tree::Called Tree::called(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  Called called{nodes_.paths(node), node.shown};
+  if (const auto& wanted = node.rare().wanted_name; wanted && node.has_name())
+    called.paths.push_back(join_path(nodes_.path(*node.name.parent), *wanted));
+  return called;
+}
+
+std::optional<std::string> Tree::single() const {
+  const MutexLock lock(mutex_);
+  return single_;
+}
+
+bool Tree::is_store(NodeId id) {
+  if (is_virtual(id)) return store_entry(id).is_store();
+  const MutexLock lock(mutex_);
+  const Node* const node = nodes_.find(id);
+  return node != nullptr && node->is_store();
+}
+
+SourcePath Tree::store_path(NodeId id) const {
+  return is_virtual(id) ? SourcePath(single().value()) : path(id);
+}
+
+SourceEntry Tree::store_entry(NodeId id) {
+  if (!is_virtual(id)) return entry(id);
+  const auto found = Attempts::run([&] {
+    const ReadNames names(names_);
+    return look(store_path(id));
+  });
+  if (!found) throw_stale(id);
+  return *found;
+}
+
+NodeId Tree::parent(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  return node.has_name() ? node.name.parent->id : kRootId;
+}
+
+void Tree::forget(NodeId id, std::uint64_t references) {
+  if (id == kRootId) return;
+  NodeTable::Dropped dropped;
+  const MutexLock lock(mutex_);
+  if (Node* node = nodes_.find(id)) dropped = nodes_.forget(*node, references);
+}
+
+void Tree::pin(NodeId id) {
+  const MutexLock lock(mutex_);
+  nodes_.node(id).pins++;
+}
+
+void Tree::unpin(NodeId id) {
+  NodeTable::Dropped dropped;
+  const MutexLock lock(mutex_);
+  dropped = nodes_.unpin(nodes_.node(id));
+}
+
+SourceEntry Tree::entry(NodeId id) {
+  const auto look = [&] {
+    return Attempts::run([&] {
+      const ReadNames names(names_);
+      return entry_of(known(id));
+    });
+  };
+  SourceEntry entry = look();
+  if (!entry.is_outdated || !follower_) return entry;
+  follower_(id);
+  return look();
+}
+
+bool Tree::is_in_place(NodeId id) {
+  const ReadNames names(names_);
+  if (is_name_taken(id)) return false;
+  const Known what = known(id);
+  if (what.paths.empty()) return !name_of(id);
+  return std::any_of(what.paths.begin(), what.paths.end(), [&](const SourcePath& path) {
+    const auto st = root_.stat(path);
+    return st && identity_of(*st) == what.identity;
+  });
+}
+
+std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  if (!node.has_name()) return std::nullopt;
+  const auto& wanted = node.rare().wanted_name;
+  NodeName name;
+  name.full_name = wanted.value_or(node.name.name);
+  if (wanted) name.waiting_as = node.name.name;
+  const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
+  name.is_lost = above.empty();
+  if (name.is_lost) return name;
+  name.directory = node.name.parent->id;
+  name.directory_path = above.front();
+  return name;
+}
+
+/// True if another program has made something of the name that a node waits for, or has changed
+/// what it shall replace there; also where the directory is gone.
+bool Tree::is_name_taken(NodeId id) const {
+  SourcePath path;
+  std::optional<frame::FileStamp> replaces;
+  {
+    const MutexLock lock(mutex_);
+    const Node& node = nodes_.node(id);
+    if (!node.rare().wanted_name) return false;
+    const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
+    if (above.empty()) return true;
+    replaces = node.rare().replaces;
+    path = join_path(above.front(), *node.rare().wanted_name);
+  }
+  // Nothing, or the very state that is to be replaced, is as it should be.
+  const auto present = stamp_at(path);
+  return present && present != replaces;
+}
+
+std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
+  auto st = root_.stat(path);
+  if (st && S_ISDIR(st->st_mode))
+    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) st = index;
+  return st ? std::optional(frame::stamp_of(*st)) : std::nullopt;
+}
+
+std::optional<SourceEntry> Tree::successor(const NodeName& name) {
+  return Attempts::run([&]() -> std::optional<SourceEntry> {
+    const ReadNames names(names_);
+    const SourcePath path = name.path();
+    const auto object = name.is_lost ? nullptr : root_.find_any(path);
+    if (!object) return std::nullopt;
+    SourceEntry entry = classifier_.look(path, found_entry(object));
+    if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
+    return entry;
+  });
+}
+
+std::optional<FileState> Tree::state_in_source(NodeId id) {
+  const ReadNames names(names_);
+  const Known what = known(id);
+  for (const SourcePath& path : what.paths) {
+    auto st = root_.stat(path);
+    if (!st || !(identity_of(*st) == what.identity)) continue;
+    if (what.is_sframe()) st = root_.stat(join_path(path, frame::kSframeIndexName));
+    if (st) return state_of(*st);
+  }
+  return std::nullopt;
+}
+
+void Tree::confirm_state(NodeId id, const FileState& state) {
+  if (state_in_source(id) != state) return;
+  const MutexLock lock(mutex_);
+  nodes_.node(id).state = state;
+}
+
+SourceEntry Tree::entry_of(const Known& known) {
+  if (known.paths.empty()) return entry_of_remains(known);
+  std::optional<SourceEntry> newest;
+  for (const SourcePath& path : known.paths) {
+    auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);
+    if (!entry) continue;
+    if (known.id == kRootId) {
+      // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.
+      entry->kind = EntryKind::itself;
+      entry->content_stat = entry->own_stat;
+      return *entry;
+    }
+    const bool same_object = identity_of(entry->own_stat) == known.identity &&
+                             entry->is_container() == known.is_container();
+    const bool same_state = !known.is_container() ||
+                            (known.open_file && known.open_file->leads()) ||
+                            state_of(entry->content_stat) == known.state;
+    if (same_object && same_state) return *entry;
+    // None of the names leads to the state that the node stands for; the first that leads anywhere
+    // may be followed.
+    if (!newest) newest = entry;
+  }
+  const bool leads = known.open_file && known.open_file->leads();
+  if (newest && leads && follower_) {
+    newest->is_outdated = true;
+    return *newest;
+  }
+  if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front().text());
+  return *newest;
+}
+
+SourceEntry Tree::entry_of_remains(const Known& known) {
+  if (!known.remains) throw_stale(known.id);
+  SourceEntry entry;
+  entry.kind = known.kind;
+  entry.shown = known.is_container() ? ShownAs::flat : ShownAs::itself;
+  entry.content_stat = entry.own_stat = known.remains->stat();
+  entry.own_stat.st_ino = known.identity.inode;
+  entry.shown_size = known.last_size;
+  if (!known.open_file) return entry;
+  entry.shown_size = known.open_file->attributes.st_size;
+  entry.stored_size = known.open_file->attributes.st_blocks * kStatBlock;
+  return entry;
+}
+
+bool Tree::follow(NodeId id, const SourceEntry& entry) {
+  const MutexLock lock(mutex_);
+  Node& node = nodes_.node(id);
+  // Only a node that nobody has opened may become another state: pages that the kernel keeps, and
+  // handles, belong to one.
+  if (node.was_opened || !node.open_file.expired() || !node.is_container() || !entry.is_container())
+    return false;
+  nodes_.set_identity(node, identity_of(entry.own_stat));
+  node.kind = entry.kind;
+  node.shown = entry.shown;
+  node.state = state_of(entry.content_stat);
+  node.is_untold = true;
+  return true;
+}
+
+std::shared_ptr<const SourceObject> Tree::object(NodeId id, const SourceEntry& entry) {
+  return entry.object && !entry.is_sframe() ? entry.object : object(id);
+}
+
+std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
+  const ReadNames names(names_);
+  const Known what = known(id);
+  if (what.paths.empty()) {
+    if (!what.remains) throw_stale(id);
+    return what.remains;
+  }
+  for (const SourcePath& path : what.paths)
+    if (auto found = root_.find(what.is_sframe() ? join_path(path, frame::kSframeIndexName) : path))
+      return found;
+  throw_errno(ESTALE, what.paths.front().text());
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,310 @@
+// What the tree is told of changes.
+
+#include "fs/source/local/tree/tree_changes.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/local/tree/node_table.hpp"
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }
+
+}  // namespace
+
+void TreeChanges::note_change(const struct stat& directory) {
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* const node = tree_.nodes_.current(identity_of(directory)))
+    tree_.listed_.note_change(node->id);
+}
+
+NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
+  tree_.names_.assert_alone();
+  const SourcePath path = join_path(tree_.path(directory), full_name);
+  const auto entry = tree_.look_whole(path);
+  if (!entry) frame::throw_errno(ESTALE, path.text());
+  tree_.listed_.note_change(directory);
+  return tree_.adopt_entry(directory, full_name, *entry).id;
+}
+
+NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
+                                    const std::string& wanted_name, const struct stat& file) {
+  tree_.listed_.note_change(directory);
+  const MutexLock lock(tree_.mutex_);
+  Node& parent = tree_.nodes_.node(directory);
+  Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
+  node.kind = EntryKind::frame;
+  node.shown = ShownAs::flat;
+  node.type = S_IFREG;
+  node.state = state_of(file);
+  tree_.nodes_.set_pending(node, wanted_name);
+  return node.id;
+}
+
+void TreeChanges::take_state(Node& node, const SourcePath& path) {
+  const auto st =
+      tree_.root_.stat_anew(node.is_sframe() ? join_path(path, frame::kSframeIndexName) : path);
+  if (st) node.state = state_of(*st);
+}
+
+NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
+                                            const std::string& name) {
+  NodeTable& nodes = tree_.nodes_;
+  auto dropped = nodes.clear_pending(node);
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(nodes.add_name(node, nodes.node(directory), name));
+  if (object.directory != directory || object.stored_name != name)
+    keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
+  take_state(node, nodes.path(node));
+  if (!node.open_file.expired()) tree_.note_opened(node);
+  return dropped;
+}
+
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+  if (object.node == 0) return;
+  NodeTable::Dropped parents, unused;  // destroyed behind the lock
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, full_name);
+  unused = tree_.nodes_.unpin(node);
+  if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
+}
+
+void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
+                                const std::string& stored_name, const std::string& wanted_name,
+                                const std::optional<frame::FileStamp>& replaces) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+  NodeTable::Dropped parents;
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, stored_name);
+  tree_.nodes_.set_pending(node, wanted_name);
+  node.make_rare().replaces = replaces;
+  node.pins--;
+}
+
+bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  tree_.listed_.note_change(object.directory);
+  if (object.node == 0) return false;
+  const auto open = tree_.opened_as<OpenContainer>(object.node);
+  const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
+  NodeTable::Dropped parents, unused;
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(object.node);
+  node.pins++;
+  unused = nodes.clear_pending(node);
+  parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  const bool is_last = !node.has_name();
+  if (is_last) {
+    node.make_rare().last_size = size;
+    const auto& kept = node.make_rare().remains = std::move(remains);
+    // Where nothing of the object is kept its inode number may be given to another one at any time.
+    if (!kept || S_ISDIR(node.type) || node.is_sframe() || !is_linked(*kept))
+      nodes.retire(node);
+    else
+      node.state = state_of(kept->stat());  // by which it is found again under another name
+  } else {
+    take_state(node, nodes.path(node));
+  }
+  unused = nodes.unpin(node);
+  return is_last;
+}
+
+void TreeChanges::touched(const NamedObject& object) {
+  if (object.node == 0) return;
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  if (node.is_sframe())
+    take_state(node, object.path());
+  else
+    node.state = state_of(object.entry.object->stat_anew());
+}
+
+void TreeChanges::changed_by_user(NodeId id) {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node* node = tree_.nodes_.find(id);
+    if (node == nullptr) return;
+    node->shown_change = {};
+    file = node->open_file.lock();
+  }
+  if (const auto* container = dynamic_cast<const OpenContainer*>(file.get()))
+    container->content->note_change();
+}
+
+void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
+  const MutexLock lock(tree_.mutex_);
+  ShownChange& change = tree_.nodes_.node(directory).shown_change;
+  // A second hidden change keeps the time that is shown since before the first: stored 10 -> 20 ->
+  // 30 is still shown as 10.
+  if (change.stored_ns != nanoseconds(before)) change.shown_ns = nanoseconds(before);
+  change.stored_ns = nanoseconds(after);
+}
+
+std::optional<timespec> TreeChanges::content_change(NodeId id) const {
+  const auto file = tree_.opened_as<OpenContainer>(id);
+  return file ? file->content->attributes().changed : std::nullopt;
+}
+
+/// Shows the time of the last change by a user in place of that of the commit, which the content
+/// still knows.
+void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
+  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
+}
+
+void TreeChanges::link_lost(const NamedObject& object) {
+  const Identity identity = identity_of(object.entry.own_stat);
+  const MutexLock lock(tree_.mutex_);
+  Node* node = tree_.nodes_.current(identity);
+  // unlink(2) of one link changes the time of the others: that is ours, and no change of the file.
+  if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
+  for (const SourcePath& path : tree_.nodes_.paths(*node))
+    if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
+      return take_state(*node, path);
+}
+
+void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
+                           ShownAs shown) {
+  tree_.listed_.note_change(directory);
+  // Filled in without a look: what was just made here is known to be a container.
+  const SourcePath path = join_path(tree_.path(directory), stored_name);
+  SourceEntry entry;
+  entry.shown = shown;
+  auto st = tree_.root_.stat(path);
+  if (st) entry.own_stat = entry.content_stat = *st;
+  entry.kind = st && S_ISDIR(st->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
+  if (entry.is_sframe()) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
+  if (!st) frame::throw_errno(ESTALE, path.text());
+  entry.content_stat = *st;
+  const auto changed = content_change(id);
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(id);
+  take_entry(node, entry);
+  keep_shown_change(node, changed);
+}
+
+bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
+  tree_.names_.assert_alone();
+  const auto st = tree_.root_.stat_anew(object.path());
+  const bool is_file = st && !S_ISDIR(st->st_mode);
+  const auto now = is_file ? std::optional(frame::stamp_of(*st)) : tree_.stamp_at(object.path());
+  if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
+  ShownAs shown = ShownAs::flat;
+  const auto changed = content_change(object.node);
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node& node = tree_.nodes_.node(object.node);
+    shown = node.shown;
+    if (!node.is_sframe() && identity_of(*st) == node.identity) {
+      node.state = state_of(*st);
+      keep_shown_change(node, changed);
+      return true;
+    }
+  }
+  // The frame layer has put another file under the name, as it does for fixed metalayers.
+  replaced(object.node, object.directory, object.stored_name, shown);
+  return true;
+}
+
+void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
+  tree_.nodes_.set_identity(node, identity_of(entry.own_stat));
+  node.shown = entry.shown;
+  // Whoever has it open as a plain file keeps that, and nobody else gets it.
+  if (entry.is_container() && !node.is_container()) node.open_file.reset();
+  // What waits for its name stays a container.
+  if (entry.is_container() || !node.rare().wanted_name) node.kind = entry.kind;
+  if (node.is_container() && node.rare_parts) node.rare_parts->plain_writers = 0;
+  node.state = state_of(entry.content_stat);
+}
+
+/// Takes its front name from a node, which is pinned.
+void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(tree_.nodes_.clear_pending(node));
+  const Node::Name name = node.name;
+  keep(tree_.nodes_.remove_name(node, *name.parent, name.name));
+  if (!node.has_name()) tree_.nodes_.retire(node);
+}
+
+/// True if a name leads to `known` in that state; also where none is known, since what is there
+/// then is looked at as any other file.
+bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
+  const auto st = tree_.root_.stat(path);
+  if (!known) return true;
+  if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
+  const auto source =
+      known->is_sframe() ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
+  return source && state_of(*source) == state_of(known->content_stat);
+}
+
+/// Takes its names from a node that has nothing uncommitted, so that the one that was written to
+/// goes on as what they lead to. False for one that leads, or waits for a name.
+bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
+  if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
+  node.pins++;
+  while (node.has_name()) leave_name(node, dropped);
+  node.open_file.reset();
+  for (auto& one : tree_.nodes_.unpin(node)) dropped.push_back(std::move(one));
+  return true;
+}
+
+bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
+                         const std::optional<SourceEntry>& successor, Followed& followed) {
+  if (!leads_to(name.path(), successor)) return false;
+  tree_.listed_.note_change(name.directory);
+  NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
+  std::shared_ptr<const OpenFile> others;
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(id);
+  Node& directory = nodes.node(name.directory);
+  node.pins++;
+  directory.pins++;
+  Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
+  if (other != nullptr && other != &node) {
+    others = other->open_file.lock();
+    followed.is_taken = !gives_way(*other, others.get(), dropped);
+  }
+  followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
+  if (name.waiting_as || !successor || followed.is_taken) leave_name(node, dropped);
+  if (followed.is_taken && !other->rare().wanted_name) {
+    keep(nodes.add_name(*other, directory, name.full_name));
+    tree_.note_opened(*other);
+  }
+  if (successor && !followed.is_taken) {
+    keep(nodes.add_name(node, directory, name.full_name));
+    take_entry(node, *successor);
+    node.is_untold = true;
+    tree_.note_opened(node);
+  }
+  keep(nodes.unpin(node));
+  keep(nodes.unpin(directory));
+  return true;
+}
+
+void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  if (id == 0) return behind_.push_back(std::move(keeper));
+  const MutexLock lock(tree_.mutex_);
+  std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
+  kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
+}
+
+}  // namespace bloscfs::fs

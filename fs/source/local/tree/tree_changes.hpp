@@ -1,0 +1,112 @@
+#pragma once
+// Changing names: looks at the tree while nobody else changes it, and tells it what has been done
+// in SOURCE.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/source/local/tree/tree_looks.hpp"
+#include "fs/support/one_look.hpp"
+
+namespace bloscfs::fs {
+
+/// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
+/// but SOURCE. Errors as the tree's.
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeLooks {
+ public:
+  explicit TreeChanges(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
+      : TreeLooks(tree) {
+    tree_.names_.lock();
+  }
+  ~TreeChanges() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { tree_.names_.unlock(); }
+  TreeChanges(const TreeChanges&) = delete;
+  TreeChanges& operator=(const TreeChanges&) = delete;
+
+  // --- looking
+
+  std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
+  /// True for what a store has in such a directory beside its leaves: its embed.b2e, a group's
+  /// attributes. Others may have put the rest of what is hidden there.
+  bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
+  /// What SOURCE has under a name for which a pending file is waiting.
+  std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
+  /// True if something is open of the node, or waits for a commit.
+  bool is_open(NodeId node) const { return node != 0 && tree_.opened(node) != nullptr; }
+  /// True if a node stands for the object.
+  bool is_known(const struct stat& object) const;
+  /// What is left of a node without names; throws ESTALE if nothing is.
+  std::shared_ptr<const SourceObject> remains(NodeId node) const;
+  /// True if the object under that full name would make its directory a sparse frame.
+  bool makes_frame(const NamedObject& object, const std::string& full_name) const;
+  /// The name that the mount shows it by.
+  std::string shown_name(const NamedObject& object);
+  /// True if the mount shows nothing in it.
+  bool is_empty(const NamedObject& directory);
+  std::vector<NodeId> pending_in(NodeId directory) const;
+
+  // --- telling what has been done; each counts for all that follow
+
+  /// Names of a directory have changed that no node has.
+  void note_change(const struct stat& directory);
+  /// A new entry is there; counts one reference of the kernel.
+  NodeId entered(NodeId directory, const std::string& full_name);
+  /// The same for a temporary that is shown as if it was called `wanted_name`.
+  NodeId entered_pending(NodeId directory, const std::string& stored_name,
+                         const std::string& wanted_name, const struct stat& file);
+  /// The object has that name now, and no other for which it was waiting.
+  void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
+  /// The object is still waiting, in that directory now, for that name.
+  void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
+                     const std::string& wanted_name,
+                     const std::optional<frame::FileStamp>& replaces);
+  /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
+  bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
+  /// Its source file's attributes have been changed by us: that makes no other state of it.
+  void touched(const NamedObject& object);
+  /// Somebody has changed the object, or its names: this is its time of change, also when that has
+  /// not been committed.
+  void changed_by_user(NodeId id);
+  /// The daemon's own doings have given a directory another time of change.
+  void hid_change(NodeId directory, const timespec& before, const timespec& after);
+  /// A name that it had in SOURCE is gone; its file may have others, and is in no other state.
+  void link_lost(const NamedObject& object);
+  /// What stands under that name now is a new state of the node, a frame made by us: a commit.
+  void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
+  /// The same after a commit to a container that leaves it what it is, under its name. False, and
+  /// nothing changes, if what has the name is not the file of the stamp `own`, of a sparse frame
+  /// the index.
+  bool rewritten(const NamedObject& object, const frame::FileStamp& own);
+  /// What a content's node becomes when another program has changed its file: it stands for the
+  /// frame `successor` under that name from now on; without one it has lost the name. False where
+  /// SOURCE has changed since it was looked at.
+  struct Followed {
+    bool is_own_file = false;  ///< the successor is the node's own object, changed in place
+    bool is_taken = false;     ///< another node leads the successor, and has the name then
+  };
+  bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
+              Followed& followed);
+  /// Destroyed with the node; at the end of these changes where there is none (0).
+  void at_end(NodeId id, std::shared_ptr<void> keeper);
+
+ private:
+  bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
+  bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
+      REQUIRES(tree_.mutex_);
+  void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
+  NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
+                                 const std::string& name) REQUIRES(tree_.mutex_);
+  /// When it was changed last, if it has a content that knows.
+  std::optional<timespec> content_change(NodeId id) const;
+  void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);
+  void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
+  static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
+
+  std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
+  /// What is changed meanwhile ends what was known; what others change takes effect by the system
+  /// call that makes the change, which replaces nothing unseen.
+  const OneLook one_look_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,317 @@
+// What SOURCE has under paths and names, as the mount shows it.
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/interruption.hpp"
+#include "fs/source/local/tree/tree.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Entries that are looked at in one go.
+constexpr std::size_t kListBatch = 256;
+/// How often a directory is listed whose names change meanwhile. Then one may be missing, or there
+/// twice, as in any other filesystem.
+constexpr int kListTries = 10;
+
+/// The keys of leaves that an entry hides, as is_leaf_hidden() finds them.
+void add_keys(const std::string& name, ShownAs shown, mode_t type,
+              std::set<std::string, std::less<>>& keys) {
+  const bool is_container = shown == ShownAs::array || shown == ShownAs::flat;
+  const bool is_leaf = S_ISREG(type) && frame::leaf_form(name) != frame::LeafForm::other;
+  const std::string_view key = frame::leaf_stem(name);
+  if ((is_container || is_leaf) && key == stem(name)) keys.emplace(key);
+}
+
+}  // namespace
+
+std::optional<SourceEntry> Tree::look(const SourcePath& path) {
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;
+  SourceEntry found = found_entry(object);
+  if (auto own = own_entry(found, Own::leading)) return own;
+  return look_at(classifier_.look(path, std::move(found)));
+}
+
+SourceEntry Tree::look_at(SourceEntry entry) {
+  // A commit may have begun meanwhile; it cannot have ended, since that changes names.
+  if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
+  if (!entry.is_container() || entry.is_sframe()) return entry;
+  const MutexLock lock(mutex_);
+  const Node* node = nodes_.current(identity_of(entry.own_stat));
+  if (node != nullptr && node->rare().plain_writers > 0) {
+    entry.kind = EntryKind::itself;
+    entry.is_read_only = false;
+    entry.shown = ShownAs::itself;
+  }
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
+  auto entry = look(path);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) {
+  std::shared_ptr<const OpenFile> opened;
+  EntryKind kind = EntryKind::frame;
+  bool is_pending = false;
+  ShownAs shown_as = ShownAs::flat;
+  FileState state;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(found.own_stat));
+    if (node == nullptr || !node->is_container()) return std::nullopt;
+    opened = node->open_file.lock();
+    kind = node->kind;
+    is_pending = node->rare().wanted_name.has_value();
+    shown_as = node->shown;
+    state = node->state;
+  }
+  const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
+  if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
+  SourceEntry entry = found;
+  entry.kind = kind;
+  entry.is_led = true;
+  if (entry.is_sframe()) {
+    const auto index = entry.object->stat(frame::kSframeIndexName);
+    if (!index) return std::nullopt;
+    entry.content_stat = *index;
+  }
+  // Told by the content, and not by the bytes: in the midst of a commit these may be no whole
+  // frame.
+  const Content::Shown shown = file->content->shown();
+  entry.shown = shown_as;
+  entry.is_read_only = shown.is_read_only;
+  entry.shown_size = shown.size;
+  entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
+  // A commit changes the state, until the tree is told of the one that it leaves.
+  entry.is_outdated =
+      !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
+                                                     : !(state == state_of(entry.content_stat)));
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;  // somebody has cleared SOURCE up
+  SourceEntry entry = found_entry(object);
+  entry.shown = ShownAs::flat;
+  entry.kind = EntryKind::frame;
+  entry.is_led = true;
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
+  SourcePath path;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.pending(directory, full_name);
+    if (node == nullptr) return std::nullopt;
+    path = nodes_.path(*node);
+  }
+  return waiting_entry(path);
+}
+
+std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return entry;
+  if (is_hidden(directory, path, full_name)) return std::nullopt;
+  return look(join_path(path, full_name));
+}
+
+std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& full_name) {
+  auto entry = present_entry(directory, path, full_name);
+  return entry && !entry->is_left_out() ? std::move(entry) : std::nullopt;
+}
+
+bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
+  if (is_temporary(full_name) || is_lock_file(full_name)) return true;
+  // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
+  // any other.
+  const auto locked = locked_name(full_name);
+  if (!locked) return is_hidden_in_store(directory, path, full_name);
+  const auto frame = present_entry(directory, path, std::string(*locked));
+  return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
+         is_hidden_in_store(directory, path, full_name);
+}
+
+Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
+                                 const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
+  if (is_hidden(directory, path, full_name)) return {};
+  const SourcePath place = join_path(path, full_name);
+  const auto object = root_.find_any(place);
+  if (!object) return {};
+  SourceEntry found = found_entry(object);
+  if (auto own = own_entry(found, Own::leading)) return {std::move(own)};
+  QuickLook seen;
+  seen.entry = classifier_.quick_look(place, std::move(found), seen.is_unread);
+  if (!seen.is_unread) seen.entry = look_at(*std::move(seen.entry));
+  return seen;
+}
+
+std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
+                                         const std::string& name) {
+  auto shown = resolve_entry(directory, path, name);
+  return shown ? std::optional(std::move(shown->full_name)) : std::nullopt;
+}
+
+std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& name) {
+  std::vector<Shown> seen;
+  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
+    names_.assert_shared();
+    auto entry = visible_entry(directory, path, full_name);
+    if (entry) {
+      seen.push_back({full_name, std::move(entry)});
+      return seen.back().entry->shown;
+    }
+    const auto beside = beside_entry(directory, path, full_name);
+    return beside ? std::optional(beside->shown) : std::nullopt;
+  };
+  std::optional<std::string> owner;
+  if (is_virtual(directory)) {
+    owner = single().value();
+    const auto shown = ask(*owner);
+    if (!shown || preferred_name(*owner, *shown) != name) return std::nullopt;
+  } else {
+    owner = full_name_of(name, ask);
+  }
+  if (!owner) return std::nullopt;
+  for (Shown& shown : seen)
+    if (shown.full_name == *owner) return std::move(shown);
+  return Shown{*std::move(owner), std::nullopt};
+}
+
+Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
+  return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
+}
+
+/// Lists anew while names change, so that a file is there once, under the name that it has when
+/// this ends: the lock is given back between batches, and where a becomes z after the directory was
+/// read and before a is looked at, the listing would have neither.
+std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<void()>& if_many) {
+  const ListedDirectories::Listing listing(listed_, directory);
+  ListedEntries seen;
+  for (int tries = 1;; tries++) {
+    const std::uint64_t before = changes_of(listing);
+    std::vector<std::string> present;
+    // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
+    // rather than not at all.
+    std::vector<Beside::Entry> beside = list_beside(directory, if_many);
+    try {
+      present = names_in(directory, path(directory), if_many);
+    } catch (const std::system_error& error) {
+      // A directory above is renamed between path() and the reading of it: nothing is there then.
+      const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
+      if (!is_gone || tries == kListTries) throw;
+      continue;
+    }
+    // A small directory is seen in one go, and truly; in a large one names that were seen are not
+    // looked at again in each try.
+    if (present.size() <= kListBatch) seen.clear();
+    for (std::size_t done = 0; done < present.size(); done += kListBatch) {
+      frame::Interruption::check();
+      Attempts::run([&] {
+        const ReadNames names(names_);
+        const std::span batch = std::span(present).subspan(done);
+        see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+      });
+    }
+    if (changes_of(listing) == before || tries == kListTries)
+      return entries_of(std::move(present), seen, std::move(beside));
+  }
+}
+
+/// The count of changes, while none is under way.
+std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
+  const ReadNames names(names_);
+  return listing.changes();
+}
+
+/// Throws one break for all names of the batch that have to be read.
+void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
+                   ListedEntries& seen) {
+  auto unread = std::make_shared<std::vector<UnreadName>>();
+  for (const std::string& name : names) {
+    if (seen.count(name) != 0) continue;
+    QuickLook look = quick_look(directory, path, name);
+    if (!look.entry) continue;
+    if (look.is_unread)
+      unread->push_back({name, *std::move(look.entry)});
+    else if (!look.entry->is_left_out())
+      seen.emplace(name, listed_entry_of(*look.entry));
+  }
+  if (!unread->empty())
+    throw LockBreak{[this, path, unread, &seen] { read_all(path, *unread, seen); }};
+}
+
+void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread,
+                    ListedEntries& seen) {
+  TurnAtNeed::need();
+  for (UnreadName& file : unread)
+    file.entry = classifier_.read(join_path(directory, file.name), std::move(file.entry));
+  const ReadNames names(names_);
+  for (UnreadName& file : unread) {
+    const SourceEntry entry = look_at(file.entry);
+    if (!entry.is_left_out()) seen.emplace(file.name, listed_entry_of(entry));
+  }
+}
+
+std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
+                                             const ListedEntries& seen,
+                                             std::vector<Beside::Entry> beside) {
+  std::vector<NamedEntry> named;
+  std::vector<DirectoryEntry> entries;
+  std::set<std::string, std::less<>> keys;  // that files have
+  if (!beside.empty())
+    for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
+  for (Beside::Entry& entry : beside) {
+    if (seen.count(entry.full_name) != 0) continue;
+    if (entry.type != S_IFDIR && keys.contains(entry.key_name)) continue;
+    named.push_back({std::move(entry.full_name), entry.shown});
+    entries.push_back({{}, {}, entry.type, entry.inode, true});
+  }
+  for (std::string& name : present) {
+    const auto found = seen.find(name);
+    if (found == seen.end()) continue;
+    const ListedEntry& listed = found->second;
+    named.push_back({std::move(name), listed.shown});
+    entries.push_back({{}, {}, listed.type, listed.inode, false});
+  }
+  std::vector<std::string> shown = shown_names(named);
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    entries[i].shown_name = std::move(shown[i]);
+    entries[i].full_name = std::move(named[i].full_name);
+  }
+  return entries;
+}
+
+std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path,
+                                        const std::function<void()>& if_many) {
+  if (is_virtual(directory)) return {single().value()};
+  std::vector<std::string> present;
+  for (SourceRoot::Entry& entry : root_.list(path, if_many))
+    present.push_back(std::move(entry.name));
+  root_.expect_looks(path, present.size());
+  {
+    const MutexLock lock(mutex_);
+    for (const Node* node : nodes_.pending_in(directory))
+      present.push_back(*node->rare().wanted_name);
+  }
+  std::sort(present.begin(), present.end());
+  present.erase(std::unique(present.begin(), present.end()), present.end());
+  return present;
+}
+
+}  // namespace bloscfs::fs

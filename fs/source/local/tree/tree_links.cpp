@@ -1,0 +1,150 @@
+// Symlinks: where the text of one names a frame as it is stored, the mount gives the name that it
+// shows, so that both lead to the same file.
+
+#include <algorithm>
+#include <climits>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "fs/source/local/tree/tree.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// As many symlinks as the kernel follows, and directories that are looked at for one text.
+constexpr int kMaxLinks = 40;
+constexpr int kMaxSteps = 512;
+
+bool is_absolute(std::string_view text) { return text.starts_with('/'); }
+
+/// The part behind the last slash.
+std::string_view last_name(std::string_view text) { return text.substr(text.rfind('/') + 1); }
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+/// Puts the names of a text on a stack, the first one on top.
+void push_names(std::string_view text, std::vector<std::string>& stack) {
+  while (!text.empty()) {
+    const std::string_view name = last_name(text);
+    if (!name.empty() && name != ".") stack.emplace_back(name);
+    text.remove_suffix(std::min(text.size(), name.size() + 1));
+  }
+}
+
+}  // namespace
+
+std::string Tree::read_link(NodeId id) {
+  return Attempts::run([&] {
+    const ReadNames names(names_);
+    const SourcePath path = this->path(id);
+    return shown_link(path.text(), root_.read_link(path));
+  });
+}
+
+std::string Tree::stored_link(const SourcePath& path, const struct stat& stored) {
+  const FileState state = state_of(stored);
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(stored));
+    if (node != nullptr && node->rare().link_text && node->state == state)
+      return *node->rare().link_text;
+  }
+  std::string text = root_.read_link(path);
+  const MutexLock lock(mutex_);
+  Node* node = nodes_.current(identity_of(stored));
+  if (node != nullptr && S_ISLNK(node->type)) {
+    node->state = state;
+    node->make_rare().link_text = text;
+  }
+  return text;
+}
+
+void Tree::forget_link(Node& node) {
+  if (!node.rare().link_text) return;
+  node.make_rare().link_text.reset();
+  node.trim_rare();
+}
+
+std::string Tree::shown_link(const std::string& path, std::string text) {
+  const std::string_view name = last_name(text);
+  if (is_absolute(text) || name.empty() || name == "." || name == "..") return text;
+  const std::string before = text.substr(0, text.size() - name.size());
+  try {
+    const auto directory = walk(directory_of(path), before);
+    const auto shown = directory ? shown_instead(*directory, std::string(name)) : std::nullopt;
+    return shown && before.size() + shown->size() < PATH_MAX ? before + *shown : text;
+  } catch (const std::system_error&) {
+    return text;  // it leads nowhere that can be looked at
+  }
+}
+
+std::optional<std::string> Tree::walk(std::string directory, std::string_view text) {
+  std::vector<std::string> left;
+  push_names(text, left);
+  int links = 0;
+  for (int steps = 0; !left.empty(); steps++) {
+    if (steps == kMaxSteps) return std::nullopt;
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    if (name == "..") {
+      if (directory.empty()) return std::nullopt;  // out of SOURCE
+      directory = directory_of(directory);
+      continue;
+    }
+    const std::string path = join_path(directory, name);
+    const auto st = root_.stat(SourcePath(path));
+    if (st && S_ISLNK(st->st_mode)) {
+      const std::string target = stored_link(path, *st);
+      if (is_absolute(target) || ++links > kMaxLinks) return std::nullopt;
+      push_names(target, left);
+    } else if (st && S_ISDIR(st->st_mode) && is_shown_directory(path)) {
+      directory = path;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return directory;
+}
+
+bool Tree::is_shown_directory(const std::string& path) {
+  const auto entry = look(path);
+  return entry && !entry->is_container();
+}
+
+std::optional<std::string> Tree::shown_instead(const std::string& directory,
+                                               const std::string& name) {
+  NodeId id = kRootId;
+  if (!directory.empty()) {
+    const auto st = root_.stat(SourcePath(directory));
+    if (!st) return std::nullopt;
+    const MutexLock lock(mutex_);
+    // Only directories that are known have files that wait for their names.
+    const Node* node = nodes_.current(identity_of(*st));
+    id = node != nullptr ? node->id : 0;
+  }
+  // The text leads somewhere as it is.
+  if (resolve(id, directory, name)) return std::nullopt;
+  const auto entry = visible_entry(id, directory, name);
+  if (!entry || !entry->is_container()) return std::nullopt;
+  std::string shown = preferred_name(name, entry->shown);
+  // Only where the shown name leads back to that very frame.
+  return resolve(id, directory, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
+}
+
+struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,
+                                 const std::string& path) {
+  if (!S_ISLNK(st.st_mode)) return st;
+  try {
+    st.st_size = std::ssize(shown_link(path, stored_link(path, entry.own_stat)));
+  } catch (const std::system_error&) {
+    // Something else has the name by now, as the next look tells.
+  }
+  return st;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,227 @@
+// Finding the nodes of shown names, and making them.
+
+#include <utility>
+#include <vector>
+
+#include "fs/source/local/tree/tree.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+
+template <typename Look>
+std::optional<FoundNode> Tree::find_followed(const Look& look) {
+  const auto look_once = [&](First first) {
+    return Attempts::run([&] {
+      const ReadNames names(names_);
+      return look(first);
+    });
+  };
+  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
+  // what is there now (follower_), without the lock on names, and then the look is repeated as
+  // anybody's.
+  std::optional<FoundNode> found = look_once(follower_ ? First::owner : First::look);
+  if (found && found->is_outdated && follower_) {
+    try {
+      follower_(found->id);
+    } catch (...) {
+      forget(found->id, 1);
+      throw;
+    }
+    forget(found->id, 1);
+    found = look_once(First::look);
+  }
+  if (found && !found->beside)
+    found->attributes =
+        with_live({found->attributes, found->is_outdated, found->is_led}, found->id);
+  return found;
+}
+
+/// ESTALE has the kernel look for the directory again.
+SourcePath Tree::path_to_look_in(NodeId directory) const {
+  SourcePath path = this->path(directory);
+  root_.require(path);
+  return path;
+}
+
+std::optional<FoundNode> Tree::adopt_shown(NodeId directory, const SourcePath& path,
+                                           const std::string& shown_name, First first) {
+  if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
+    return outdated(lost, std::nullopt);
+  auto shown = resolve_entry(directory, path, shown_name);
+  if (!shown) return std::nullopt;
+  return adopt(directory, path, shown_name, shown->full_name, first, std::move(shown->entry));
+}
+
+std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name) {
+  auto found = find_followed([&](First first) {
+    names_.assert_shared();
+    return adopt_shown(directory, path_to_look_in(directory), name, first);
+  });
+  return entered_beside(directory, name, std::move(found));
+}
+
+std::optional<FoundNode> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
+  auto found = find_followed([&](First first) {
+    names_.assert_shared();
+    const SourcePath path = path_to_look_in(directory);
+    if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
+      return std::optional(outdated(lost, std::nullopt));
+    auto listed = adopt(directory, path, entry.shown_name, entry.full_name, first);
+    // Since it was listed the file may have become an array, say, which is stored elsewhere.
+    return listed ? listed : adopt_shown(directory, path, entry.shown_name, first);
+  });
+  return entered_beside(directory, entry.shown_name, std::move(found));
+}
+
+std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directory_path,
+                                     const std::string& shown_name, const std::string& full_name,
+                                     First first, std::optional<SourceEntry> seen) {
+  if (const auto pending = pending_entry(directory, full_name)) {
+    NodeId id = 0;
+    {
+      const MutexLock lock(mutex_);
+      Node& node = *nodes_.pending(directory, full_name);
+      node.references++;
+      id = node.id;
+    }
+    FoundNode found{id, attributes_of(*pending), false, is_name_taken(id)};
+    found.is_led = true;
+    return found;
+  }
+  const SourcePath path = join_path(directory_path, full_name);
+  const auto entry = seen ? std::move(seen) : look(path);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
+  if (!entry) {
+    const auto beside = beside_entry(directory, directory_path, full_name);
+    if (!beside) return std::nullopt;
+    FoundNode found;
+    found.is_fallback = preferred_name(full_name, beside->shown) != shown_name;
+    found.beside = full_name;
+    return found;
+  }
+  if (const NodeId overtaken =
+          first == First::owner ? overtaken_node(directory, full_name, identity_of(entry->own_stat))
+                                : 0)
+    return outdated(overtaken, entry);
+  // Done before a reference is counted: the look at where the link leads may throw, for a break.
+  const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
+  FoundNode found = adopt_entry(directory, full_name, *entry);
+  found.attributes.st_size = linked.st_size;
+  found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
+  found.is_outdated = entry->is_outdated;
+  found.is_led = entry->is_led;
+  return found;
+}
+
+FoundNode Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
+  FoundNode found{id, {}, false, true};
+  if (entry) found.attributes = attributes_of(*entry);
+  const MutexLock lock(mutex_);
+  nodes_.node(id).references++;
+  return found;
+}
+
+NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
+                            const std::optional<Identity>& there) {
+  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
+       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
+    const Node* const node = nodes_.find(at->node);
+    const auto file = node == nullptr ? nullptr : node->open_file.lock();
+    if (file) files.push_back(file);
+    // Entries of names that are no longer true are dropped on the way.
+    if (!file || !node->has_name() || node->name.parent->id != directory ||
+        node->name.name != full_name) {
+      at = opened_names_.erase(at);
+      continue;
+    }
+    const bool is_it = there && node->identity == *there;
+    if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
+    ++at;
+  }
+  return 0;
+}
+
+NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
+  {
+    const MutexLock lock(mutex_);
+    const auto first = opened_names_.lower_bound({directory, {}, 0});
+    if (first == opened_names_.end() || first->directory != directory) return 0;
+  }
+  for (const std::string& full_name : possible_full_names(shown_name)) {
+    const NodeId node = overtaken_node(directory, full_name, std::nullopt);
+    // SOURCE has nothing there, though somebody writes to a file of that name: another program has
+    // removed or moved it.
+    if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
+  }
+  return 0;
+}
+
+/// Also of a content whose file has only got other attributes, or lost one of several names.
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  bool same_state = false;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.own_stat));
+    if (node == nullptr) return false;
+    file = node->open_file.lock();
+    same_state = node->state == state_of(entry.content_stat);
+  }
+  if (!file || file->leads()) return file != nullptr;
+  const auto* const container = dynamic_cast<const OpenContainer*>(file.get());
+  return !same_state && container != nullptr && container->content->is_file_current();
+}
+
+Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
+  Node* node = nodes_.current(identity_of(entry.own_stat));
+  if (node == nullptr || node->type != entry.shown_type()) return nullptr;
+  if (node->is_container() != entry.is_container()) return nullptr;
+  const bool is_one_state = entry.is_container() || entry.is_store();
+  const bool same_state = !is_one_state || is_live || node->state == state_of(entry.content_stat);
+  return same_state ? node : nullptr;
+}
+
+FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
+                            const SourceEntry& entry) {
+  FoundNode found{0, attributes_of(entry), false};
+  const bool live = is_live(entry);
+  NodeTable::Dropped dropped;  // destroyed behind the lock
+  std::shared_ptr<const OpenFile> found_again;
+  {
+    const MutexLock lock(mutex_);
+    Node& parent = nodes_.node(directory);
+    Node* known = node_of(entry, live);
+    if (known != nullptr) {
+      known->references++;
+      if (!known->has_name()) found_again = known->open_file.lock();
+      dropped = nodes_.add_name(*known, parent, full_name);
+      if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
+    } else {
+      known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
+      known->kind = entry.kind;
+      known->type = entry.shown_type();
+      if (entry.shown_change_ns != 0)
+        known->shown_change = {state_of(entry.content_stat).ctime_ns, entry.shown_change_ns};
+    }
+    if (!entry.is_container() && !entry.is_store()) known->kind = entry.kind;
+    if (entry.is_store_directory()) has_store_directories_ = true;
+    known->shown = entry.shown;
+    known->state = state_of(entry.content_stat);
+    found.attributes = with_shown_change(found.attributes, known->shown_change);
+    found.id = known->id;
+  }
+  if (const auto* const container = dynamic_cast<const OpenContainer*>(found_again.get()))
+    container->content->end_orphanhood();
+  return found;
+}
+
+FoundNode Tree::reference(NodeId id) {
+  const struct stat st = attributes(id);
+  const MutexLock lock(mutex_);
+  nodes_.node(id).references++;
+  return {id, st, false};
+}
+
+}  // namespace bloscfs::fs

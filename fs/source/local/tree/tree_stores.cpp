@@ -1,0 +1,111 @@
+// Directories of stores that are directories themselves, and what stands beside their entries.
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "frame/pystore/store_names.hpp"
+#include "fs/options/container_suffixes.hpp"
+#include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+
+bool Tree::is_in_store(NodeId id) const {
+  if (!has_store_directories_) return false;
+  const MutexLock lock(mutex_);
+  for (const Node* node = nodes_.find(id); node != nullptr; node = node->name.parent)
+    if (node->is_store_directory()) return true;
+  return false;
+}
+
+std::optional<StorePlace> Tree::store_place(NodeId directory) const {
+  if (!has_store_directories_ || beside_ == nullptr) return std::nullopt;
+  std::string group;
+  const MutexLock lock(mutex_);
+  const Node* node = nodes_.find(directory);
+  if (node == nullptr || !S_ISDIR(node->type) || node->is_store()) return std::nullopt;
+  while (!node->is_store_directory()) {
+    if (!node->has_name()) return std::nullopt;
+    group.insert(0, node->name.name).insert(0, "/");
+    node = node->name.parent;
+  }
+  return StorePlace{node->id, nodes_.path(*node), group.empty() ? "/" : std::move(group)};
+}
+
+bool Tree::is_hidden_in_store(NodeId directory, const SourcePath& path,
+                              const std::string& full_name) {
+  if (!has_store_directories_ || !frame::is_hidden_in_store(full_name, true)) return false;
+  const auto place = store_place(directory);
+  if (!place || !frame::is_hidden_in_store(full_name, place->group == "/")) return false;
+  const auto st = root_.stat(join_path(path, full_name));
+  return !st || S_ISREG(st->st_mode);
+}
+
+bool TreeChanges::belongs_to_store(const NamedObject& directory, const std::string& name) const {
+  const auto place = tree_.store_place(directory.node);
+  if (!place) return false;
+  return (place->group == "/" && name == frame::kEmbedName) ||
+         frame::leaf_stem(name) == frame::kGroupAttributes;
+}
+
+bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name) {
+  const auto hides = [&](const std::string& name) {
+    names_.assert_shared();
+    const auto entry = present_entry(directory, path, name);
+    if (!entry) return false;
+    const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
+    return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
+  };
+  if (frame::leaf_stem(key_name) == key_name && hides(key_name)) return true;
+  for (const std::string_view suffix : kHiddenSuffixes)
+    if (hides(key_name + std::string(suffix))) return true;
+  return false;
+}
+
+std::optional<Beside::Entry> Tree::beside_entry(NodeId directory, const SourcePath& path,
+                                                const std::string& full_name) {
+  const auto place = store_place(directory);
+  if (!place) return std::nullopt;
+  auto entry = beside_->find(*place, full_name);
+  if (!entry || S_ISDIR(entry->type)) return entry;
+  return is_leaf_hidden(directory, path, entry->key_name) ? std::nullopt : std::move(entry);
+}
+
+std::optional<ShownAs> Tree::shown_as(NodeId directory, const SourcePath& path,
+                                      const std::string& full_name) {
+  if (const auto entry = visible_entry(directory, path, full_name)) return entry->shown;
+  if (const auto entry = beside_entry(directory, path, full_name)) return entry->shown;
+  return std::nullopt;
+}
+
+std::optional<Beside::Entry> Tree::find_beside(NodeId directory, const std::string& name) {
+  if (!store_place(directory)) return std::nullopt;
+  return Attempts::run([&]() -> std::optional<Beside::Entry> {
+    const ReadNames names(names_);
+    const SourcePath path = this->path(directory);
+    const auto full_name = resolve(directory, path, name);
+    if (!full_name || present_entry(directory, path, *full_name)) return std::nullopt;
+    return beside_entry(directory, path, *full_name);
+  });
+}
+
+std::optional<FoundNode> Tree::entered_beside(NodeId directory, const std::string& name,
+                                              std::optional<FoundNode> found) {
+  if (found && !found->beside) return found;
+  const auto place = store_place(directory);
+  if (!found) {
+    if (place) beside_->require_complete(*place, name);
+    return found;
+  }
+  found->id = place ? beside_->enter(*place, *found->beside, found->attributes) : 0;
+  return found->id == 0 ? std::nullopt : std::move(found);
+}
+
+std::vector<Beside::Entry> Tree::list_beside(NodeId directory,
+                                             const std::function<void()>& if_many) {
+  const auto place = store_place(directory);
+  return place ? beside_->list(*place, if_many) : std::vector<Beside::Entry>();
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,57 @@
+#pragma once
+// What a mount knows of the files of its SOURCE: their numbers, their attributes, what a listing
+// tells of them, and which attributes can be set.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace bloscfs::fs {
+
+/// The number of a file or directory that the kernel knows. Never used again for another one.
+using NodeId = std::uint64_t;
+inline constexpr NodeId kRootId = 1;
+
+/// The unit of st_blocks.
+inline constexpr std::int64_t kStatBlock = 512;
+
+/// A node that was found by a name.
+struct FoundNode {
+  NodeId id = 0;
+  struct stat attributes {};
+  /// The shown name depends on the other entries of its directory, and may change with them.
+  bool is_fallback = false;
+  /// What is open of it may have been made of another state of SOURCE.
+  bool is_outdated = false;
+  bool is_cacheable = true;  ///< the kernel may keep name and attributes for a while
+  /// The attributes come from what this mount has open: the stored file may be in the midst of a
+  /// commit.
+  bool is_led = false;
+  std::optional<std::string> beside = std::nullopt;  ///< full name of what is no node of the tree
+};
+
+/// What a listing tells of an entry.
+struct DirectoryEntry {
+  std::string shown_name;
+  std::string full_name;
+  mode_t type = 0;  ///< S_IF*
+  ino_t inode = 0;
+  bool is_beside = false;  ///< no entry of SOURCE (fs/source/local/tree/beside.hpp)
+  bool operator==(const DirectoryEntry&) const = default;
+};
+
+/// As an owner to set: there is the same one as before, but that counts as a change.
+inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);
+
+/// Attributes to set; those without a value stay as they are.
+struct NewAttributes {
+  std::optional<mode_t> mode;  ///< permission bits
+  std::optional<uid_t> owner;
+  std::optional<gid_t> group;
+  std::optional<timespec> accessed, modified;  ///< or UTIME_NOW
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,109 @@
+#pragma once
+// What directories of objects hold, with the names that are shown, each known for a while.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "frame/store/clock.hpp"
+#include "frame/store/lru_map.hpp"
+#include "frame/store/object_tree.hpp"
+#include "fs/support/once_log.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/view/memory_budget.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// Name of an empty object beside what was removed, and may still have objects: no listing tells
+/// that they are nobody's.
+std::string removal_marker(const std::string& name);
+
+/// One directory, as it was. Immutable.
+class ObjectListing {
+ public:
+  using TimePoint = frame::Clock::TimePoint;
+  using Duration = frame::Clock::Duration;
+  /// How an entry is shown, which may be a guess.
+  using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
+
+  /// Whether an entry that may have been removed has been.
+  using HasGone = std::function<bool(const frame::ObjectEntry& entry)>;
+
+  /// What is to be taken, before, of the charge that the entries were listed with.
+  static std::size_t cost_to_show(const std::vector<frame::ObjectEntry>& entries);
+  /// `charge` is left with what is kept. Throws what `has_gone` throws, which is asked where a
+  /// marker is (removal_marker()).
+  ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
+                const HasGone& has_gone, TimePoint begun, Duration cost,
+                std::unique_ptr<MemoryBudget::Listing> charge);
+
+  const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
+  /// In the same order.
+  const std::vector<std::string>& shown() const { return shown_; }
+  /// Null if there is none. By the shown name, and by that which it has in the store.
+  const frame::ObjectEntry* find_shown(const std::string& name) const;
+  const frame::ObjectEntry* find(const std::string& full_name) const;
+  bool has_marker(const std::string& full_name) const { return markers_.count(full_name) != 0; }
+  /// True for as long as it may be believed: one that took long to make for longer.
+  bool is_fresh(std::chrono::milliseconds trusted, TimePoint now) const;
+  TimePoint begun() const { return begun_; }
+
+ private:
+  std::set<std::string> markers_;                  ///< names that have one
+  const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
+  std::vector<std::string> shown_;
+  std::unordered_map<std::string_view, std::size_t> by_shown_;
+  const TimePoint begun_;
+  const Duration cost_;
+  const std::unique_ptr<MemoryBudget::Listing> charge_;
+};
+using ListingPointer = std::shared_ptr<const ObjectListing>;
+
+/// Thread-safe. Errors: as ObjectTree::list()'s; ENOMEM; NoTurn where something must be asked for.
+class ObjectListings {
+ public:
+  ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
+                 std::chrono::milliseconds revalidate,
+                 const frame::Clock& clock = frame::system_clock())
+      : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate), clock_(clock) {}
+
+  /// What the directory holds, or held not longer ago than may be.
+  ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge,
+                     const ObjectListing::HasGone& has_gone);
+  /// The last one, however old; null if there is none.
+  ListingPointer known(const std::string& directory);
+  /// Once the store has answered a change of names: what was listed before, and what is being
+  /// listed, is not remembered.
+  void forget(const std::string& directory);
+
+ private:
+  /// Directories of which it is remembered what they hold.
+  static constexpr std::size_t kMost = 256;
+
+  ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
+                      const ObjectListing::HasGone& has_gone);
+  void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
+  bool drop_oldest() EXCLUDES(mutex_);
+  void begin_making(const std::string& directory) EXCLUDES(mutex_);
+  void end_making(const std::string& directory) EXCLUDES(mutex_);
+
+  const std::shared_ptr<frame::ObjectTree> tree_;
+  MemoryBudget& budget_;
+  const std::chrono::milliseconds revalidate_;
+  const frame::Clock& clock_;
+  OnceLog log_;
+  Mutex mutex_;
+  CondVar made_;
+  /// What is being listed, and whether it was forgotten meanwhile.
+  std::map<std::string, bool> making_ GUARDED_BY(mutex_);
+  frame::LruMap<std::string, ListingPointer> known_ GUARDED_BY(mutex_){kMost};
+};
+
+}  // namespace bloscfs::fs

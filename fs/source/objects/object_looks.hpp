@@ -1,0 +1,150 @@
+#pragma once
+// What objects are, by their bytes, each known for a while.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "frame/container/snapshot.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "frame/store/clock.hpp"
+#include "frame/store/lru_map.hpp"
+#include "frame/store/object_frames.hpp"
+#include "frame/store/object_tree.hpp"
+#include "fs/support/once_log.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/view/memory_budget.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// One state of an object, or of a directory that stands for one. Immutable.
+struct ObjectLook {
+  enum class Kind : std::uint8_t {
+    directory,
+    plain,      ///< shown as it is
+    container,  ///< an object
+    sframe,     ///< a directory
+    store,      ///< of python-blosc2, shown as a directory: an object
+    store_directory,
+    removed,  ///< a directory: there was a frame, or is none yet; what is there are objects of it
+              ///< alone
+  };
+  Kind kind = Kind::plain;
+  ShownAs shown = ShownAs::itself;
+  frame::ObjectState state;  ///< of an sframe that of chunks.b2frame, of a store that of embed.b2e
+  std::int64_t size = 0;     ///< that is shown
+  std::int64_t stored_size = 0;
+
+  bool is_directory() const {
+    return kind == Kind::directory || kind == Kind::store || kind == Kind::store_directory;
+  }
+  /// False for what is made of several: a directory of the tree.
+  bool is_object() const {
+    return kind == Kind::plain || kind == Kind::container || kind == Kind::store;
+  }
+  bool is_container() const { return kind == Kind::container || kind == Kind::sframe; }
+  bool is_store() const { return kind == Kind::store || kind == Kind::store_directory; }
+  bool same_as(const ObjectLook& other) const {
+    return kind == other.kind && state.same_bytes(other.state);
+  }
+};
+using LookPointer = std::shared_ptr<const ObjectLook>;
+
+/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoTurn where something must be asked for.
+class ObjectLooks {
+ public:
+  using TimePoint = frame::Clock::TimePoint;
+  struct Settings {
+    bool raw = false;
+    bool stores = true;
+    std::chrono::milliseconds revalidate{1000};  ///< for so long a state may be trusted
+  };
+
+  /// Whether a directory holds an object; asked where its own name promises nothing.
+  using HasObject = std::function<bool(const std::string& directory, const std::string& name)>;
+
+  ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, std::shared_ptr<frame::ObjectFrames> frames,
+              const Settings& settings, HasObject has_object,
+              const frame::Clock& clock = frame::system_clock())
+      : tree_(std::move(tree)),
+        frames_(std::move(frames)),
+        settings_(settings),
+        has_object_(std::move(has_object)),
+        clock_(clock) {}
+
+  /// What its directory's listing tells of an entry, and when it was begun.
+  struct Listed {
+    bool is_directory = false;
+    std::optional<frame::ObjectState> state;
+    TimePoint at;
+  };
+  /// What is there now, or was not longer ago than that.
+  LookPointer look(const std::string& path, const Listed& listed);
+  /// What is there now.
+  LookPointer look_anew(const std::string& path, bool is_directory);
+  /// The same, as far as it is known, however old; null if it is not.
+  LookPointer known(const std::string& path);
+  void forget(const std::string& path);
+
+  /// The object, or that which a directory has the state of, in the state of `look`; ESTALE when it
+  /// has another one.
+  std::shared_ptr<const frame::ObjectSource> source(const std::string& path,
+                                                    const ObjectLook& look);
+  /// A container's. Errors: as of source().
+  std::shared_ptr<const frame::Snapshot> open(const std::string& path, const ObjectLook& look);
+  /// A store's.
+  std::shared_ptr<const frame::PythonStore> open_store(const std::string& path,
+                                                       const ObjectLook& look,
+                                                       const frame::ChargePointer& charge);
+
+  const Settings& settings() const { return settings_; }
+
+ private:
+  struct Known {
+    LookPointer look;
+    TimePoint checked;
+  };
+  using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
+
+  static constexpr std::size_t kMostKnown = 100'000;
+  /// Each has the first 64 KiB of its object.
+  static constexpr std::size_t kMostSources = 64;
+
+  LookPointer recent(const std::string& path, const Listed& listed) EXCLUDES(mutex_);
+  LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
+      EXCLUDES(mutex_);
+  SourcePointer kept_source(const std::string& object) EXCLUDES(mutex_);
+  void keep_source(const std::string& object, SourcePointer source) EXCLUDES(mutex_);
+  SourcePointer current(const std::string& object);
+  SourcePointer current_if_any(const std::string& object);
+  LookPointer judge_object(const std::string& path);
+  LookPointer judge_directory(const std::string& path);
+  bool has_object(const std::string& directory, const std::string& name) const;
+  bool has_only_chunks(const std::string& path);
+  LookPointer judge_sframe(const std::string& path);
+  LookPointer try_judge_sframe(const std::string& path);
+  LookPointer judge_store_directory(const std::string& path);
+  ObjectLook look_of(const frame::FrameInfo& info, const frame::ObjectState& state) const;
+  ObjectLook plain(const frame::ObjectSource& source) const;
+  std::unique_ptr<frame::Snapshot> open_sframe(const std::string& path,
+                                               const SourcePointer& index) const;
+  std::string object_of(const std::string& path, ObjectLook::Kind kind) const;
+
+  const std::shared_ptr<frame::ObjectTree> tree_;
+  const std::shared_ptr<frame::ObjectFrames> frames_;
+  const Settings settings_;
+  const HasObject has_object_;
+  const frame::Clock& clock_;
+  OnceLog log_;
+  Mutex mutex_;
+  frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
+  /// Objects that were asked for last: who opens what was just looked at asks for nothing.
+  frame::LruMap<std::string, SourcePointer> sources_ GUARDED_BY(mutex_){kMostSources};
+};
+
+}  // namespace bloscfs::fs
