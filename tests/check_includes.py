@@ -17,12 +17,13 @@ ROOMS = {
         fuse
         sandbox
         mount
-        source/objects
+        source/local source/objects
         source/local/names source/local/stores
-        source/archives
-        commit source/local/tree
+        source/archives source/local/tree
         source/local/files
-        content source
+        source
+        commit
+        content
         encoding survey
         view
         numpy options

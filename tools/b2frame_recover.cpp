@@ -9,10 +9,10 @@
 
 #include <fmt/core.h>
 
-#include "fs/mount/recovery.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/rescue_folder.hpp"
+#include "fs/source/local/recovery.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"

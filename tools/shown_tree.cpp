@@ -9,8 +9,7 @@
 #include "frame/remote/open_remote.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/local_source.hpp"
-#include "fs/mount/remote_source.hpp"
+#include "fs/mount/make_mount.hpp"
 #include "fs/source/archives/store_attributes.hpp"
 #include "fs/view/stored_contents.hpp"
 

@@ -211,7 +211,7 @@ void ContentCommit::flushed() {
   step_ = is_first ? Step::flushed : Step::durable;
 }
 
-std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
+std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
   // What is slow about a replacement (flushing names that were given up) is done here in a break,
   // while nothing has changed yet.
   return Attempts::run([&] {
@@ -269,8 +269,7 @@ std::string ContentCommit::follow_rename(const StoredPlace& place) {
 }
 
 /// The frame may have been replaced by rename; the tree must not take that for another file.
-void ContentCommit::publish_in_place(ContentHome::NameLock& name_lock,
-                                     const frame::FileStamp& stamp) {
+void ContentCommit::publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   if (frozen_.facts().is_unknown) {
     published_.directory = place.directory;
@@ -281,12 +280,12 @@ void ContentCommit::publish_in_place(ContentHome::NameLock& name_lock,
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
 }
 
-std::string ContentCommit::name_to_give(ContentHome::NameLock& name_lock) const {
+std::string ContentCommit::name_to_give(NameLock& name_lock) const {
   if (new_container_ && name_lock.place().is_shared) return new_container_->name();
   return name_of(name_lock.names());
 }
 
-void ContentCommit::give_name(ContentHome::NameLock& name_lock, const std::string& stored_as,
+void ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   const std::string name = name_to_give(name_lock);

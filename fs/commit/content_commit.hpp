@@ -104,17 +104,16 @@ class ContentCommit {
   ShownAs shown() const { return new_container_ ? new_container_->shown() : ShownAs::flat; }
   /// What the file is to be stored as. In an object store it was made under that name, and is there
   /// before it is given.
-  std::string name_to_give(ContentHome::NameLock& name_lock) const;
+  std::string name_to_give(NameLock& name_lock) const;
   const std::string& name_of(const RepresentationNames& names) const {
     return shown() == ShownAs::array ? names.array : names.flat;
   }
-  std::unique_ptr<ContentHome::NameLock> lock_to_publish();
+  std::unique_ptr<NameLock> lock_to_publish();
   /// Brings the writer to where the file is by now. Returns the name that the state is stored
   /// under.
   std::string follow_rename(const StoredPlace& place);
-  void publish_in_place(ContentHome::NameLock& name_lock, const frame::FileStamp& stamp);
-  void give_name(ContentHome::NameLock& name_lock, const std::string& stored_as,
-                 const frame::FileStamp& stamp);
+  void publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp);
+  void give_name(NameLock& name_lock, const std::string& stored_as, const frame::FileStamp& stamp);
   void take_own_name();
   void keep_named_state() noexcept;
 

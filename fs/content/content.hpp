@@ -257,7 +257,7 @@ class Content {
   enum class Unreadable { if_lost, in_any_case };
   Kept keep_in(Refuge& refuge, Unreadable unreadable) REQUIRES(commit_mutex_);
   void keep_beside() REQUIRES(commit_mutex_);
-  bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
+  bool is_lost_by(const Takeover::Following& following) const REQUIRES(commit_mutex_);
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
   /// Chunks whose checksums are to be kept, and the view that reads them.
   struct Unremembered {
@@ -283,7 +283,7 @@ class Content {
     bool loses_something = false;
     bool is_lost = false;
   };
-  void go_on_from(const ContentHome::Following& following, WayOn way) REQUIRES(commit_mutex_);
+  void go_on_from(const Takeover::Following& following, WayOn way) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);

@@ -43,7 +43,7 @@ bool Content::is_current() const {
     if (epochs_.is_ending()) return false;
     home = home_;
   }
-  return is_file_current() && (!home || home->is_in_place());
+  return is_file_current() && (!home || home->takeover().is_in_place());
 }
 
 bool Content::is_file_current() const {
@@ -54,16 +54,16 @@ bool Content::is_file_current() const {
 bool Content::follow_source() {
   const PatientLock commit_lock(commit_mutex_);
   if (home() == nullptr || is_orphan() || is_current()) return false;
-  home()->require_finished();
-  const bool had_contents = has_contents_to_keep() && !home()->is_removed_here();
+  home()->takeover().require_finished();
+  const bool had_contents = has_contents_to_keep() && !home()->takeover().is_removed_here();
   // Encodes what was written, and opens the new file.
   TurnAtNeed::need();
   begin_following();
   try {
     const std::string path = home()->path();
     WayOn way;
-    const ContentHome::Following following =
-        home()->follow([&](const auto& successor) REQUIRES(commit_mutex_) {
+    const Takeover::Following following =
+        home()->takeover().follow([&](const auto& successor) REQUIRES(commit_mutex_) {
           way = {};
           // A new number: no block that the cache has of the old file is taken for one of this.
           if (successor) way.next = reading_of(successor, services_.next_id++);
@@ -93,7 +93,7 @@ bool Content::follow_source() {
 }
 
 /// True if nobody can reach what has been the file. Of a file that was removed nobody expects that.
-bool Content::is_lost_by(const ContentHome::Following& following) const {
+bool Content::is_lost_by(const Takeover::Following& following) const {
   if (following.successor) return false;
   return following.is_no_successor || (writer_ && writer_->has_name());
 }
@@ -140,7 +140,7 @@ void Content::keep_beside() {
     if (epochs_.is_kept()) return;
   }
   try {
-    const auto refuge = home()->conflict_refuge(shown_as(), user());
+    const auto refuge = home()->takeover().conflict_refuge(shown_as(), user());
     const Kept kept = keep_in(*refuge, Unreadable::if_lost);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
@@ -161,9 +161,10 @@ std::optional<Content::Kept> Content::keep_for_recovery() {
   try {
     Kept kept;
     try {
-      kept = keep_in(*home()->recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
+      kept =
+          keep_in(*home()->takeover().recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
     } catch (const std::exception&) {
-      const auto outside = home()->rescue_refuge(shown_as(), user());
+      const auto outside = home()->takeover().rescue_refuge(shown_as(), user());
       if (!outside) throw;
       kept = keep_in(*outside, Unreadable::in_any_case);
     }
@@ -253,7 +254,7 @@ Content::Kept Content::keep_in(Refuge& refuge, Unreadable unreadable) {
   }
 }
 
-void Content::go_on_from(const ContentHome::Following& following, WayOn way) {
+void Content::go_on_from(const Takeover::Following& following, WayOn way) {
   writer_.reset();  // the next commit opens one
   // Readers of the old view are waited for: a reply is of one epoch or of the next.
   const WriteLock alone(reading_);

@@ -98,7 +98,7 @@ void Content::Frozen::reopen(const StoredPlace& place) {
   c.commit_mutex_.assert_held();
   auto writer = c.open_writer(place, place.is_sparse, nullptr);
   // Of whatever another content has stored there nothing was seen when this one was written to.
-  if (place.is_shared && !home().is_in_place()) frame::throw_errno(ESTALE, place.name);
+  if (place.is_shared && !home().takeover().is_in_place()) frame::throw_errno(ESTALE, place.name);
   c.writer_ = std::move(writer);
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);

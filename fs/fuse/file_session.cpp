@@ -16,10 +16,10 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/local_source.hpp"
-#include "fs/mount/space_watch.hpp"
+#include "fs/mount/make_mount.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
+#include "fs/source/local/space_watch.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/log.hpp"
 

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "fs/fuse/session_source.hpp"
-#include "fs/mount/remote_source.hpp"
+#include "fs/mount/make_mount.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {

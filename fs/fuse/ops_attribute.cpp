@@ -44,7 +44,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
-    for (const std::string& name : source_of(request).attribute_names(inode)) {
+    for (const std::string& name : mount_of(request).extended_attributes().list(inode)) {
       list += name;
       list += '\0';
     }
@@ -54,22 +54,20 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
 
 void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
-  in_turn(request, inode, "setxattr",
-          [=, name = std::string(name), value = std::string(value, size)] {
-            const FarLimits limits(request, inode);
-            Source& source = source_of(request);
-            source.before_changing(inode, caller_of(request));
-            source.set_attribute(inode, name, value, flags, caller_of(request));
-            fuse_reply_err(request, 0);
-          });
+  in_turn(
+      request, inode, "setxattr", [=, name = std::string(name), value = std::string(value, size)] {
+        const FarLimits limits(request, inode);
+        source_of(request).before_changing(inode, caller_of(request));
+        mount_of(request).extended_attributes().set(inode, name, value, flags, caller_of(request));
+        fuse_reply_err(request, 0);
+      });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
     const FarLimits limits(request, inode);
-    Source& source = source_of(request);
-    source.before_changing(inode, caller_of(request));
-    source.remove_attribute(inode, name, caller_of(request));
+    source_of(request).before_changing(inode, caller_of(request));
+    mount_of(request).extended_attributes().remove(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

@@ -350,11 +350,10 @@ void run_session(SessionSettings settings) {
   state.turns = &turns;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
-  mount->source().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
-    kernel_flush.before(node, std::move(done));
-  });
-  mount->source().set_forget_attributes(
-      [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); });
+  mount->kernel_cache() = {[&kernel_flush](NodeId node, std::function<void()> done) {
+                             kernel_flush.before(node, std::move(done));
+                           },
+                           [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); }};
   IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
                        *settings.clock);
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {

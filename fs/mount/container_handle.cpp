@@ -12,6 +12,7 @@
 
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/descriptor_shares.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -26,6 +27,51 @@ void tell_error_of_commits(Content& content) {
 }
 
 }  // namespace
+
+// --- reading
+
+ContainerHandle::ContainerHandle(const ContainerServices& services, NodeId node, int flags,
+                                 std::shared_ptr<const OpenContainer> file)
+    : FileHandle(node, flags),
+      services_(services),
+      file_(std::move(file)),
+      epoch_(file_->content->epoch()) {}
+
+void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
+  readahead_.on_read(offset, size, user, file_, services_.reading.pool,
+                     services_.reading.readahead);
+}
+
+ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
+  const ReadingServices& reading = services_.reading;
+  const bool kernel_serves_all = reading.direct_handles == 0;
+  ReplyData out(reading.pages, kernel_serves_all);
+  try {
+    read_into(out, offset, size);
+    readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
+    reading.stats.contents_bytes_read += out.size();
+  } catch (const std::exception& error) {
+    if (is_interruption(error)) throw;
+    reading.stats.io_errors++;
+    reading.log_bad_data(services_.source.told_path(node()), error);
+    // A direct reader may be given what precedes the bad place; through the page cache the kernel
+    // would take a short reply for the end of the file.
+    if (!is_direct() || out.size() == 0) throw;
+  }
+  return out;
+}
+
+/// Who does not write keeps what it has opened.
+void ContainerHandle::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
+  content().read(offset, size, out, epoch_);
+}
+
+std::int64_t ContainerHandle::seek(std::int64_t offset, int whence) const {
+  const auto found =
+      whence == SEEK_DATA ? content().seek_data(offset) : content().seek_hole(offset);
+  if (!found) frame::throw_errno(ENXIO, "lseek");
+  return *found;
+}
 
 struct stat ContainerHandle::attributes() const {
   try {
@@ -47,8 +93,10 @@ void ContainerHandle::sync() {
 void ContainerHandle::close() {
   // It may have been made by an open(2) for reading.
   if (descriptors_.amount() >= DescriptorShares::kOfWriter && content().needs_commit())
-    services_.files.changed(file_, std::move(descriptors_));
+    services_.contents.changed(file_, std::move(descriptors_));
 }
+
+// --- writing
 
 void ContainerWriter::begin(std::shared_ptr<ContentHome> home) {
   content().make_writable(std::move(home));
@@ -62,7 +110,7 @@ void ContainerWriter::read_into(ReplyData& out, std::int64_t offset, std::int64_
   try {
     content().read(offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !services_.files.has_gone_on(file_->content, epoch)) throw;
+    if (out.size() != before || !services_.contents.has_gone_on(file_->content, epoch)) throw;
     content().read(offset, size, out);
   }
 }
@@ -75,7 +123,7 @@ void ContainerWriter::tell_loss() {
 
 Content& ContainerWriter::changing() {
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
-  if (!content().needs_commit() && content().is_overtaken()) services_.files.try_follow(node());
+  if (!content().needs_commit() && content().is_overtaken()) services_.contents.try_follow(node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
   return content();
@@ -95,7 +143,8 @@ void ContainerWriter::change(const Change& change) {
       change(changed, epoch);
       return note_dirty();
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || !services_.files.has_gone_on(file_->content, epoch))
+      if (error.code() != std::errc(ESTALE) ||
+          !services_.contents.has_gone_on(file_->content, epoch))
         throw;
     }
   }
@@ -148,7 +197,7 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
     change([&](Content& changed, auto epoch) {
       // What no disk has room for is told from what no file can hold.
       changed.require_storable(offset + size);
-      services_.files.require_space(offset + size - changed.size());
+      services_.source.require_space(offset + size - changed.size());
       changed.reserve(keeps_size ? 0 : offset + size, epoch);
     });
   if (punches || zeroes)
@@ -166,9 +215,9 @@ void ContainerWriter::sync() {
 void ContainerWriter::flush() {
   TurnAtNeed::need();
   tell_error_of_commits(content());
-  if (content().leads() && content().is_overtaken()) services_.files.try_follow(node());
+  if (content().leads() && content().is_overtaken()) services_.contents.try_follow(node());
   if (content().needs_commit() &&
-      (services_.committer.commits_at_close() || services_.files.is_space_scarce()))
+      (services_.committer.commits_at_close() || services_.source.is_space_scarce()))
     services_.committer.commit({file_->content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
   // does: who writes on, or calls fsync, is still to be told.
@@ -178,10 +227,10 @@ void ContainerWriter::flush() {
 void ContainerWriter::close() {
   content().remove_writer();
   if (content().needs_commit())
-    services_.files.changed(file_, std::move(descriptors_));
+    services_.contents.changed(file_, std::move(descriptors_));
   else if (content().is_orphan() && !content().has_writers())
     services_.committer.drop(content());
-  services_.files.left(node(), content().attributes().size);
+  services_.source.left(node(), content().attributes().size);
 }
 
 }  // namespace bloscfs::fs

@@ -2,43 +2,54 @@
 // Handles of containers: what is read and written goes to the content that all handles of a node
 // share, and each handle knows which epoch of that it goes on from.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "fs/commit/committer.hpp"
-#include "fs/mount/content_handle.hpp"
-#include "fs/mount/descriptor_shares.hpp"
-#include "fs/mount/source.hpp"
-#include "fs/mount/written_files.hpp"
+#include "fs/content/open_file.hpp"
+#include "fs/content/readahead.hpp"
+#include "fs/source/contents.hpp"
+#include "fs/source/services.hpp"
+#include "fs/source/source.hpp"
 
 namespace bloscfs::fs {
 
 /// What the handles of a mount's containers share. Outlives their last use.
 struct ContainerServices {
   Source& source;
-  WrittenFiles& files;
+  Contents& contents;
   Committer& committer;
   const ReadingServices& reading;
 };
 
-/// Opened for reading.
-class ContainerHandle : public ContentHandle {
+/// Opened for reading: reads what was opened, and nothing that came since.
+class ContainerHandle : public FileHandle {
  public:
+  /// `services` outlive it.
   ContainerHandle(const ContainerServices& services, NodeId node, int flags,
-                  std::shared_ptr<const OpenContainer> file)
-      : ContentHandle(services.reading, node, flags, std::move(file)), services_(services) {}
+                  std::shared_ptr<const OpenContainer> file);
 
   /// Those of the file, which others may have changed since.
   struct stat attributes() const override;
+  void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
+  ReadBytes read(std::int64_t offset, std::int64_t size) final;
+  std::int64_t seek(std::int64_t offset, int whence) const override;
+  bool has_writers() const override { return content().has_writers(); }
   void sync() override;
   void close() override;
 
  protected:
-  std::string told_path() const override { return services_.source.told_path(node()); }
+  Content& content() const { return *file_->content; }
+  virtual void read_into(ReplyData& out, std::int64_t offset, std::int64_t size);
 
   const ContainerServices& services_;
+  const std::shared_ptr<const OpenContainer> file_;
+  std::atomic<std::uint64_t> epoch_;  ///< of the content: the last one that it knows of
+
+ private:
+  Readahead readahead_;
 };
 
 /// Opened for writing: while one is there the file keeps its representation, unless all of it is

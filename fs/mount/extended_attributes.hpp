@@ -1,8 +1,7 @@
 #pragma once
-// Extended attributes of the mount: those of containers, and those of the source files.
+// Extended attributes of the mount: those of containers and of groups of stores, and those of the
+// stored files.
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,30 +10,18 @@
 #include "fs/mount/attribute_cache.hpp"
 #include "fs/mount/file_contents.hpp"
 #include "fs/source/caller.hpp"
-#include "fs/source/local/names/namespace.hpp"
-#include "fs/source/local/stores/stores.hpp"
-#include "fs/source/local/tree/tree.hpp"
+#include "fs/source/source.hpp"
+#include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: std::system_error, codec::Error; NoTurn where these have to decode, or to
-/// change a container's own attributes.
+/// Thread-safe. Throws std::system_error and codec::Error; NoTurn before it decodes, or changes a
+/// container's own attributes.
 class ExtendedAttributes {
  public:
-  struct Services {
-    Tree& tree;
-    Stores& stores;
-    Namespace& names;
-    FileContents& contents;
-  };
-  /// The services and the `budget`, of which its memory is a part, outlive it.
-  ExtendedAttributes(Services services, MemoryBudget& budget, bool writable)
-      : tree_(services.tree),
-        stores_(services.stores),
-        names_(services.names),
-        contents_(services.contents),
-        known_(budget),
-        writable_(writable) {}
+  /// All outlive it; its memory is a part of `budget`.
+  ExtendedAttributes(Source& source, FileContents& contents, MemoryBudget& budget)
+      : source_(source), contents_(contents), known_(budget) {}
 
   std::vector<std::string> list(NodeId node);
   /// Of a name that is in a name space that is shown. Throws ENODATA where there is none.
@@ -46,19 +33,14 @@ class ExtendedAttributes {
   void remove(NodeId node, const std::string& name, const Caller& caller);
 
  private:
-  std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const SourceEntry& entry);
-  std::optional<std::string> frame_attribute(NodeId node, const SourceEntry& entry,
+  std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const AttributeFacts& facts);
+  std::optional<std::string> frame_attribute(NodeId node, const AttributeFacts& facts,
                                              const std::string& name);
-  void set_fixed(NodeId node, const SourceEntry& entry, const std::string& name,
-                 const std::string& value, int flags);
-  SourceEntry entry_to_change(NodeId node, const std::string& name);
+  AttributeFacts facts_to_change(NodeId node, const std::string& name);
 
-  Tree& tree_;
-  Stores& stores_;
-  Namespace& names_;
+  Source& source_;
   FileContents& contents_;
   AttributeCache known_;
-  const bool writable_;
 };
 
 }  // namespace bloscfs::fs

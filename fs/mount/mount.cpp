@@ -32,6 +32,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
       budget_(
           dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(readahead_limit(options.cache_size), clock),
+      contents_(committer_, content_services_, reading_services_),
       directories_(cache_.budget(),
                    [this](NodeId node, const std::function<void()>& if_many) {
                      return source_->list(node, if_many);
@@ -47,7 +48,18 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
   committer_.set_commits_at_close(options.write.strict);
   committer_.set_longest_wait(options.write.longest_wait);
   source_ = make_source({clock_, stats_, cache_, log_, write_options_, budget_, committer_,
-                         content_services_, reading_services_});
+                         contents_, content_services_, reading_services_, kernel_cache_});
+  contents_.set_source(*source_);
+  extended_attributes_.emplace(*source_, contents_, cache_.budget());
+  if (!source_->is_writable()) return;
+  Committer::Services committing = source_->committing();
+  committing.ended = [this](uid_t user, const std::error_code& error) {
+    budget_.commit_ended(user, error);
+  };
+  committing.follow = [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+    return contents_.go_on(content, unfinished);
+  };
+  committer_.start(std::move(committing));
 }
 
 /// Cancels the readahead of files that are still open.
@@ -60,7 +72,7 @@ Mount::~Mount() {
 std::string Mount::attribute(NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) return source_->statistics();
   if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
-  return source_->attribute(node, name);
+  return extended_attributes_->read(node, name);
 }
 
 Mount::Opened Mount::open(NodeId node, int flags, FairShare::Part descriptors) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,11 +17,12 @@
 #include "fs/content/content.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/readahead.hpp"
-#include "fs/mount/content_handle.hpp"
 #include "fs/mount/directory_handles.hpp"
-#include "fs/mount/file_handle.hpp"
-#include "fs/mount/source.hpp"
+#include "fs/mount/extended_attributes.hpp"
+#include "fs/mount/file_contents.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/file_handle.hpp"
+#include "fs/source/source.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/support/once_log.hpp"
@@ -30,24 +32,11 @@
 
 namespace bloscfs::fs {
 
-/// What a Mount lends to its Source. Outlives the Source.
-struct MountServices {
-  const frame::Clock& clock;
-  Stats& stats;
-  BlockCache& cache;
-  OnceLog& log;
-  const WriteOptions& write_options;
-  DirtyBudget& budget;
-  Committer& committer;
-  const ContentServices& content;
-  const ReadingServices& reading;
-};
-
 /// Thread-safe. Throws what its Source throws, and EBADF for an unknown handle number.
 class Mount {
  public:
   /// The constructor calls it once, last. A writable source starts the committer.
-  using MakeSource = std::function<std::unique_ptr<Source>(const MountServices& services)>;
+  using MakeSource = std::function<std::unique_ptr<Source>(const SourceServices& services)>;
 
   /// `workers`: threads that decode and encode. `pages` and `clock` outlive it. Throws what
   /// `make_source` throws.
@@ -61,6 +50,9 @@ class Mount {
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
   DirectoryHandles& directories() { return directories_; }
+  ExtendedAttributes& extended_attributes() { return *extended_attributes_; }
+  /// Its functions are set before the first request.
+  KernelCache& kernel_cache() { return kernel_cache_; }
 
   /// The value of an extended attribute of a node, or of the mount itself.
   std::string attribute(NodeId node, const std::string& name);
@@ -118,6 +110,8 @@ class Mount {
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
+  KernelCache kernel_cache_;
+  FileContents contents_;
   std::unique_ptr<Source> source_;  ///< outlives handles and threads
   DirectoryHandles directories_;
   HandleTable<FileHandle> handles_;
@@ -126,6 +120,7 @@ class Mount {
   Committer committer_;
   const ContentServices content_services_;
   const ReadingServices reading_services_;
+  std::optional<ExtendedAttributes> extended_attributes_;
 };
 
 }  // namespace bloscfs::fs

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "fs/mount/mount_source.hpp"
 #include "fs/options/options.hpp"
 #include "fs/options/sandbox_policy.hpp"
 #include "fs/sandbox/janitor.hpp"
 #include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/mount_source.hpp"
 
 namespace bloscfs::fs {
 

@@ -9,11 +9,15 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "frame/store/byte_source.hpp"
+
 namespace bloscfs::fs {
 
 /// The number of a file or directory that the kernel knows. Never used again for another one.
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootId = 1;
+/// Throws ESTALE.
+[[noreturn]] void throw_stale(NodeId id);
 
 /// The unit of st_blocks.
 inline constexpr std::int64_t kStatBlock = 512;
@@ -41,6 +45,13 @@ struct DirectoryEntry {
   ino_t inode = 0;
   bool is_beside = false;  ///< no entry of SOURCE (fs/source/local/tree/beside.hpp)
   bool operator==(const DirectoryEntry&) const = default;
+};
+
+/// Tells one state of a source file from another; sframes are their index file's states.
+struct FileState {
+  frame::FileStamp stamp;
+  std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
+  bool operator==(const FileState&) const = default;
 };
 
 /// As an owner to set: there is the same one as before, but that counts as a change.

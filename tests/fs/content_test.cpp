@@ -26,7 +26,7 @@ namespace {
 using test::ByteVector;
 
 /// A file that keeps its name, but for temporaries that are given theirs.
-class Home : public ContentHome {
+class Home : public ContentHome, public Takeover {
  public:
   Home(const std::filesystem::path& directory, std::string name, bool is_new) {
     place_.directory = frame::make_local_store(
@@ -45,7 +45,7 @@ class Home : public ContentHome {
   bool is_in_place() override { return !is_replaced; }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs, uid_t) override { return nullptr; }
   std::unique_ptr<Refuge> recovery_refuge(ShownAs, uid_t) override { return nullptr; }
-  void require_finished() override {}
+  Takeover& takeover() override { return *this; }
   Following follow(const MakeReady& make_ready) override {
     BOOST_TEST(make_ready(nullptr));
     is_replaced = false;
@@ -74,7 +74,6 @@ class Home : public ContentHome {
       place.is_temporary = false;
       return full_name;
     }
-    void before_replacing() override {}
     void before_giving_name(const std::string&, ShownAs) override {}
     std::string take_own_name(const bloscfs::frame::FileId&, const std::string&) override {
       return home_.place_.name;

@@ -12,7 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "fs/content/dirty_budget.hpp"
-#include "fs/mount/descriptor_shares.hpp"
+#include "fs/source/local/descriptor_shares.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/log_allowance.hpp"
 #include "fs/support/request_user.hpp"

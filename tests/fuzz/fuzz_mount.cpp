@@ -16,10 +16,10 @@ FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
   }
   mount_ = fs::mount_files(std::move(opened), options, fs::WorkerCounts{1, 1},
                            lock_ ? &*lock_ : nullptr, pages_);
-  mount_->source().set_forget_pages([this](fs::NodeId node, std::function<void()> done) {
+  mount_->kernel_cache().forget_pages = [this](fs::NodeId node, std::function<void()> done) {
     const fs::MutexLock lock(mutex_);
     if (kernel_flush_) kernel_flush_->before(node, std::move(done));
-  });
+  };
   const fs::MutexLock lock(mutex_);
   kernel_flush_.emplace(channel.state().session);
   running_options_.emplace(

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fs/fuse/running_options.hpp"
-#include "fs/mount/local_source.hpp"
+#include "fs/mount/make_mount.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
 

@@ -1,7 +1,6 @@
 #include "fs/source/archives/store_attributes.hpp"
 
 #include "fs/view/attributes.hpp"
-#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -9,13 +8,6 @@ namespace {
 constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
 }  // namespace
-
-std::vector<std::string> names_of_attributes(const frame::Snapshot* frame,
-                                             const LayerChanges& changes) {
-  if (frame == nullptr) return list_attributes(nullptr, changes);
-  const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
-  return list_attributes(&found, changes);
-}
 
 std::optional<std::string> group_attribute(const frame::PythonStore& store,
                                            const std::string& group, const std::string& name) {

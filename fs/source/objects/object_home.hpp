@@ -4,54 +4,45 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "fs/content/content_home.hpp"
+#include "fs/source/objects/object_takeover.hpp"
 #include "fs/source/objects/objects.hpp"
+#include "fs/source/services.hpp"
 
 namespace bloscfs::fs {
 
 /// A commit is the put of an index, which names no other state than the one it was made from: so
-/// nothing is locked. What another host has committed first stays, and what was written here is put
-/// beside it, as NAME.conflict-HOST-TIME.
+/// nothing is locked.
 class ObjectHome final : public ContentHome {
  public:
-  /// `objects` and `forget_attributes` outlive it. `suffix` is that of new flat files; `refuge` a
-  /// folder for what cannot be committed in the end, or empty.
-  ObjectHome(Objects& objects, NodeId node, std::string suffix, bool raw, std::string refuge,
-             const std::function<void(NodeId)>& forget_attributes)
+  /// `objects` and `kernel` outlive it. `suffix` and `refuge` as of ObjectTakeover.
+  ObjectHome(Objects& objects, NodeId node, const std::string& suffix, bool raw, std::string refuge,
+             const KernelCache& kernel)
       : objects_(objects),
-        forget_attributes_(forget_attributes),
+        kernel_(kernel),
         node_(node),
-        suffix_(std::move(suffix)),
+        suffix_(suffix),
         raw_(raw),
-        refuge_(std::move(refuge)) {}
+        takeover_(objects, node, suffix, std::move(refuge)) {}
   ~ObjectHome() override;
 
   std::string path() override;
-  bool is_in_place() override { return objects_.is_in_place(node_); }
-  bool is_removed_here() override { return objects_.is_removed_here(node_); }
-  void require_finished() override {}
-  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
-  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
-  /// The content ends with its state: what has the name now is another node.
-  Following follow(const MakeReady& make_ready) override {
-    static_cast<void>(make_ready(nullptr));
-    objects_.given_up(node_);
-    return {nullptr, false, true};
-  }
-  void forget_pages(std::function<void()> done) override { done(); }
-  void forget_attributes() override { forget_attributes_(node_); }
   std::unique_ptr<NameLock> lock_name() override;
+  Takeover& takeover() override { return takeover_; }
+  void forget_pages(std::function<void()> done) override { done(); }
+  void forget_attributes() override { kernel_.forget_attributes(node_); }
 
  private:
   class Lock;
 
   Objects& objects_;
-  const std::function<void(NodeId)>& forget_attributes_;
+  const KernelCache& kernel_;
   const NodeId node_;
   const std::string suffix_;
   const bool raw_;
-  const std::string refuge_;
+  ObjectTakeover takeover_;
 };
 
 }  // namespace bloscfs::fs

@@ -164,6 +164,13 @@ std::shared_ptr<const frame::Snapshot> Objects::frame_of(NodeId id) {
   return found.look->is_container() ? looks_.open(found.path, *found.look) : nullptr;
 }
 
+AttributeFacts::Of Objects::has_attributes_of(NodeId id) const {
+  const Node found = nodes_.get(id);
+  if (found.child ? !found.child->leaf : found.look->is_store()) return AttributeFacts::Of::group;
+  const bool is_frame = found.child ? found.child->type() == S_IFREG : found.look->is_container();
+  return is_frame ? AttributeFacts::Of::container : AttributeFacts::Of::nothing;
+}
+
 StoredForm Objects::stored_form(NodeId id) {
   StoredForm form;
   form.frame = frame_of(id);

@@ -84,10 +84,13 @@ bool Objects::may_have_gone(const Node& node) {
   }
 }
 
-void Objects::require_changeable(NodeId id) {
+bool Objects::is_changeable(NodeId id) const {
   const Node found = nodes_.get(id);
-  if (!tree_->is_writable() || found.child || found.look->kind != Kind::sframe)
-    throw_errno(EROFS, found.path);
+  return tree_->is_writable() && !found.child && found.look->kind == Kind::sframe;
+}
+
+void Objects::require_changeable(NodeId id) {
+  if (!is_changeable(id)) throw_errno(EROFS, told_path(id));
 }
 
 void Objects::require_present(NodeId id) {

@@ -310,8 +310,8 @@ void Objects::require_listed(NodeId directory) {
 }
 
 std::optional<Objects::StoreGroup> Objects::store_group(NodeId id) {
+  if (has_attributes_of(id) != AttributeFacts::Of::group) return std::nullopt;
   const Node found = nodes_.get(id);
-  if (found.child ? found.child->leaf.has_value() : !found.look->is_store()) return std::nullopt;
   return StoreGroup{store_of(found), group_of(found)};
 }
 

@@ -22,6 +22,7 @@
 #include "fs/source/objects/object_listings.hpp"
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/source/objects/object_nodes.hpp"
+#include "fs/source/source.hpp"
 #include "fs/source/stored_form.hpp"
 #include "fs/support/sync.hpp"
 
@@ -80,6 +81,7 @@ class Objects {
   std::shared_ptr<const OpenContainer> opened(NodeId id) { return nodes_.get(id).open_file.lock(); }
   /// EROFS of what is no sparse frame.
   void require_changeable(NodeId id);
+  bool is_changeable(NodeId id) const;
   /// ESTALE unless the node stands for what is there now: the fewer commits are
   /// made of an older state, the fewer conflicts there are.
   void require_present(NodeId id);
@@ -126,6 +128,8 @@ class Objects {
 
   /// The frame that has the metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
+  /// What gives the node its extended attributes. Opens nothing.
+  AttributeFacts::Of has_attributes_of(NodeId id) const;
   /// As Source's.
   StoredForm stored_form(NodeId id);
   /// The store that the node is, or is in, and the group that it is, if it is one.

@@ -77,10 +77,10 @@ InProcess::InProcess(const std::shared_ptr<frame::ObjectTree>& tree, const std::
 }
 
 void InProcess::count_forgotten() {
-  source().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
+  mount_->kernel_cache().forget_pages = [this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
-  });
+  };
 }
 
 InProcess::~InProcess() {
@@ -223,7 +223,7 @@ void InProcess::rename(std::string_view from, std::string_view to, unsigned flag
 }
 
 Names InProcess::attributes(std::string_view path) {
-  Names names = source().attribute_names(*find(path));
+  Names names = mount_->extended_attributes().list(*find(path));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -234,11 +234,11 @@ std::string InProcess::attribute(std::string_view path, const std::string& name)
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  source().set_attribute(*find_to_change(path), name, value, flags, caller);
+  mount_->extended_attributes().set(*find_to_change(path), name, value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  source().remove_attribute(*find_to_change(path), name, caller);
+  mount_->extended_attributes().remove(*find_to_change(path), name, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {

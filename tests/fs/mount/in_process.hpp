@@ -14,9 +14,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "fs/mount/local_source.hpp"
-#include "fs/mount/remote_source.hpp"
+#include "fs/mount/make_mount.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/local_source.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {

@@ -1,6 +1,6 @@
 // What a mount cannot commit before it ends is kept, and given a name later.
 
-#include "fs/mount/recovery.hpp"
+#include "fs/source/local/recovery.hpp"
 
 #include <cerrno>
 #include <regex>

@@ -59,11 +59,6 @@ NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::stri
 
 }  // namespace
 
-Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-                     NamingPolicy policy, MountLock* lock, RescueFolder* rescue)
-    : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy),
-                                          lock, rescue} {}
-
 void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);
   if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
@@ -153,7 +148,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
-      keeper.created(made, home(made), file->stat());
+      keeper.created(made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
@@ -186,7 +181,7 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
       contents().commit({node});
       is_committed = true;
     } else if (must_become_flat) {
-      kept_flat = contents().hold_flat(node, home(node));
+      kept_flat = contents().hold_flat(node);
     } else {
       return found(Attempts::run([&] { return link(node, directory, name, caller); }));
     }
@@ -220,14 +215,23 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
   return names.entered(directory, full_name);
 }
 
-void Namespace::tell_removed(const std::vector<NodeId>& nodes) const {
-  for (const NodeId node : nodes) contents().removed(node);
+bool Namespace::must_represent_anew(NodeId node) {
+  bool has_links = false, can_be_array = false;
+  Attempts::run([&] {
+    const auto name_lock = home(node)->lock_name();
+    has_links = name_lock->place().has_links;
+    can_be_array = !name_lock->names().array.empty();
+  });
+  const bool is_open = tree_.opened_as<OpenContainer>(node) != nullptr;
+  const SourceEntry entry = tree_.entry(node);
+  const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
+  return !entry.is_read_only && (is_open || !fits);
 }
 
 void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      contents().renamed(node, home(node));
+      if (must_represent_anew(node)) contents().represent_anew(node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes either way.
       log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
@@ -239,7 +243,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
 void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
   // Contents are told when the lock on names is given back: an orphan may have much to let go of.
-  tell_removed(Attempts::run([&] {
+  services_.tell_removed(Attempts::run([&] {
     TreeChanges names(tree_);
     const NamedObject object = find_to_change(names, directory, name);
     if (object.is_directory()) throw_errno(EISDIR, name);
@@ -296,12 +300,12 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
       // The names have changed: the request must not be served again.
       TurnAtNeed::need_no_more();
       if (own_name) give_own_name(request, *own_name, caller);
-      tell_removed(ended);
+      services_.tell_removed(ended);
       kept_flat.clear();
       return tell_renamed(renamed);
     }
     if (need->what == Renaming::Need::What::flat)
-      kept_flat.push_back(contents().hold_flat(need->node, home(need->node)));
+      kept_flat.push_back(contents().hold_flat(need->node));
     else
       contents().commit({need->node});
   }
@@ -353,7 +357,7 @@ bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
     accessed = wanted.accessed.value_or(now.st_atim);
     modified = wanted.modified.value_or(now.st_mtim);
   }
-  return contents().set_times(node, home(node), accessed, modified);
+  return contents().set_times(node, accessed, modified);
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
@@ -373,10 +377,14 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
     }
     set_owner_and_mode(object, wanted, 0);
     if (!sets_times || are_set) return;
-    contents().keep_through(node, [&] {
+    const auto set = [&] {
       object.set_times(wanted.accessed.value_or(kUnchangedTime),
                        wanted.modified.value_or(kUnchangedTime));
-    });
+    };
+    // What is open of the file goes on.
+    const auto file = tree_.opened_as<OpenContainer>(node);
+    const auto snapshot = file ? file->content->snapshot() : nullptr;
+    snapshot ? snapshot->keep_through(set) : set();
   });
   if (!frame) return;
   // Without the lock on names: a frame may have millions of chunk files.

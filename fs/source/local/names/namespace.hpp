@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 #include "fs/source/caller.hpp"
+#include "fs/source/contents.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/source/local/names/contents.hpp"
 #include "fs/source/local/names/node_home.hpp"
 #include "fs/source/local/names/removed_sframes.hpp"
 #include "fs/source/local/names/renaming.hpp"
@@ -32,18 +32,12 @@ namespace bloscfs::fs {
 /// done as them (fs/source/local/files/on_behalf.hpp); a null one is the daemon itself.
 class Namespace {
  public:
-  /// `lock` and `rescue` are those of a writable mount, and null otherwise.
+  /// `lock` and `rescue` are those of a writable mount, and null otherwise. All others outlive it.
   Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-            NamingPolicy policy, MountLock* lock, RescueFolder* rescue);
-
-  /// Before the first change. `contents` outlives the mount.
-  void set_contents(Contents& contents) { services_.contents = &contents; }
-  void set_forget_pages(std::function<void(NodeId, std::function<void()>)> forget) {
-    services_.forget_pages = std::move(forget);
-  }
-  void set_forget_attributes(std::function<void(NodeId)> forget) {
-    services_.forget_attributes = std::move(forget);
-  }
+            NamingPolicy policy, Contents& contents, const KernelCache& kernel, MountLock* lock,
+            RescueFolder* rescue)
+      : root_(root), tree_(tree), services_{root,     surroundings, tree, std::move(policy),
+                                            contents, kernel,       lock, rescue} {}
 
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller);
@@ -76,7 +70,7 @@ class Namespace {
  private:
   using MakeEntry = std::function<void(const SourceDirectory& directory)>;
 
-  Contents& contents() const { return *services_.contents; }
+  Contents& contents() const { return services_.contents; }
   void check_name(NodeId directory, const std::string& name) const;
   FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
                        const MakeEntry& make);
@@ -92,8 +86,8 @@ class Namespace {
                             const NewAttributes& wanted) const;
   void give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
                      const Caller& caller);
+  bool must_represent_anew(NodeId node);
   void tell_renamed(const std::vector<NodeId>& nodes);
-  void tell_removed(const std::vector<NodeId>& nodes) const;
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -54,7 +54,7 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
 
 }  // namespace
 
-class NodeHome::Lock final : public ContentHome::NameLock {
+class NodeHome::Lock final : public NameLock {
  public:
   Lock(NameServices& services, NodeId node)
       : services_(services), node_(node), names_(services.tree) {
@@ -200,13 +200,19 @@ NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
   return object;
 }
 
-NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), node_(node) {
+NodeHome::NodeHome(NameServices& services, NodeId node)
+    : services_(services), node_(node), takeover_(services, node) {
   services_.tree.pin(node_);
 }
 
 NodeHome::~NodeHome() { services_.tree.unpin(node_); }
 
-std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
+std::string NodeHome::path() {
+  const auto name = services_.tree.name_of(node_);
+  return name ? name->path().text() : std::string();
+}
+
+std::unique_ptr<NameLock> NodeHome::lock_name() {
   return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
 }
 

@@ -26,7 +26,7 @@ void Removal::store_for_links(const NamedObject& object) const {
   if (!has_links(object) || !names_.is_open(object.node)) return;
   Attempts::once_without_lock(
       "stored for its links: " + std::to_string(object.node),
-      [contents = services_.contents, node = object.node] { contents->commit({node}); });
+      [&contents = services_.contents, node = object.node] { contents.commit({node}); });
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {

@@ -181,7 +181,7 @@ void ValueDependents::remove_results(NodeId node) {
     return removal.ended();
   });
   if (is_removed) directory.sync();
-  for (const NodeId result : ended) services_.contents->removed(result);
+  services_.tell_removed(ended);
 }
 
 }  // namespace bloscfs::fs

@@ -244,13 +244,8 @@ std::shared_ptr<const frame::Snapshot> Stores::frame_of(NodeId id) {
   return found.store->open(*found.child.leaf);
 }
 
-std::vector<std::string> Stores::attribute_names(NodeId id) {
-  return names_of_attributes(frame_of(id).get());
-}
-
-/// Who may do what with a file that holds leaves may do that with each of them.
 std::optional<std::string> Stores::access_list(NodeId id, const std::string& name) {
-  if (!holds(id)) return std::nullopt;
+  if (!holds(id) || !name.starts_with(kSystemPrefix)) return std::nullopt;
   const Node found = node(id);
   if (!found.embed) {
     if (!found.child.leaf) return std::nullopt;
@@ -261,30 +256,22 @@ std::optional<std::string> Stores::access_list(NodeId id, const std::string& nam
       .attribute(name);
 }
 
-std::optional<std::string> Stores::attribute(NodeId id, const std::string& name) {
-  if (name.starts_with(kSystemPrefix)) return access_list(id, name);
-  if (!holds(id) || !node(id).child.leaf) {
-    const Place group = place(id);
-    return group_attribute(group.store->store(), group.group, name);
-  }
-  if (!layer_of(name) && !is_computed(name)) return std::nullopt;
-  const auto frame = frame_of(id);
-  return frame ? value_of(values_of(*frame), name) : std::nullopt;
+std::optional<std::string> Stores::group_attribute(NodeId id, const std::string& name) {
+  const Place group = place(id);
+  return fs::group_attribute(group.store->store(), group.group, name);
 }
 
-std::vector<std::string> Stores::attribute_names(const StorePlace& group) {
+std::shared_ptr<const frame::Snapshot> Stores::frame_of(const StorePlace& group) {
   TurnAtNeed::need();
-  const auto charge = charge_for(group.path());
-  const auto store = open_whole(group, charge);
-  return store ? names_of_attributes(store->attributes(group.group).get())
-               : std::vector<std::string>();
+  const auto store = open_whole(group, charge_for(group.path()));
+  return store ? store->attributes(group.group) : nullptr;
 }
 
-std::optional<std::string> Stores::attribute(const StorePlace& group, const std::string& name) {
+std::optional<std::string> Stores::group_attribute(const StorePlace& group,
+                                                   const std::string& name) {
   TurnAtNeed::need();
-  const auto charge = charge_for(group.path());
-  const auto store = open_whole(group, charge);
-  return store ? group_attribute(*store, group.group, name) : std::nullopt;
+  const auto store = open_whole(group, charge_for(group.path()));
+  return store ? fs::group_attribute(*store, group.group, name) : std::nullopt;
 }
 
 }  // namespace bloscfs::fs

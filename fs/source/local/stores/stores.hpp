@@ -84,14 +84,17 @@ class Stores : public Beside {
   /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
   std::shared_ptr<const OpenContainer> open(NodeId id, const ContentServices& services);
 
+  bool is_leaf(NodeId id) const { return holds(id) && node(id).child.leaf; }
   /// The frame that has the metalayers of what is_part(); null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
-  /// Of what is_part(): the attributes that the store gives, without those that are computed.
-  std::vector<std::string> attribute_names(NodeId id);
-  std::optional<std::string> attribute(NodeId id, const std::string& name);
-  /// The same of a group of a store that is a directory.
-  std::vector<std::string> attribute_names(const StorePlace& group);
-  std::optional<std::string> attribute(const StorePlace& group, const std::string& name);
+  /// Of a group that is_part(). Nothing where it has none of that name.
+  std::optional<std::string> group_attribute(NodeId id, const std::string& name);
+  /// The same two of a group of a store that is a directory.
+  std::shared_ptr<const frame::Snapshot> frame_of(const StorePlace& group);
+  std::optional<std::string> group_attribute(const StorePlace& group, const std::string& name);
+  /// Who may do what with a file that holds leaves may do that with each of them: its access list,
+  /// of a leaf, or of a group that is embedded.
+  std::optional<std::string> access_list(NodeId id, const std::string& name);
 
  private:
   struct Place {
@@ -152,7 +155,6 @@ class Stores : public Beside {
   struct stat status_of(const struct stat* embed, NodeId root) const EXCLUDES(mutex_);
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
-  std::optional<std::string> access_list(NodeId id, const std::string& name);
   std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place,
                                                  const frame::ChargePointer& charge) const;
 

@@ -19,8 +19,6 @@ constexpr std::size_t kFewestBuckets = 64;
 
 }  // namespace
 
-void throw_stale(NodeId id) { frame::throw_errno(ESTALE, "inode " + std::to_string(id)); }
-
 FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 
 const Node::Rare& Node::rare() const {

@@ -26,12 +26,6 @@ namespace bloscfs::fs {
 /// Ids from here on are of what stores hold (fs/stores), and none of the tree's.
 inline constexpr NodeId kFirstInStores = NodeId{1} << 62;
 
-/// Tells one state of a source file from another; sframes are their index file's states.
-struct FileState {
-  frame::FileStamp stamp;
-  std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
-  bool operator==(const FileState&) const = default;
-};
 FileState state_of(const struct stat& st);
 
 /// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
@@ -89,9 +83,6 @@ struct Node : OfKind {
   std::weak_ptr<const OpenFile> open_file;
   std::unique_ptr<Rare> rare_parts;
 };
-
-/// Throws ESTALE.
-[[noreturn]] void throw_stale(NodeId id);
 
 /// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
 /// are not in use (any more) and for nodes without a name.

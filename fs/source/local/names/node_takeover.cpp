@@ -1,4 +1,4 @@
-// What a node's home does when another program has changed its file in SOURCE.
+#include "fs/source/local/names/node_takeover.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/source/local/names/conflict_name.hpp"
-#include "fs/source/local/names/node_home.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
@@ -188,37 +187,32 @@ class ForRescue final : public NodeRefuge {
 
 }  // namespace
 
-std::string NodeHome::path() {
-  const auto name = services_.tree.name_of(node_);
-  return name ? name->path().text() : std::string();
-}
-
-std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown, uid_t user) {
+std::unique_ptr<Refuge> NodeTakeover::conflict_refuge(ShownAs shown, uid_t user) {
   auto beside = std::make_unique<RefugeBeside>(services_, node_, shown, user);
   if (beside->has_place()) return beside;
   return recovery_refuge(shown, user);
 }
 
-std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown, uid_t user) {
+std::unique_ptr<Refuge> NodeTakeover::recovery_refuge(ShownAs shown, uid_t user) {
   return std::make_unique<ForRecovery>(services_, node_, shown, user);
 }
 
-std::unique_ptr<Refuge> NodeHome::rescue_refuge(ShownAs shown, uid_t user) {
+std::unique_ptr<Refuge> NodeTakeover::rescue_refuge(ShownAs shown, uid_t user) {
   if (services_.rescue == nullptr) return nullptr;
   return std::make_unique<ForRescue>(services_, node_, shown, user);
 }
 
-std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {
+std::optional<SourceEntry> NodeTakeover::finished_successor(const Tree::NodeName& name) const {
   auto seen = services_.tree.successor(name);
   if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path().text());
   return seen;
 }
 
-void NodeHome::require_finished() {
+void NodeTakeover::require_finished() {
   if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
 }
 
-ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
+Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
   for (int tries = 0; tries < kFollowTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
@@ -249,7 +243,7 @@ ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
 }
 
 /// A new file's temporary, which may have gone with its directory.
-void NodeHome::remove_waiting(const Tree::NodeName& name) const {
+void NodeTakeover::remove_waiting(const Tree::NodeName& name) const {
   try {
     services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
   } catch (const std::system_error& error) {
@@ -260,8 +254,8 @@ void NodeHome::remove_waiting(const Tree::NodeName& name) const {
 }
 
 /// Null where it has changed since it was looked at.
-std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath& path,
-                                                                const SourceEntry& seen) const {
+std::shared_ptr<const frame::Snapshot> NodeTakeover::open_successor(const SourcePath& path,
+                                                                    const SourceEntry& seen) const {
   try {
     auto snapshot = services_.tree.open_container(path, seen);
     const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.content_stat);

@@ -1,4 +1,4 @@
-#include "fs/mount/plain_files.hpp"
+#include "fs/source/local/plain_files.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -10,6 +10,8 @@
 
 #include "frame/store/byte_source.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/encoding/plain_to_frame.hpp"
+#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
 
@@ -111,12 +113,42 @@ bool PlainFiles::stores_unless_read(NodeId node) {
       read->owes_frame = true;
       return false;
     }
-    contents_.store_bytes_as_frame(*names_.home(node));
+    store_bytes_as_frame(*names_.home(node));
   } catch (const std::exception& error) {
     log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
                            tree_.told_path(node), error.what()));
   }
   return true;
+}
+
+/// By a temporary file and give_name(), as a flat frame.
+void PlainFiles::store_bytes_as_frame(ContentHome& home) const {
+  const StoredPlace place = home.place_now();
+  if (place.is_unlinked || place.has_links) return;
+  const auto source = place.directory->open(place.name);
+  const frame::FileStamp stamp = source->stamp();
+  if (frame::id_of(stamp) != place.meant) return;
+  const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
+                                          services_.cache, services_.pool);
+  try {
+    made.writer->set_attributes(source->attributes());
+    const frame::FileId made_id = frame::id_of(made.writer->stamp());
+    std::string name, given;
+    Attempts::run([&] {
+      const auto name_lock = home.lock_name();
+      name = name_lock->names().flat;
+      if (name_lock->place().meant != place.meant || name.empty())
+        frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
+      name_lock->before_replacing();
+      name_lock->before_giving_name(name, ShownAs::flat);
+      given = name_lock->give_name(made.name, made_id, name, ShownAs::flat,
+                                   [&] { return source->stamp() == stamp; });
+    });
+    if (given != name) Attempts::run([&] { home.lock_name()->take_own_name(made_id, name); });
+  } catch (...) {
+    if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
+    throw;
+  }
 }
 
 void PlainFiles::before_end_of_reading(NodeId node, const OpenPlainFile& file) {

@@ -1,4 +1,4 @@
-#include "fs/mount/mount_source.hpp"
+#include "fs/source/local/mount_source.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 
 #include "fs/content/open_file.hpp"
-#include "fs/mount/file_handle.hpp"
+#include "fs/source/file_handle.hpp"
 #include "fs/source/local/files/plain_file.hpp"
 #include "fs/source/local/tree/tree.hpp"
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "fs/mount/mount_source.hpp"
 #include "fs/source/local/files/journal.hpp"
+#include "fs/source/local/mount_source.hpp"
 
 namespace bloscfs::fs {
 

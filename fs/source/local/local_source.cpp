@@ -1,4 +1,4 @@
-#include "fs/mount/local_source.hpp"
+#include "fs/source/local/local_source.hpp"
 
 #include <cerrno>
 #include <system_error>
@@ -11,8 +11,7 @@
 
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/fixed_content_handle.hpp"
-#include "fs/mount/stale_retries.hpp"
+#include "fs/source/local/stale_retries.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -26,7 +25,7 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
 
 }  // namespace
 
-LocalSource::LocalSource(const MountServices& services, MountSource source,
+LocalSource::LocalSource(const SourceServices& services, MountSource source,
                          const MountOptions& options, MountLock* lock,
                          std::size_t committing_threads)
     : services_(services),
@@ -38,8 +37,8 @@ LocalSource::LocalSource(const MountServices& services, MountSource source,
                   &services.stats.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       stores_(root_, tree_, services.cache.budget(), options.raw),
-      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock,
-             rescue_ ? &*rescue_ : nullptr),
+      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
+             services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
       descriptors_(
           DescriptorLimits::of_process().for_files, services.committer,
           [&log = services.log](uid_t user) {
@@ -52,73 +51,46 @@ LocalSource::LocalSource(const MountServices& services, MountSource source,
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
+      committing_threads_(committing_threads),
       space_(root_, source.has_quotas, services.stats, services.clock),
-      contents_(tree_, classifier_, services.committer, descriptors_, space_, services.content),
-      container_services_{*this, contents_, services.committer, services.reading},
-      containers_(container_services_, tree_, contents_, names_),
-      plain_files_(tree_, classifier_, contents_, names_, options.write.writeback),
-      store_guard_(root_, tree_, stores_),
-      extended_attributes_({tree_, stores_, names_, contents_}, services.cache.budget(),
-                           writable_) {
+      plain_files_(tree_, classifier_, services_.content, names_, options.write.writeback),
+      store_guard_(root_, tree_, stores_) {
   root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
-  names_.set_contents(contents_);
-  if (writable_) begin_writing(lock, committing_threads);
+  if (!writable_) return;
+  tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
+  if (!surroundings_.is_below_another_mount())
+    sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 
-std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
-                                   const WorkerCounts& workers, MountLock* lock, PagePool& pages,
-                                   const frame::Clock& clock) {
-  return std::make_unique<Mount>(
-      options, workers.coding, pages, clock, [&](const MountServices& services) {
-        return std::make_unique<LocalSource>(services, std::move(source), options, lock,
-                                             workers.committing);
-      });
-}
-
-void LocalSource::begin_writing(MountLock* lock, std::size_t committing_threads) {
-  tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
-  services_.committer.start(
-      {[&budget = services_.budget](uid_t user, const std::error_code& error) {
-         budget.commit_ended(user, error);
-       },
-       [this] { root_.sync_all(); },
-       [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-         return contents_.go_on(content, unfinished);
-       },
-       DescriptorLimits::of_process().batch, committing_threads,
-       [this](const Content& content) {
-         if (content.user() != 0 && ::geteuid() == 0 && space_.is_scarce())
-           space_.require_unreserved();
-       }});
-  if (surroundings_.is_below_another_mount()) return;
-  sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
+Committer::Services LocalSource::committing() {
+  Committer::Services committing;
+  committing.sync_all = [this] { root_.sync_all(); };
+  committing.batch = DescriptorLimits::of_process().batch;
+  committing.threads = committing_threads_;
+  committing.check_written = [this](const Content& content) {
+    if (content.user() != 0 && ::geteuid() == 0 && space_.is_scarce()) space_.require_unreserved();
+  };
+  return committing;
 }
 
 void LocalSource::give_descriptors(NodeId node, FairShare::Part descriptors) {
   if (const auto file = tree_.opened_as<OpenContainer>(node))
-    contents_.changed(file, std::move(descriptors));
+    services_.contents.changed(file, std::move(descriptors));
 }
 
-/// A file that was plain when the entry was looked at may be open as a container since.
-FileKind& LocalSource::kind_of(NodeId node, const SourceEntry& entry) {
-  if (entry.is_container() || tree_.opened_as<OpenContainer>(node)) return containers_;
-  return plain_files_;
-}
+// --- open files
 
 OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && (!writable_ || Stores::holds(node))) throw_errno(EROFS, "open");
-  if (Stores::holds(node)) {
-    auto file = stores_.open(node, services_.content);
-    return {std::make_shared<FixedContentHandle>(services_.reading, node, flags, std::move(file),
-                                                 stores_.told_path(node)),
-            false, descriptors_.take(DescriptorShares::kOfReader)};
-  }
+  if (Stores::holds(node))
+    return {services_.contents.open(node, stores_.open(node, services_.content), flags), false,
+            descriptors_.take(DescriptorShares::kOfReader)};
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
     if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
-    const auto handle = kind_of(node, entry).open(node, entry, flags);
+    const auto handle = open_as(node, entry, flags);
     try {
       return {handle, tree_.take_change(node, entry), std::move(descriptors)};
     } catch (...) {
@@ -127,6 +99,56 @@ OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors
     }
   });
 }
+
+std::shared_ptr<FileHandle> LocalSource::open_as(NodeId node, const SourceEntry& entry, int flags) {
+  auto file = tree_.opened_as<OpenContainer>(node);
+  // A file that was plain when the entry was looked at may be open as a container since.
+  if (!file && !entry.is_container()) return plain_files_.open(node, entry, flags);
+  if (file && file->content->is_overtaken()) {
+    services_.contents.follow(node);
+    throw_errno(ESTALE, "changed by another program");
+  }
+  if (!file) file = open_as_container(node, entry);
+  return services_.contents.open(node, file, flags);
+}
+
+/// ESTALE where its file is being replaced.
+std::shared_ptr<const OpenContainer> LocalSource::open_as_container(NodeId node,
+                                                                    const SourceEntry& entry) {
+  if (auto file = tree_.opened_as<OpenContainer>(node)) return file;
+  const SourcePath path = tree_.path(node);
+  const struct stat shown = tree_.attributes_of(entry);
+  std::shared_ptr<const frame::Snapshot> snapshot;
+  try {
+    snapshot = classifier_.open(path, entry);
+  } catch (const std::system_error& error) {
+    // It has been renamed meanwhile, or a directory above it has.
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
+    throw_errno(ESTALE, path.text());
+  auto content = std::make_shared<Content>(services_.content, std::move(snapshot));
+  return tree_.share_opened(node, std::make_shared<const OpenContainer>(shown, std::move(content)),
+                            entry);
+}
+
+std::shared_ptr<const OpenContainer> LocalSource::opened(NodeId node) {
+  return Stores::holds(node) ? nullptr : tree_.opened_as<OpenContainer>(node);
+}
+
+std::shared_ptr<const OpenContainer> LocalSource::open_container(NodeId node, bool for_change) {
+  if (for_change) return open_as_container(node, tree_.entry(node));
+  return retrying_stale([&] { return open_as_container(node, tree_.entry(node)); });
+}
+
+bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
+  const auto state = tree_.state_in_source(node);
+  if (!file.content->is_current()) return false;
+  if (state) tree_.confirm_state(node, *state);  // unless a commit has ended meanwhile
+  return true;
+}
+
+// --- names
 
 std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
   directory = stores_.present(directory);
@@ -240,7 +262,74 @@ void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller
 
 void LocalSource::resize(NodeId node, std::int64_t size) {
   if (!writable_ || Stores::holds(node)) throw_errno(EROFS, "truncate");
-  kind_of(node, tree_.entry(node)).resize(node, size);
+  if (tree_.entry(node).is_container() || tree_.opened_as<OpenContainer>(node))
+    services_.contents.resize(node, size);
+  else
+    plain_files_.resize(node, size);
+}
+
+// --- extended attributes
+
+AttributeFacts LocalSource::attribute_facts(NodeId node) {
+  using Of = AttributeFacts::Of;
+  AttributeFacts facts;
+  node = stores_.present(node);
+  facts.is_read_only = stores_.is_part(node);
+  if (facts.is_read_only) {
+    facts.of = stores_.is_leaf(node) ? Of::container : Of::group;
+    return facts;
+  }
+  facts.is_virtual = tree_.is_virtual(node);
+  facts.has_stored = !facts.is_virtual;
+  if (facts.is_virtual) return facts;
+  const SourceEntry entry = tree_.entry(node);
+  facts.is_read_only = entry.is_read_only;
+  if (entry.is_container()) {
+    facts.of = Of::container;
+    facts.has_metalayers = entry.has_metalayers;
+    facts.state = state_of(entry.content_stat);
+  } else if (tree_.store_place(node)) {
+    facts.of = Of::group;
+  }
+  return facts;
+}
+
+std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
+  node = stores_.present(node);
+  if (stores_.is_part(node)) return stores_.frame_of(node);
+  if (const auto group = tree_.store_place(node)) return stores_.frame_of(*group);
+  return open_container(node, false)->content->snapshot();
+}
+
+std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
+  node = stores_.present(node);
+  if (stores_.is_part(node)) return stores_.group_attribute(node, name);
+  const auto group = tree_.store_place(node);
+  return group ? stores_.group_attribute(*group, name) : std::nullopt;
+}
+
+std::vector<std::string> LocalSource::stored_attribute_names(NodeId node) {
+  node = stores_.present(node);
+  if (stores_.is_part(node)) return {};
+  return tree_.object(node, tree_.entry(node))->attribute_names();
+}
+
+std::string LocalSource::stored_attribute(NodeId node, const std::string& name) {
+  node = stores_.present(node);
+  if (!stores_.is_part(node)) return tree_.object(node, tree_.entry(node))->attribute(name);
+  const auto list = stores_.access_list(node, name);
+  if (!list) throw_errno(ENODATA, name);
+  return *list;
+}
+
+void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
+                                       const std::string* value, int flags, const Caller& caller) {
+  names_.change(stores_.present(node), caller, [&](const SourceObject& object) {
+    if (value != nullptr)
+      object.set_attribute(name, *value, flags);
+    else
+      object.remove_attribute(name);
+  });
 }
 
 uid_t LocalSource::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "frame/store/object_tree.hpp"
-#include "fs/mount/content_handle.hpp"
+#include "fs/source/file_handle.hpp"
+#include "fs/source/services.hpp"
 
 namespace bloscfs::fs {
 

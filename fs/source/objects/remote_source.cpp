@@ -1,4 +1,4 @@
-#include "fs/mount/remote_source.hpp"
+#include "fs/source/objects/remote_source.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,9 +9,9 @@
 
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/fixed_content_handle.hpp"
-#include "fs/mount/object_handle.hpp"
 #include "fs/source/archives/store_attributes.hpp"
+#include "fs/source/objects/object_handle.hpp"
+#include "fs/source/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
@@ -24,8 +24,6 @@ using frame::throw_errno;
 
 /// For so long chunks stay that no index names any more.
 constexpr std::chrono::minutes kReadersHave{10};
-/// Each chunk is an object.
-constexpr std::int32_t kChunkSize = std::int32_t{4} << 20;
 
 /// Bytes of chunks that may be on their way to the store, as a part of the budget, and of the
 /// connections: readers need the rest.
@@ -49,7 +47,7 @@ void set_time(timespec& time, const std::optional<timespec>& wanted) {
 
 }  // namespace
 
-RemoteSource::RemoteSource(const MountServices& services,
+RemoteSource::RemoteSource(const SourceServices& services,
                            const std::shared_ptr<frame::ObjectTree>& tree,
                            const MountOptions& options)
     : services_(services),
@@ -60,31 +58,15 @@ RemoteSource::RemoteSource(const MountServices& services,
           tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
           services.cache.budget(), [this](const std::string& path) { later_.add(path); },
           uploads_of(options, services.cache.budget()), services.clock),
-      contents_(objects_, services.committer, services.log, services.content,
-                options.remote.disk_cache),
-      container_services_{*this, contents_, services.committer, services.reading} {
+      refuge_(options.remote.disk_cache) {
   objects_.require_shown();
-  if (!writable_) return;
-  Committer::Services committing;
-  committing.ended = [&budget = services.budget](uid_t user, const std::error_code& error) {
-    budget.commit_ended(user, error);
-  };
-  committing.follow = [this](const std::shared_ptr<Content>& content, IfBeingWritten) {
-    return contents_.follow(content);
-  };
-  // Each is stored by a request of its own: there is no flush to share.
-  committing.batch = 1;
-  services.committer.start(std::move(committing));
 }
 
-std::unique_ptr<Mount> mount_objects(const std::shared_ptr<frame::ObjectTree>& tree,
-                                     MountOptions options, std::size_t workers, PagePool& pages,
-                                     const frame::Clock& clock) {
-  if (options.write.chunk_size == 0) options.write.chunk_size = kChunkSize;
-  return std::make_unique<Mount>(options, workers, pages, clock,
-                                 [&](const MountServices& services) {
-                                   return std::make_unique<RemoteSource>(services, tree, options);
-                                 });
+Committer::Services RemoteSource::committing() {
+  Committer::Services committing;
+  // Each is stored by a request of its own: there is no flush to share.
+  committing.batch = 1;
+  return committing;
 }
 
 void RemoteSource::check_access(NodeId, int mask) {
@@ -98,58 +80,66 @@ struct statvfs RemoteSource::stat_filesystem() {
   return st;
 }
 
-std::vector<std::string> RemoteSource::attribute_names(NodeId node) {
-  const auto file = objects_.opened(node);
-  if (!file || !file->content->is_writable())
-    return names_of_attributes(objects_.frame_of(node).get());
-  // Before what is committed: a commit that ends in between is seen twice rather than not at all.
-  const LayerChanges changes = file->content->uncommitted_metalayers();
-  const auto frame = objects_.frame_of(node);
-  if (!frame) return list_attributes(nullptr, changes);
-  const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
-  return list_attributes(&found, changes);
+AttributeFacts RemoteSource::attribute_facts(NodeId node) {
+  AttributeFacts facts;
+  facts.of = objects_.has_attributes_of(node);
+  facts.has_stored = false;
+  facts.is_read_only = !objects_.is_changeable(node);
+  return facts;
 }
 
-std::string RemoteSource::attribute(NodeId node, const std::string& name) {
-  std::optional<std::string> value;
+std::optional<std::string> RemoteSource::group_attribute(NodeId node, const std::string& name) {
   TurnAtNeed::need();
-  if (const auto group = objects_.store_group(node)) {
-    value = group_attribute(group->store->store(), group->group, name);
-  } else if (layer_of(name) || is_computed(name)) {
-    // Listings ask for access lists, for which no frame is to be opened.
-    const auto file = objects_.opened(node);
-    const bool is_written = file && file->content->is_writable();
-    // Before what is committed: a commit that ends in between is seen twice rather than not at all.
-    AttributeValues values;
-    if (is_written) values.changes = file->content->uncommitted_metalayers();
-    const auto frame = objects_.frame_of(node);
-    values.layer = [&](const LayerName& layer) {
-      return frame ? read_layer(*frame, layer, thread_decoder()) : std::nullopt;
-    };
-    values.info = [&] { return frame ? frame->info() : file->content->info(); };
-    if (frame || is_written) value = value_of(values, name);
-  }
-  if (!value) throw_errno(ENODATA, name);
-  return *std::move(value);
+  const auto group = objects_.store_group(node);
+  return group ? fs::group_attribute(group->store->store(), group->group, name) : std::nullopt;
+}
+
+std::string RemoteSource::stored_attribute(NodeId, const std::string& name) {
+  throw_errno(ENODATA, name);
+}
+
+void RemoteSource::set_stored_attribute(NodeId, const std::string& name, const std::string*, int,
+                                        const Caller&) {
+  throw_errno(EOPNOTSUPP, name);
 }
 
 OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
-  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  return {writes ? open_for_writing(node, flags) : open_for_reading(node, flags), false, {}};
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    require_writable("open");
+    TurnAtNeed::need();
+    return {services_.contents.open(node, open_container(node, true), flags), false, {}};
+  }
+  Objects::Opened opened = objects_.open(node, services_.content);
+  if (opened.container) return {services_.contents.open(node, opened.container, flags), false, {}};
+  return {std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
+                                         std::move(opened.object), objects_.told_path(node)),
+          false,
+          {}};
 }
 
-std::shared_ptr<FileHandle> RemoteSource::open_for_reading(NodeId node, int flags) {
-  Objects::Opened opened = objects_.open(node, services_.content);
-  std::string told = objects_.told_path(node);
-  // One that somebody writes shows what is written.
-  if (opened.container && opened.container->content->is_writable())
-    return std::make_shared<ContainerHandle>(container_services_, node, flags,
-                                             std::move(opened.container));
-  if (opened.container)
-    return std::make_shared<FixedContentHandle>(services_.reading, node, flags,
-                                                std::move(opened.container), std::move(told));
-  return std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
-                                        std::move(opened.object), std::move(told));
+std::shared_ptr<const OpenContainer> RemoteSource::open_container(NodeId node, bool for_change) {
+  if (!for_change) {
+    auto file = objects_.open(node, services_.content).container;
+    if (!file) throw_errno(EROFS, objects_.told_path(node));
+    return file;
+  }
+  objects_.require_changeable(node);
+  auto file = objects_.opened(node);
+  if (file && file->content->is_overtaken()) {
+    services_.contents.follow(node);
+    throw_errno(ESTALE, objects_.told_path(node));
+  }
+  objects_.require_present(node);
+  if (!file) file = objects_.open(node, services_.content).container;
+  // It leads from now on.
+  file->content->make_writable(home(node));
+  objects_.set_opened(node, file);
+  return file;
+}
+
+std::shared_ptr<ContentHome> RemoteSource::home(NodeId node) {
+  return std::make_shared<ObjectHome>(objects_, node, services_.content.options.suffix,
+                                      services_.content.raw, refuge_, services_.kernel);
 }
 
 // --- changes
@@ -169,7 +159,7 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   owner.modified = owner.accessed = now();
   FoundNode found = objects_.create(directory, name, owner, services_.write_options.suffix);
   try {
-    contents_.created(found.id);
+    services_.contents.created(found.id, found.attributes);
   } catch (...) {
     objects_.forget(found.id, 1);
     throw;
@@ -205,8 +195,10 @@ FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const
 void RemoteSource::remove_file(NodeId directory, const std::string& name, const Caller&) {
   require_writable(name);
   TurnAtNeed::need();
-  contents_.removed(
-      objects_.remove_file(directory, name, [&](NodeId node) { contents_.commit(node); }));
+  services_.contents.removed(
+      objects_.remove_file(directory, name,
+                           [&](NodeId node) { services_.contents.commit({node}); }),
+      [] { return false; });
 }
 
 void RemoteSource::remove_directory(NodeId directory, const std::string& name, const Caller&) {
@@ -222,31 +214,17 @@ void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
   TurnAtNeed::need();
   if (const auto found = objects_.lookup(from, from_name)) {
     const std::shared_ptr<void> reference(nullptr, [&](void*) { objects_.forget(found->id, 1); });
-    contents_.commit(found->id);
+    services_.contents.commit({found->id});
   }
-  contents_.removed(objects_.rename(from, from_name, to, to_name, (flags & kNoReplace) == 0));
+  services_.contents.removed(
+      objects_.rename(from, from_name, to, to_name, (flags & kNoReplace) == 0),
+      [] { return false; });
 }
 
 void RemoteSource::sync_directory(NodeId) {
   if (!writable_) return;
   TurnAtNeed::need();
   services_.committer.commit_all();
-}
-
-std::shared_ptr<FileHandle> RemoteSource::open_for_writing(NodeId node, int flags) {
-  require_writable("open");
-  TurnAtNeed::need();
-  auto file = contents_.open_for_writing(node);
-  auto handle = std::make_shared<ContainerWriter>(container_services_, node, flags, file);
-  file->content->require_changeable(*contents_.home(node));
-  handle->begin(contents_.home(node));
-  try {
-    if ((flags & O_TRUNC) != 0) handle->truncate(0);
-  } catch (...) {
-    handle->close();
-    throw;
-  }
-  return handle;
 }
 
 void RemoteSource::set_attributes(NodeId node, NewAttributes wanted, const Caller&) {
@@ -280,36 +258,8 @@ void RemoteSource::set_attributes(NodeId node, NewAttributes wanted, const Calle
 void RemoteSource::resize(NodeId node, std::int64_t size) {
   require_writable("truncate");
   TurnAtNeed::need();
-  const auto file = contents_.open_for_writing(node);
-  file->content->require_changeable(*contents_.home(node));
-  file->content->resize(size);
-  contents_.changed(file, {});
-}
-
-void RemoteSource::put_metalayer(NodeId node, const std::string& name, LayerChange content,
-                                 int flags) {
-  require_writable(name);
-  if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
-  if (!name.starts_with(kAttributePrefix)) throw_errno(EOPNOTSUPP, name);
-  TurnAtNeed::need();
-  const auto layer = layer_of(name);
-  if (!layer || !is_free(*layer)) {
-    if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
-    throw_errno(EPERM, name);
-  }
-  frame::check_layer_name(layer->name);
-  const auto file = contents_.open_for_writing(node);
-  metalayers_.put(*file->content, *layer, std::move(content), flags);
-  contents_.changed(file, {});
-}
-
-void RemoteSource::set_attribute(NodeId node, const std::string& name, const std::string& value,
-                                 int flags, const Caller&) {
-  put_metalayer(node, name, content_for(name, value), flags);
-}
-
-void RemoteSource::remove_attribute(NodeId node, const std::string& name, const Caller&) {
-  put_metalayer(node, name, nullptr, 0);
+  objects_.require_changeable(node);
+  services_.contents.resize(node, size);
 }
 
 }  // namespace bloscfs::fs

@@ -1,4 +1,4 @@
-#include "fs/mount/recovery.hpp"
+#include "fs/source/local/recovery.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -8,21 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "fs/mount/container_handle.hpp"
-#include "fs/mount/metalayer_edits.hpp"
-#include "fs/mount/mount.hpp"
-#include "fs/mount/object_contents.hpp"
-#include "fs/mount/source.hpp"
 #include "fs/options/options.hpp"
 #include "fs/source/objects/later_removal.hpp"
 #include "fs/source/objects/objects.hpp"
+#include "fs/source/services.hpp"
+#include "fs/source/source.hpp"
 
 namespace bloscfs::fs {
 
 class RemoteSource final : public Source {
  public:
   /// `services` outlive it. Throws where SOURCE cannot be shown.
-  RemoteSource(const MountServices& services, const std::shared_ptr<frame::ObjectTree>& tree,
+  RemoteSource(const SourceServices& services, const std::shared_ptr<frame::ObjectTree>& tree,
                const MountOptions& options);
 
   bool is_writable() const override { return writable_; }
@@ -50,13 +47,31 @@ class RemoteSource final : public Source {
   /// A store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
   uid_t owner(NodeId node) override { return objects_.owner(node); }
-  std::vector<std::string> attribute_names(NodeId node) override;
-  std::string attribute(NodeId node, const std::string& name) override;
   std::string told_path(NodeId node) override { return objects_.told_path(node); }
   StoredForm stored_form(NodeId node) override { return objects_.stored_form(node); }
   bool is_far(NodeId) override { return true; }
 
+  AttributeFacts attribute_facts(NodeId node) override;
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override {
+    return objects_.frame_of(node);
+  }
+  std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
+  // A store of objects keeps none.
+  std::vector<std::string> stored_attribute_names(NodeId) override { return {}; }
+  std::string stored_attribute(NodeId node, const std::string& name) override;
+  void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
+                            int flags, const Caller& caller) override;
+
   OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
+  std::shared_ptr<const OpenContainer> opened(NodeId node) override {
+    return objects_.opened(node);
+  }
+  std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) override;
+  void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) override {
+    objects_.set_opened(node, file);
+  }
+  std::shared_ptr<ContentHome> home(NodeId node) override;
+  Committer::Services committing() override;
 
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller) override;
@@ -77,34 +92,18 @@ class RemoteSource final : public Source {
   void drop_privileges(NodeId, const Caller&) override {}
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
-  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
-                     const Caller& caller) override;
-  void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override;
-  void set_forget_attributes(const ForgetAttributes& forget_attributes) override {
-    contents_.set_forget_attributes(forget_attributes);
-  }
 
   std::string statistics() override { return to_json(services_.stats, tree_->numbers()); }
 
  private:
-  std::shared_ptr<FileHandle> open_for_reading(NodeId node, int flags);
-  std::shared_ptr<FileHandle> open_for_writing(NodeId node, int flags);
-  void put_metalayer(NodeId node, const std::string& name, LayerChange content, int flags);
   void require_writable(const std::string& name) const;
 
-  const MountServices services_;
+  const SourceServices services_;
   const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
   LaterRemoval later_;
   Objects objects_;
-  ObjectContents contents_;
-  const ContainerServices container_services_;
-  MetalayerEdits metalayers_;
+  const std::string refuge_;  ///< a folder for what cannot be committed in the end, or empty
 };
-
-/// `pages` and `clock` outlive the mount. Throws where SOURCE cannot be shown.
-std::unique_ptr<Mount> mount_objects(const std::shared_ptr<frame::ObjectTree>& tree,
-                                     MountOptions options, std::size_t workers, PagePool& pages,
-                                     const frame::Clock& clock = frame::system_clock());
 
 }  // namespace bloscfs::fs

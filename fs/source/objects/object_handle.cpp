@@ -1,4 +1,4 @@
-#include "fs/mount/object_handle.hpp"
+#include "fs/source/objects/object_handle.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,23 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "fs/mount/container_files.hpp"
-#include "fs/mount/descriptor_shares.hpp"
-#include "fs/mount/extended_attributes.hpp"
-#include "fs/mount/file_contents.hpp"
-#include "fs/mount/mount.hpp"
-#include "fs/mount/mount_source.hpp"
-#include "fs/mount/plain_files.hpp"
-#include "fs/mount/source.hpp"
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/source/local/descriptor_shares.hpp"
 #include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/mount_source.hpp"
 #include "fs/source/local/names/leftover_sweep.hpp"
 #include "fs/source/local/names/namespace.hpp"
+#include "fs/source/local/plain_files.hpp"
+#include "fs/source/local/space_watch.hpp"
 #include "fs/source/local/stores/store_guard.hpp"
 #include "fs/source/local/stores/stores.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/tree.hpp"
+#include "fs/source/services.hpp"
+#include "fs/source/source.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
@@ -32,7 +30,7 @@ namespace bloscfs::fs {
 class LocalSource final : public Source {
  public:
   /// `lock` is that of a writable mount, and null for others. `services` outlive it.
-  LocalSource(const MountServices& services, MountSource source, const MountOptions& options,
+  LocalSource(const SourceServices& services, MountSource source, const MountOptions& options,
               MountLock* lock, std::size_t committing_threads);
 
   Tree& tree() { return tree_; }
@@ -59,24 +57,42 @@ class LocalSource final : public Source {
     return root_.stat_filesystem();
   }
   uid_t owner(NodeId node) override;
-  std::vector<std::string> attribute_names(NodeId node) override {
-    return extended_attributes_.list(node);
-  }
-  std::string attribute(NodeId node, const std::string& name) override {
-    return extended_attributes_.read(node, name);
-  }
   std::string told_path(NodeId node) override {
     return Stores::holds(node) ? stores_.told_path(node) : tree_.told_path(node);
   }
   StoredForm stored_form(NodeId node) override;
   bool is_far(NodeId node) override;
 
+  AttributeFacts attribute_facts(NodeId node) override;
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
+  std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
+  std::vector<std::string> stored_attribute_names(NodeId node) override;
+  std::string stored_attribute(NodeId node, const std::string& name) override;
+  void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
+                            int flags, const Caller& caller) override;
+
   OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
   bool begin_telling(NodeId node) override { return tree_.begin_telling(node); }
   void end_telling(NodeId node) override { tree_.end_telling(node); }
 
+  std::shared_ptr<const OpenContainer> opened(NodeId node) override;
+  std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) override;
+  void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) override {
+    tree_.set_opened(node, file);
+  }
+  std::shared_ptr<ContentHome> home(NodeId node) override { return names_.home(node); }
+  bool confirm(NodeId node, const OpenContainer& file) override;
+  void retire(NodeId node, const OpenContainer& file) override { tree_.retire_opened(node, file); }
+  void left(NodeId node, std::int64_t size) override { tree_.keep_last_size(node, size); }
+  bool is_space_scarce() override { return space_.is_scarce(); }
+  void require_space(std::int64_t size) override { space_.require(size); }
+  Committer::Services committing() override;
+
   FairShare::Part take_descriptors() override {
     return descriptors_.take(DescriptorShares::kOfWriter);
+  }
+  FairShare::Part take_descriptors_at_once() override {
+    return descriptors_.take_at_once(DescriptorShares::kOfWriter);
   }
   void give_descriptors(NodeId node, FairShare::Part descriptors) override;
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -101,31 +117,18 @@ class LocalSource final : public Source {
   void drop_privileges(NodeId node, const Caller& caller) override;
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
-  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
-                     const Caller& caller) override {
-    extended_attributes_.set(node, name, value, flags, caller);
-  }
-  void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override {
-    extended_attributes_.remove(node, name, caller);
-  }
-  void set_forget_attributes(const ForgetAttributes& forget_attributes) override {
-    names_.set_forget_attributes(forget_attributes);
-  }
-  void set_forget_pages(const ForgetPages& forget_pages) override {
-    names_.set_forget_pages(forget_pages);
-  }
 
   std::string statistics() override;
   void tidy() override { root_.tidy(); }
   void begin_end() override { sweep_.reset(); }
 
  private:
-  void begin_writing(MountLock* lock, std::size_t committing_threads);
   void require_permitted(mode_t mode) const;
   NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
-  FileKind& kind_of(NodeId node, const SourceEntry& entry);
+  std::shared_ptr<FileHandle> open_as(NodeId node, const SourceEntry& entry, int flags);
+  std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
 
-  const MountServices services_;
+  const SourceServices services_;
   const Surroundings surroundings_;
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
@@ -136,19 +139,11 @@ class LocalSource final : public Source {
   DescriptorShares descriptors_;  ///< before whatever has a part
   const bool writable_;
   const bool set_ids_, devices_;  ///< may be set, and made
+  const std::size_t committing_threads_;
   SpaceWatch space_;
-  FileContents contents_;
-  const ContainerServices container_services_;
-  ContainerFiles containers_;
   PlainFiles plain_files_;
   StoreGuard store_guard_;
-  ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;
 };
-
-/// `pages` and `clock` outlive the mount.
-std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
-                                   const WorkerCounts& workers, MountLock* lock, PagePool& pages,
-                                   const frame::Clock& clock = frame::system_clock());
 
 }  // namespace bloscfs::fs

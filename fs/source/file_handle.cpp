@@ -1,4 +1,4 @@
-#include "fs/mount/file_handle.hpp"
+#include "fs/source/file_handle.hpp"
 
 #include <cerrno>
 

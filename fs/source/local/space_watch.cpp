@@ -1,4 +1,4 @@
-#include "fs/mount/space_watch.hpp"
+#include "fs/source/local/space_watch.hpp"
 
 #include <cerrno>
 #include <string>

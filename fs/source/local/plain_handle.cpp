@@ -1,4 +1,4 @@
-#include "fs/mount/plain_handle.hpp"
+#include "fs/source/local/plain_handle.hpp"
 
 #include <algorithm>
 #include <vector>

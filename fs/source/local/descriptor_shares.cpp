@@ -1,4 +1,4 @@
-#include "fs/mount/descriptor_shares.hpp"
+#include "fs/source/local/descriptor_shares.hpp"
 
 #include <algorithm>
 #include <cerrno>

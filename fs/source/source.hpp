@@ -11,8 +11,12 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "fs/mount/file_handle.hpp"
+#include "frame/container/snapshot.hpp"
+#include "fs/commit/committer.hpp"
+#include "fs/content/content_home.hpp"
+#include "fs/content/open_file.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/source/file_handle.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/stored_form.hpp"
 #include "fs/support/fair_share.hpp"
@@ -26,10 +30,28 @@ struct OpenedFile {
   FairShare::Part descriptors;
 };
 
+/// Where the extended attributes of a node come from.
+struct AttributeFacts {
+  enum class Of : std::uint8_t {
+    nothing,    ///< what is stored has attributes, if anything has
+    container,  ///< a frame: its metalayers and what it is
+    group,      ///< a directory of a store: the metalayers of its group, and what kind it is
+  };
+  Of of = Of::nothing;
+  bool has_metalayers = true;  ///< containers: false if there are none to list
+  /// The stored file has extended attributes of its own.
+  bool has_stored = true;
+  /// Nobody changes one through the mount: EROFS.
+  bool is_read_only = false;
+  /// The node stands for nothing that could have one: EPERM.
+  bool is_virtual = false;
+  /// Of a container: the state that its file is in, where that costs no work to tell.
+  std::optional<FileState> state;
+};
+
 /// Looks up, lists, opens and changes the files of a mount. LocalSource serves the files of a
 /// directory, RemoteSource the objects of a URL. Callers see shown names and node ids only.
-/// Thread-safe. Throws std::system_error and codec::Error, and NoTurn before long work. References
-/// to nodes are counted as Tree's functions of the same names say.
+/// Thread-safe. Throws std::system_error and codec::Error, and NoTurn before long work.
 class Source {
  public:
   Source() = default;
@@ -42,9 +64,12 @@ class Source {
 
   // --- names
 
+  /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   virtual std::optional<FoundNode> lookup(NodeId directory, const std::string& name) = 0;
+  /// Counts another reference to a node.
   virtual FoundNode reference(NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
+  /// `if_many` is called once it is known that the directory has many entries, perhaps repeatedly.
   virtual std::vector<DirectoryEntry> list(NodeId directory,
                                            const std::function<void()>& if_many) = 0;
   /// An entry of a listing with its attributes, as lookup() gives them. Where attributes take much
@@ -62,8 +87,6 @@ class Source {
   virtual struct statvfs stat_filesystem() = 0;
   /// The owner of the stored file, also where the mount shows another one.
   virtual uid_t owner(NodeId node) = 0;
-  virtual std::vector<std::string> attribute_names(NodeId node) = 0;
-  virtual std::string attribute(NodeId node, const std::string& name) = 0;
   /// The name of a node in messages: a path below SOURCE, or a URL.
   virtual std::string told_path(NodeId node) = 0;
   /// How a regular file is stored. codec::Error if it begins as a frame and is damaged.
@@ -71,18 +94,61 @@ class Source {
   /// True if requests for the node may take long, so that they must end when the caller gives up.
   virtual bool is_far(NodeId node) = 0;
 
+  // --- extended attributes
+
+  virtual AttributeFacts attribute_facts(NodeId node) = 0;
+  /// The committed frame whose metalayers the node shows; null if there is none.
+  virtual std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) = 0;
+  /// Of a group. Nothing if it has none of that name.
+  virtual std::optional<std::string> group_attribute(NodeId node, const std::string& name) = 0;
+  // Those of the stored file. ENODATA, and EOPNOTSUPP where it can have none.
+  virtual std::vector<std::string> stored_attribute_names(NodeId node) = 0;
+  virtual std::string stored_attribute(NodeId node, const std::string& name) = 0;
+  /// `value`: null to remove it. `flags` as in setxattr(2).
+  virtual void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
+                                    int flags, const Caller& caller) = 0;
+
   // --- open files
 
   /// `descriptors`: the result of take_descriptors(), for a new file. The caller closes the handle.
   virtual OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) = 0;
-  /// As Tree's functions: one caller at a time tells the kernel of a change.
+  /// One caller at a time tells the kernel of a change: false where somebody has begun since the
+  /// last one. Until the end others find the file changed as well.
   virtual bool begin_telling(NodeId /*node*/) { return false; }
   virtual void end_telling(NodeId /*node*/) {}
 
+  // --- what the contents of containers ask
+
+  /// What is open of a node; null if no container is.
+  virtual std::shared_ptr<const OpenContainer> opened(NodeId node) = 0;
+  /// The same, opened if it is not yet. For a change: ESTALE where the node's state has gone, EROFS
+  /// of what nobody can change.
+  virtual std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) = 0;
+  /// What all handles of a new file share.
+  virtual void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) = 0;
+  /// Keeps the node as long as it lives.
+  virtual std::shared_ptr<ContentHome> home(NodeId node) = 0;
+  /// True if the stored file is as `file` left it: its state is noted, so that nobody takes it for
+  /// a change.
+  virtual bool confirm(NodeId /*node*/, const OpenContainer& /*file*/) { return false; }
+  /// Nobody gets `file` for the node any more, nor what the kernel has of it.
+  virtual void retire(NodeId /*node*/, const OpenContainer& /*file*/) {}
+  /// The last size that a writer knew, at its close.
+  virtual void left(NodeId /*node*/, std::int64_t /*size*/) {}
+  /// True where a file is committed before its close is answered.
+  virtual bool is_space_scarce() { return false; }
+  /// ENOSPC where there is no room for so many bytes more.
+  virtual void require_space(std::int64_t /*size*/) {}
+  /// Of the committer, which a mount starts that can write: what depends on SOURCE.
+  virtual Committer::Services committing() = 0;
+
   // --- changes
 
-  /// Reserves the descriptors of a new file before it is created. Errors as DescriptorShares::take.
+  /// Reserves the descriptors of a new file before it is created, or of one that is opened to be
+  /// changed. EMFILE.
   virtual FairShare::Part take_descriptors() { return {}; }
+  /// Where nothing can wait; empty where there is nothing left for the user.
+  virtual FairShare::Part take_descriptors_at_once() { return {}; }
   /// Gives them to a new file that nobody opens, until its commit.
   virtual void give_descriptors(NodeId /*node*/, FairShare::Part /*descriptors*/) {}
   virtual FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -110,15 +176,6 @@ class Source {
   virtual void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) = 0;
   /// As truncate(2).
   virtual void resize(NodeId node, std::int64_t size) = 0;
-  virtual void set_attribute(NodeId node, const std::string& name, const std::string& value,
-                             int flags, const Caller& caller) = 0;
-  virtual void remove_attribute(NodeId node, const std::string& name, const Caller& caller) = 0;
-  /// Sets the function that ContentHome::forget_pages() calls.
-  using ForgetPages = std::function<void(NodeId node, std::function<void()> done)>;
-  virtual void set_forget_pages(const ForgetPages& /*forget_pages*/) {}
-  /// Sets the function that ContentHome::forget_attributes() calls.
-  using ForgetAttributes = std::function<void(NodeId node)>;
-  virtual void set_forget_attributes(const ForgetAttributes& forget_attributes) = 0;
 
   // --- as a whole
 

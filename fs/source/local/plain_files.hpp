@@ -4,29 +4,30 @@
 // pages for all who have a file open, so no two of them may read different files.
 
 #include "fs/content/open_file.hpp"
-#include "fs/mount/file_contents.hpp"
-#include "fs/mount/file_kind.hpp"
-#include "fs/mount/plain_handle.hpp"
 #include "fs/source/local/names/namespace.hpp"
+#include "fs/source/local/plain_handle.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/keyed_mutex.hpp"
 
 namespace bloscfs::fs {
 
-class PlainFiles final : public FileKind {
+/// Thread-safe. ESTALE where a file is not what `entry` says, or no plain file any more.
+class PlainFiles {
  public:
   /// All outlive this object. `writeback`: the kernel has its writeback cache.
-  PlainFiles(Tree& tree, Classifier& classifier, FileContents& contents, Namespace& names,
+  PlainFiles(Tree& tree, Classifier& classifier, const ContentServices& services, Namespace& names,
              bool writeback)
       : tree_(tree),
         classifier_(classifier),
-        contents_(contents),
+        services_(services),
         names_(names),
         writeback_(writeback) {}
 
-  std::shared_ptr<FileHandle> open(NodeId node, const SourceEntry& entry, int flags) override;
-  void resize(NodeId node, std::int64_t size) override;
+  /// `flags` as of open(2). The caller closes the handle.
+  std::shared_ptr<FileHandle> open(NodeId node, const SourceEntry& entry, int flags);
+  /// Sets a file's size without a handle.
+  void resize(NodeId node, std::int64_t size);
 
  private:
   /// NoTurn if end_writing() may take long.
@@ -38,13 +39,14 @@ class PlainFiles final : public FileKind {
   /// At the close of the last writer: stores the bytes of a container as a frame. False if somebody
   /// still reads the file: the last reader then calls it again. To be called with opening_ locked.
   bool stores_unless_read(NodeId node);
+  void store_bytes_as_frame(ContentHome& home) const;
   std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
   std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
   std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);
 
   Tree& tree_;
   Classifier& classifier_;
-  FileContents& contents_;
+  const ContentServices& services_;
   Namespace& names_;
   const bool writeback_;
   KeyedMutex opening_;  ///< nobody opens one while it becomes a frame

@@ -1,0 +1,29 @@
+#pragma once
+// Makes the mount of a directory or of a URL.
+
+#include <cstddef>
+#include <memory>
+
+#include "frame/store/clock.hpp"
+#include "frame/store/object_tree.hpp"
+#include "fs/mount/mount.hpp"
+#include "fs/options/options.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/mount_source.hpp"
+#include "fs/support/page_pool.hpp"
+#include "fs/support/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+/// Of files. `lock` is that of a writable mount, and null for others. All that is passed by
+/// reference outlives the mount.
+std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
+                                   const WorkerCounts& workers, MountLock* lock, PagePool& pages,
+                                   const frame::Clock& clock = frame::system_clock());
+
+/// Of objects. The same. Throws where SOURCE cannot be shown.
+std::unique_ptr<Mount> mount_objects(const std::shared_ptr<frame::ObjectTree>& tree,
+                                     MountOptions options, std::size_t workers, PagePool& pages,
+                                     const frame::Clock& clock = frame::system_clock());
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,35 @@
+#pragma once
+// What becomes of a content whose file another program has changed in SOURCE.
+
+#include <memory>
+#include <optional>
+
+#include "fs/content/takeover.hpp"
+#include "fs/source/local/names/name_services.hpp"
+#include "fs/source/local/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+class NodeTakeover final : public Takeover {
+ public:
+  /// The node is kept by its NodeHome.
+  NodeTakeover(NameServices& services, NodeId node) : services_(services), node_(node) {}
+
+  bool is_in_place() override { return services_.tree.is_in_place(node_); }
+  void require_finished() override;
+  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> rescue_refuge(ShownAs shown, uid_t user) override;
+  Following follow(const MakeReady& make_ready) override;
+
+ private:
+  std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
+  void remove_waiting(const Tree::NodeName& name) const;
+  std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,
+                                                        const SourceEntry& seen) const;
+
+  NameServices& services_;
+  const NodeId node_;
+};
+
+}  // namespace bloscfs::fs
