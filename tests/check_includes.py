@@ -18,9 +18,9 @@ ROOMS = {
         sandbox
         mount
         source/local source/objects
-        source/local/names source/local/stores
-        source/archives source/local/tree
-        source/local/files
+        source/local/names source/local/archives
+        source/local/tree
+        source/local/files source/archives
         source
         commit
         content

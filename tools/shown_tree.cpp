@@ -10,7 +10,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/make_mount.hpp"
-#include "fs/source/archives/store_attributes.hpp"
+#include "fs/source/archives/store_archive.hpp"
 #include "fs/view/stored_contents.hpp"
 
 namespace bloscfs::tools {

@@ -34,7 +34,6 @@ struct FoundNode {
   /// The attributes come from what this mount has open: the stored file may be in the midst of a
   /// commit.
   bool is_led = false;
-  std::optional<std::string> beside = std::nullopt;  ///< full name of what is no node of the tree
 };
 
 /// What a listing tells of an entry.

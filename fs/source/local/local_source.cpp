@@ -36,7 +36,8 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       classifier_(root_, {options.raw, options.stores, options.unsupported},
                   &services.stats.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
-      stores_(root_, tree_, services.cache.budget(), options.raw),
+      embedded_(root_, tree_, services.cache.budget(), options.raw),
+      archives_(root_, tree_, embedded_, services.cache.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
       descriptors_(
@@ -54,7 +55,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       committing_threads_(committing_threads),
       space_(root_, source.has_quotas, services.stats, services.clock),
       plain_files_(tree_, classifier_, services_.content, names_, options.write.writeback),
-      store_guard_(root_, tree_, stores_) {
+      store_guard_(root_, tree_, embedded_, archives_) {
   root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
   if (!writable_) return;
   tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
@@ -82,9 +83,10 @@ void LocalSource::give_descriptors(NodeId node, FairShare::Part descriptors) {
 
 OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (writes && (!writable_ || Stores::holds(node))) throw_errno(EROFS, "open");
-  if (Stores::holds(node))
-    return {services_.contents.open(node, stores_.open(node, services_.content), flags), false,
+  const bool is_part = tree_.is_part(node);
+  if (writes && (!writable_ || is_part)) throw_errno(EROFS, "open");
+  if (is_part)
+    return {services_.contents.open(node, archives_.open(node, services_.content), flags), false,
             descriptors_.take(DescriptorShares::kOfReader)};
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
@@ -133,7 +135,7 @@ std::shared_ptr<const OpenContainer> LocalSource::open_as_container(NodeId node,
 }
 
 std::shared_ptr<const OpenContainer> LocalSource::opened(NodeId node) {
-  return Stores::holds(node) ? nullptr : tree_.opened_as<OpenContainer>(node);
+  return tree_.opened_as<OpenContainer>(node);
 }
 
 std::shared_ptr<const OpenContainer> LocalSource::open_container(NodeId node, bool for_change) {
@@ -151,34 +153,34 @@ bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
 // --- names
 
 std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
-  directory = stores_.present(directory);
-  return stores_.is_part(directory) ? stores_.lookup(directory, name)
-                                    : tree_.lookup(directory, name);
+  archives_.settle(directory);
+  return archives_.is_part(directory) ? archives_.lookup(directory, name)
+                                      : tree_.lookup(directory, name);
 }
 
 std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
                                               const std::function<void()>& if_many) {
-  directory = stores_.present(directory);
-  return stores_.is_part(directory) ? stores_.list(directory, if_many)
-                                    : tree_.list(directory, if_many);
+  archives_.settle(directory);
+  return archives_.is_part(directory) ? archives_.list(directory, if_many)
+                                      : tree_.list(directory, if_many);
 }
 
 /// Of what a store holds names and types are known alone, until somebody asks for more.
 std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
-  directory = stores_.present(directory);
-  if (entry.is_beside || stores_.is_part(directory)) return FoundNode{};
+  archives_.settle(directory);
+  if (entry.is_beside || archives_.is_part(directory)) return FoundNode{};
   return tree_.enter(directory, entry);
 }
 
 struct stat LocalSource::attributes(NodeId node) {
-  node = stores_.present(node);
-  return Stores::holds(node) ? stores_.attributes(node) : tree_.attributes(node);
+  archives_.settle(node);
+  return tree_.is_part(node) ? archives_.attributes(node) : tree_.attributes(node);
 }
 
 StoredForm LocalSource::stored_form(NodeId node) {
   StoredForm form;
-  if (Stores::holds(node)) {
-    form.frame = stores_.frame_of(node);
+  if (tree_.is_part(node)) {
+    form.frame = archives_.frame_of(node);
     form.may_lack_contents = true;
     return form;
   }
@@ -199,23 +201,21 @@ StoredForm LocalSource::stored_form(NodeId node) {
   return form;
 }
 
-std::string LocalSource::read_link(NodeId node) {
-  return Stores::holds(node) ? stores_.read_link(node) : tree_.read_link(node);
+FoundNode LocalSource::reference(NodeId node) {
+  archives_.settle(node);
+  return tree_.reference(node, attributes(node));
 }
 
-void LocalSource::forget(NodeId node, std::uint64_t references) {
-  if (Stores::holds(node))
-    stores_.forget(node, references);
-  else
-    tree_.forget(node, references);
+std::string LocalSource::read_link(NodeId node) {
+  return tree_.is_part(node) ? archives_.read_link(node) : tree_.read_link(node);
 }
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
-  node = stores_.present(node);
-  if (!stores_.is_part(node)) return names_.check_access(node, mask);
-  if ((mask & W_OK) != 0 && Stores::holds(node) && !(writable_ && stores_.embedded(node)))
-    throw_errno(EROFS, "access");
+  archives_.settle(node);
+  if (!archives_.is_part(node)) return names_.check_access(node, mask);
+  const auto part = tree_.part(node);
+  if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
 }
 
 /// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
@@ -226,8 +226,8 @@ void LocalSource::require_permitted(mode_t mode) const {
 }
 
 void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
-  node = stores_.present(node);
-  if (Stores::holds(node)) throw_errno(EROFS, "write");
+  archives_.settle(node);
+  if (tree_.is_part(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
   if (dropped == 0) return;
@@ -242,8 +242,8 @@ void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
-  node = stores_.present(node);
-  if (Stores::holds(node)) throw_errno(EROFS, "set attributes");
+  archives_.settle(node);
+  if (tree_.is_part(node)) throw_errno(EROFS, "set attributes");
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
     require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
   // A store's file is never executed, whatever lets its directory be searched.
@@ -261,7 +261,7 @@ void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller
 }
 
 void LocalSource::resize(NodeId node, std::int64_t size) {
-  if (!writable_ || Stores::holds(node)) throw_errno(EROFS, "truncate");
+  if (!writable_ || tree_.is_part(node)) throw_errno(EROFS, "truncate");
   if (tree_.entry(node).is_container() || tree_.opened_as<OpenContainer>(node))
     services_.contents.resize(node, size);
   else
@@ -273,10 +273,10 @@ void LocalSource::resize(NodeId node, std::int64_t size) {
 AttributeFacts LocalSource::attribute_facts(NodeId node) {
   using Of = AttributeFacts::Of;
   AttributeFacts facts;
-  node = stores_.present(node);
-  facts.is_read_only = stores_.is_part(node);
+  archives_.settle(node);
+  facts.is_read_only = archives_.is_part(node);
   if (facts.is_read_only) {
-    facts.of = stores_.is_leaf(node) ? Of::container : Of::group;
+    facts.of = archives_.is_leaf(node) ? Of::container : Of::group;
     return facts;
   }
   facts.is_virtual = tree_.is_virtual(node);
@@ -295,36 +295,40 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
 }
 
 std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
-  node = stores_.present(node);
-  if (stores_.is_part(node)) return stores_.frame_of(node);
-  if (const auto group = tree_.store_place(node)) return stores_.frame_of(*group);
+  archives_.settle(node);
+  if (archives_.is_part(node)) return archives_.frame_of(node);
+  if (const auto group = tree_.store_place(node)) {
+    const auto store = embedded_.open_whole(*group);
+    return store ? store->frame_of(group->group) : nullptr;
+  }
   return open_container(node, false)->content->snapshot();
 }
 
 std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
-  node = stores_.present(node);
-  if (stores_.is_part(node)) return stores_.group_attribute(node, name);
+  archives_.settle(node);
+  if (archives_.is_part(node)) return archives_.group_attribute(node, name);
   const auto group = tree_.store_place(node);
-  return group ? stores_.group_attribute(*group, name) : std::nullopt;
+  const auto store = group ? embedded_.open_whole(*group) : nullptr;
+  return store ? fs::group_attribute(*store, group->group, name) : std::nullopt;
 }
 
 std::vector<std::string> LocalSource::stored_attribute_names(NodeId node) {
-  node = stores_.present(node);
-  if (stores_.is_part(node)) return {};
+  archives_.settle(node);
+  if (archives_.is_part(node)) return {};
   return tree_.object(node, tree_.entry(node))->attribute_names();
 }
 
 std::string LocalSource::stored_attribute(NodeId node, const std::string& name) {
-  node = stores_.present(node);
-  if (!stores_.is_part(node)) return tree_.object(node, tree_.entry(node))->attribute(name);
-  const auto list = stores_.access_list(node, name);
+  archives_.settle(node);
+  if (!archives_.is_part(node)) return tree_.object(node, tree_.entry(node))->attribute(name);
+  const auto list = archives_.access_list(node, name);
   if (!list) throw_errno(ENODATA, name);
   return *list;
 }
 
 void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
                                        const std::string* value, int flags, const Caller& caller) {
-  names_.change(stores_.present(node), caller, [&](const SourceObject& object) {
+  names_.change(node, caller, [&](const SourceObject& object) {
     if (value != nullptr)
       object.set_attribute(name, *value, flags);
     else
@@ -341,66 +345,75 @@ std::string LocalSource::statistics() {
 
 // --- changes of names, in stores that are directories as elsewhere
 
-bool LocalSource::is_far(NodeId node) { return stores_.is_part(node) || tree_.is_in_store(node); }
+bool LocalSource::is_far(NodeId node) { return archives_.is_part(node) || tree_.is_in_store(node); }
 
 void LocalSource::before_changing(NodeId node, const Caller&) {
-  if (writable_) StoreGuard::require_changeable(node);
+  archives_.settle(node);
+  if (writable_) store_guard_.require_changeable(node);
 }
 
-NodeId LocalSource::place_to_make(NodeId directory, const std::string& name, const Caller& caller) {
-  if (!writable_) return directory;
+void LocalSource::before_making(NodeId directory, const std::string& name, const Caller& caller) {
+  if (!writable_) return;
   store_guard_.before_making(directory, name);
-  return store_guard_.directory_to_make_in(directory, caller);
+  store_guard_.make_directory_of(directory, caller);
 }
 
 FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
                                    const Caller& caller) {
   require_permitted(mode);
-  return names_.create_file(place_to_make(directory, name, caller), name, mode, caller);
+  before_making(directory, name, caller);
+  return names_.create_file(directory, name, mode, caller);
 }
 
 FoundNode LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
                                       const Caller& caller) {
   // Hides no leaf: a key can be a leaf and a group.
-  if (writable_) directory = store_guard_.directory_to_make_in(directory, caller);
+  if (writable_) store_guard_.make_directory_of(directory, caller);
   return names_.make_directory(directory, name, mode, caller);
 }
 
 FoundNode LocalSource::make_symlink(NodeId directory, const std::string& name,
                                     const std::string& target, const Caller& caller) {
-  return names_.make_symlink(place_to_make(directory, name, caller), name, target, caller);
+  before_making(directory, name, caller);
+  return names_.make_symlink(directory, name, target, caller);
 }
 
 FoundNode LocalSource::make_special(NodeId directory, const std::string& name, mode_t mode,
                                     dev_t device, const Caller& caller) {
   require_permitted(mode);
-  return names_.make_special(place_to_make(directory, name, caller), name, mode, device, caller);
+  before_making(directory, name, caller);
+  return names_.make_special(directory, name, mode, device, caller);
 }
 
 FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
                                  const Caller& caller) {
   before_changing(node, caller);
-  return names_.make_link(node, place_to_make(directory, name, caller), name, caller);
+  before_making(directory, name, caller);
+  return names_.make_link(node, directory, name, caller);
 }
 
 void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
+  archives_.settle(directory);
   if (writable_) store_guard_.before_removing(directory, name);
-  names_.remove_file(stores_.present(directory), name, caller);
+  names_.remove_file(directory, name, caller);
 }
 
 void LocalSource::remove_directory(NodeId directory, const std::string& name,
                                    const Caller& caller) {
+  archives_.settle(directory);
   if (writable_) store_guard_.before_removing_directory(directory, name);
-  names_.remove_directory(stores_.present(directory), name, caller);
+  names_.remove_directory(directory, name, caller);
 }
 
 void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
                          const std::string& to_name, unsigned flags, const Caller& caller) {
+  archives_.settle(from);
+  archives_.settle(to);
   if (writable_) {
     store_guard_.before_renaming({from, from_name, to, to_name, flags});
-    to = store_guard_.directory_to_make_in(to, caller);
+    store_guard_.make_directory_of(to, caller);
   }
-  names_.rename(stores_.present(from), from_name, stores_.present(to), to_name, flags, caller);
+  names_.rename(from, from_name, to, to_name, flags, caller);
 }
 
 }  // namespace bloscfs::fs

@@ -9,6 +9,9 @@
 
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/source/local/archives/embedded_stores.hpp"
+#include "fs/source/local/archives/local_archives.hpp"
+#include "fs/source/local/archives/store_guard.hpp"
 #include "fs/source/local/descriptor_shares.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/mount_source.hpp"
@@ -16,8 +19,6 @@
 #include "fs/source/local/names/namespace.hpp"
 #include "fs/source/local/plain_files.hpp"
 #include "fs/source/local/space_watch.hpp"
-#include "fs/source/local/stores/store_guard.hpp"
-#include "fs/source/local/stores/stores.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/services.hpp"
@@ -34,21 +35,21 @@ class LocalSource final : public Source {
               MountLock* lock, std::size_t committing_threads);
 
   Tree& tree() { return tree_; }
-  Stores& stores() { return stores_; }
   const SourceRoot& root() const { return root_; }
   Namespace& names() { return names_; }
 
   bool is_writable() const override { return writable_; }
 
   std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override;
-  FoundNode reference(NodeId node) override { return tree_.reference(node); }
+  FoundNode reference(NodeId node) override;
   NodeId parent(NodeId node) override { return tree_.parent(node); }
   std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many) override;
   std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override;
-  void forget(NodeId node, std::uint64_t references) override;
+  void forget(NodeId node, std::uint64_t references) override { tree_.forget(node, references); }
   std::string read_link(NodeId node) override;
   void require_listed(NodeId directory) override {
-    stores_.require_listed(stores_.present(directory));
+    archives_.settle(directory);
+    archives_.require_listed(directory);
   }
 
   struct stat attributes(NodeId node) override;
@@ -58,7 +59,7 @@ class LocalSource final : public Source {
   }
   uid_t owner(NodeId node) override;
   std::string told_path(NodeId node) override {
-    return Stores::holds(node) ? stores_.told_path(node) : tree_.told_path(node);
+    return tree_.is_part(node) ? archives_.told_path(node) : tree_.told_path(node);
   }
   StoredForm stored_form(NodeId node) override;
   bool is_far(NodeId node) override;
@@ -110,9 +111,9 @@ class LocalSource final : public Source {
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags, const Caller& caller) override;
   void sync_directory(NodeId directory) override {
-    names_.sync_directory(stores_.present(directory));
+    archives_.settle(directory);
+    names_.sync_directory(directory);
   }
-  /// ESTALE for a node that is embedded in a store, and has just become a file.
   void before_changing(NodeId node, const Caller& caller) override;
   void drop_privileges(NodeId node, const Caller& caller) override;
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
@@ -124,7 +125,7 @@ class LocalSource final : public Source {
 
  private:
   void require_permitted(mode_t mode) const;
-  NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
+  void before_making(NodeId directory, const std::string& name, const Caller& caller);
   std::shared_ptr<FileHandle> open_as(NodeId node, const SourceEntry& entry, int flags);
   std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
 
@@ -134,7 +135,8 @@ class LocalSource final : public Source {
   SourceRoot root_;
   Classifier classifier_;
   Tree tree_;
-  Stores stores_;
+  EmbeddedStores embedded_;
+  LocalArchives archives_;
   Namespace names_;               ///< before whatever holds a content
   DescriptorShares descriptors_;  ///< before whatever has a part
   const bool writable_;

@@ -45,8 +45,7 @@ void Objects::add_new(const std::string& directory, std::vector<DirectoryEntry>&
 
 Objects::Node Objects::writable_directory(NodeId id) const {
   Node found = directory(id);
-  if (!tree_->is_writable() || found.child || found.look->is_store())
-    throw_errno(EROFS, found.path);
+  if (!tree_->is_writable() || is_in_archive(found)) throw_errno(EROFS, found.path);
   if (tree_->single()) throw_errno(EPERM, "another file beside a single one");
   return found;
 }
@@ -277,7 +276,7 @@ std::shared_ptr<const OpenContainer> Objects::rename(NodeId from, const std::str
 
 bool Objects::is_directory(NodeId id) const {
   const Node found = nodes_.get(id);
-  return !found.child && found.look->kind == Kind::directory;
+  return !found.part && found.look->kind == Kind::directory;
 }
 
 frame::FileAttributes Objects::frame_attributes(NodeId id) {

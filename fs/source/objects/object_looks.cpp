@@ -13,6 +13,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/archives/store_archive.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
 #include "fs/support/turns.hpp"
@@ -284,19 +285,21 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
   return snapshot;
 }
 
-std::shared_ptr<const frame::PythonStore> ObjectLooks::open_store(
-    const std::string& path, const ObjectLook& look, const frame::ChargePointer& charge) {
-  SourcePointer object = source(path, look);
-  std::shared_ptr<const frame::PythonStore> store;
-  if (look.kind == Kind::store_directory)
-    store = frame::open_directory_store(frame::make_object_files(tree_, path, charge),
-                                        std::move(object), {}, charge);
-  else if (path.ends_with(frame::kZipStoreSuffix))
-    store = frame::open_zip_store(std::move(object), {}, charge);
-  else if (auto frame = frame::open_file(std::move(object), {}))
-    store = frame::open_embed_store(std::move(frame), charge);
-  if (!store) frame::throw_errno(EIO, path + ": no store");
-  return store;
+std::unique_ptr<const Archive> ObjectLooks::open_archive(
+    const std::string& path, const ObjectLook& look,
+    std::shared_ptr<MemoryBudget::Listing> charge) {
+  const SourcePointer object = source(path, look);
+  std::unique_ptr<const Archive> archive;
+  if (look.kind == Kind::store_directory) {
+    auto store = frame::open_directory_store(frame::make_object_files(tree_, path, charge), object,
+                                             {}, charge);
+    if (store) archive = std::make_unique<StoreArchive>(std::move(store), settings_.raw, charge);
+  } else if (const ArchiveKind* const kind = archive_kind_of(path)) {
+    archive = kind->open({[&] { return object; }, [&] { return frame::open_file(object, {}); }},
+                         settings_.raw, std::move(charge));
+  }
+  if (!archive) frame::throw_errno(EIO, path + ": no archive");
+  return archive;
 }
 
 }  // namespace bloscfs::fs

@@ -15,6 +15,7 @@
 #include "frame/store/lru_map.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/object_tree.hpp"
+#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
@@ -97,10 +98,9 @@ class ObjectLooks {
                                                     const ObjectLook& look);
   /// A container's. Errors: as of source().
   std::shared_ptr<const frame::Snapshot> open(const std::string& path, const ObjectLook& look);
-  /// A store's.
-  std::shared_ptr<const frame::PythonStore> open_store(const std::string& path,
-                                                       const ObjectLook& look,
-                                                       const frame::ChargePointer& charge);
+  /// An archive's.
+  std::unique_ptr<const Archive> open_archive(const std::string& path, const ObjectLook& look,
+                                              std::shared_ptr<MemoryBudget::Listing> charge);
 
   const Settings& settings() const { return settings_; }
 

@@ -15,8 +15,8 @@ ObjectNodes::ObjectNodes(Node root) {
 }
 
 ObjectNodes::Key ObjectNodes::key_of(const Node& node) {
-  if (!node.child) return {node.look.get(), {}, false};
-  return {node.store.get(), node.child->key, node.child->leaf.has_value()};
+  if (!node.part) return {node.look.get(), {}, false};
+  return {node.part->archive.get(), node.part->entry.key, !node.part->entry.is_group()};
 }
 
 ObjectNodes::Node& ObjectNodes::at(NodeId id) {
@@ -138,11 +138,9 @@ ObjectNodes::Opened ObjectNodes::set_opened_once(NodeId id, const Opened& file) 
   return file;
 }
 
-void ObjectNodes::set_size(NodeId id, std::int64_t size, std::int64_t stored_size) {
+void ObjectNodes::set_part(NodeId id, std::shared_ptr<const ArchivePart> part) {
   const MutexLock lock(mutex_);
-  Node& node = at(id);
-  node.size = size;
-  node.stored_size = stored_size;
+  at(id).part = std::move(part);
 }
 
 // --- states
@@ -164,7 +162,7 @@ bool ObjectNodes::leads(NodeId id) const {
 /// The node that the same path had before a commit of this mount, if `node` is of what that has
 /// stored; 0 if there is none.
 NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectState>& stored) {
-  if (node.child) return 0;
+  if (node.part) return 0;
   const auto leading = leading_.find(node.path);
   if (leading == leading_.end()) return 0;
   Node& known = at(leading->second);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/mounted_store.hpp"
+#include "fs/source/archives/archive_part.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/support/sync.hpp"
@@ -21,12 +21,9 @@ namespace bloscfs::fs {
 
 struct ObjectNode {
   NodeId parent = kRootId;
-  std::string path;  ///< in the tree, of a store's part that of the store
-  LookPointer look;  ///< of an object; of a store's part that of the store
-  std::shared_ptr<const MountedStore> store = nullptr;  ///< of a store's part
-  std::optional<MountedStore::Child> child = std::nullopt;
-  std::int64_t size = -1;  ///< of a store's leaf, once it is known
-  std::int64_t stored_size = 0;
+  std::string path;  ///< in the tree, of an archive's part that of the archive
+  LookPointer look;  ///< of an object; of an archive's part that of the archive
+  std::shared_ptr<const ArchivePart> part = nullptr;
   std::uint64_t references = 0;
   std::weak_ptr<const OpenContainer> open_file = {};
   std::string shown_name = {};  ///< of what was made here
@@ -40,7 +37,7 @@ struct ObjectNode {
   std::optional<LogicalAttributes> last_stored = std::nullopt;
   std::optional<frame::ObjectState> outcome = std::nullopt;  ///< which, once nobody has it open
 
-  bool is_directory() const { return child ? !child->leaf : look->is_directory(); }
+  bool is_directory() const { return part ? part->entry.is_group() : look->is_directory(); }
 };
 
 /// The nodes, the names of new files, and which node leads where one path had several states.
@@ -81,7 +78,7 @@ class ObjectNodes {
   void set_opened(NodeId id, const Opened& file);
   /// What is open of it: `file`, unless somebody came first.
   Opened set_opened_once(NodeId id, const Opened& file);
-  void set_size(NodeId id, std::int64_t size, std::int64_t stored_size);
+  void set_part(NodeId id, std::shared_ptr<const ArchivePart> part);
 
   // Of states.
 

@@ -31,18 +31,12 @@ ino_t Objects::inode_of(const std::string& path) const {
 }
 
 ino_t Objects::inode_of(const Node& node) const {
-  if (!node.child) return node.path.empty() ? kRootId : inode_of(node.path);
-  return inode_of(node.path + (node.child->leaf ? ":" : "/:") + node.child->key);
+  if (node.part) return inode_of(node.path, node.part->entry);
+  return node.path.empty() ? kRootId : inode_of(node.path);
 }
 
-/// Opens a leaf whose size is not known yet.
-void Objects::measure(NodeId id, const Node& node) {
-  if (!node.child || node.size >= 0 || node.child->type() != S_IFREG) return;
-  TurnAtNeed::need();
-  const auto snapshot = node.store->open(*node.child->leaf);
-  if (!snapshot) throw_errno(EIO, told(node) + ": no frame");
-  const std::int64_t size = view_shape(snapshot->info(), looks_.settings().raw).file_size();
-  nodes_.set_size(id, size, snapshot->info().cbytes);
+ino_t Objects::inode_of(const std::string& archive, const ArchiveEntry& entry) const {
+  return inode_of(archive + (entry.is_group() ? "/:" : ":") + entry.key);
 }
 
 struct stat Objects::base_status(const Node& node) const {
@@ -67,10 +61,11 @@ struct stat Objects::status(const Node& node) const {
     st.st_nlink = 2;
     return st;
   }
+  if (node.part) return status_of(*node.part, st, 0444);
   st.st_mode |= S_IFREG;
   std::int64_t stored = node.look->stored_size;
   const auto file = node.open_file.lock();
-  const bool is_live = file && !node.child && file->content->is_writable();
+  const bool is_live = file && !node.part && file->content->is_writable();
   if (is_live || (!file && node.last_stored)) {
     const LogicalAttributes live = is_live ? file->content->attributes() : *node.last_stored;
     if (is_live) stored = file->content->shown().stored_chunks;
@@ -84,37 +79,28 @@ struct stat Objects::status(const Node& node) const {
     return st;
   }
   st.st_size = node.look->size;
-  if (node.child) {
-    st.st_mode = S_IFREG | (st.st_mode & 0444);
-    st.st_size = std::max<std::int64_t>(node.size, 0);
-    stored = node.stored_size;
-    if (const auto* const link = std::get_if<frame::ReferencedLeaf>(&*node.child->leaf)) {
-      st.st_mode = S_IFLNK | 0777;
-      st.st_size = static_cast<off_t>(link->url().size());
-      stored = 0;
-    }
-  }
   st.st_blocks = (stored + kStatBlock - 1) / kStatBlock;
   return st;
 }
 
 struct stat Objects::attributes(NodeId id) {
   look_if_due(id);
-  measure(id, nodes_.get(id));
-  return status(nodes_.get(id));
+  Node node = nodes_.get(id);
+  if (auto with_size = node.part ? measured(*node.part, looks_.settings().raw) : nullptr) {
+    node.part = std::move(with_size);
+    nodes_.set_part(id, node.part);
+  }
+  return status(node);
 }
 
 std::string Objects::read_link(NodeId id) {
   const Node found = nodes_.get(id);
-  const auto* const link = found.child && found.child->leaf
-                               ? std::get_if<frame::ReferencedLeaf>(&*found.child->leaf)
-                               : nullptr;
-  if (link == nullptr) throw_errno(EINVAL, found.path);
-  return link->url();
+  if (!found.part || found.part->entry.type != S_IFLNK) throw_errno(EINVAL, found.path);
+  return found.part->archive->link_text(found.part->entry);
 }
 
 std::string Objects::told(const Node& node) const {
-  return tree_->url(node.path) + (node.child ? ":" + node.child->key : std::string());
+  return tree_->url(node.path) + (node.part ? ":" + node.part->entry.key : std::string());
 }
 
 std::string Objects::told_path(NodeId id) { return told(nodes_.get(id)); }
@@ -140,15 +126,14 @@ Objects::Opened Objects::open_as(NodeId id, const Node& found, const struct stat
   const bool is_directory = !found.look->is_object();
   if (auto known = found.open_file.lock(); known && known->content->leads())
     return {std::move(known), nullptr, shown};
-  if (looks_.look(found.path, {is_directory, std::nullopt, {}}) != found.look && !found.child)
+  if (looks_.look(found.path, {is_directory, std::nullopt, {}}) != found.look && !found.part)
     throw_errno(ESTALE, found.path);
   if (found.look->kind == Kind::plain)
     return {nullptr, looks_.source(found.path, *found.look), shown};
   if (auto known = found.open_file.lock()) return {std::move(known), nullptr, shown};
   TurnAtNeed::need();
-  auto snapshot =
-      found.child ? found.store->open(*found.child->leaf) : looks_.open(found.path, *found.look);
-  if (!snapshot) throw_errno(EIO, told(found) + ": no frame");
+  auto snapshot = found.part ? found.part->archive->open(found.part->entry)
+                             : looks_.open(found.path, *found.look);
   auto opened = std::make_shared<const OpenContainer>(
       shown, std::make_shared<Content>(services, std::move(snapshot)));
   return {nodes_.set_opened_once(id, opened), nullptr, shown};
@@ -156,18 +141,20 @@ Objects::Opened Objects::open_as(NodeId id, const Node& found, const struct stat
 
 std::shared_ptr<const frame::Snapshot> Objects::frame_of(NodeId id) {
   TurnAtNeed::need();
-  if (const auto group = store_group(id)) return group->store->store().attributes(group->group);
+  if (const auto in = group(id)) return in->archive->frame_of(in->group);
   const Node found = nodes_.get(id);
   if (const auto known = found.open_file.lock()) return known->content->snapshot();
-  if (found.child)
-    return found.child->type() == S_IFREG ? found.store->open(*found.child->leaf) : nullptr;
+  if (found.part)
+    return found.part->entry.type == S_IFREG ? found.part->archive->open(found.part->entry)
+                                             : nullptr;
   return found.look->is_container() ? looks_.open(found.path, *found.look) : nullptr;
 }
 
 AttributeFacts::Of Objects::has_attributes_of(NodeId id) const {
   const Node found = nodes_.get(id);
-  if (found.child ? !found.child->leaf : found.look->is_store()) return AttributeFacts::Of::group;
-  const bool is_frame = found.child ? found.child->type() == S_IFREG : found.look->is_container();
+  if (found.part ? found.part->entry.is_group() : found.look->is_store())
+    return AttributeFacts::Of::group;
+  const bool is_frame = found.part ? found.part->entry.type == S_IFREG : found.look->is_container();
   return is_frame ? AttributeFacts::Of::container : AttributeFacts::Of::nothing;
 }
 
@@ -176,7 +163,7 @@ StoredForm Objects::stored_form(NodeId id) {
   form.frame = frame_of(id);
   form.may_lack_contents = form.frame != nullptr;
   const Node found = nodes_.get(id);
-  if (found.child) return form;
+  if (found.part) return form;
   form.bytes = found.look->stored_size;
   // Throws the error that made it a plain file.
   if (found.look->kind == Kind::plain && form.bytes > 0 &&

@@ -29,7 +29,7 @@ std::optional<Objects::Node> Objects::find_leading(const std::string& path) cons
 
 void Objects::look_if_due(NodeId id) {
   const Node known = nodes_.get(id);
-  if (!known.look_is_due || known.child || !known.open_file.expired()) return;
+  if (!known.look_is_due || known.part || !known.open_file.expired()) return;
   TurnAtNeed::need();
   nodes_.adopt(id, looks_.look(known.path, {true, std::nullopt, {}}));
 }
@@ -86,7 +86,7 @@ bool Objects::may_have_gone(const Node& node) {
 
 bool Objects::is_changeable(NodeId id) const {
   const Node found = nodes_.get(id);
-  return tree_->is_writable() && !found.child && found.look->kind == Kind::sframe;
+  return tree_->is_writable() && !found.part && found.look->kind == Kind::sframe;
 }
 
 void Objects::require_changeable(NodeId id) {

@@ -58,7 +58,8 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
           },
           clock),
       listings_(std::move(tree), budget, settings.revalidate, clock),
-      nodes_(root_node()) {
+      nodes_(root_node()),
+      archives_(budget) {
   tree_->set_charges([this](const std::string& directory) {
     return std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(directory));
   });
@@ -73,7 +74,7 @@ Objects::Node Objects::directory(NodeId id) const {
 /// Counts one reference.
 FoundNode Objects::enter(Node node) {
   FoundNode found;
-  const auto state = node.child ? std::nullopt : frames_->state(node.path);
+  const auto state = node.part ? std::nullopt : frames_->state(node.path);
   found.id = nodes_.enter(std::move(node), state);
   try {
     found.attributes = attributes(found.id);
@@ -148,7 +149,7 @@ std::optional<Objects::Node> Objects::find_in(NodeId parent, const Node& directo
 
 std::optional<FoundNode> Objects::lookup(NodeId id, const std::string& name) {
   const Node in = directory(id);
-  if (in.child || in.look->is_store()) return lookup_in_store(id, in, name);
+  if (is_in_archive(in)) return lookup_in_archive(id, in, name);
   if (tree_->single()) {
     auto found = find_in(id, in, name, *single_listing());
     return found ? std::optional(enter(*std::move(found))) : std::nullopt;
@@ -214,22 +215,17 @@ mode_t Objects::guessed_type(const std::string& path, const frame::ObjectEntry& 
 std::vector<DirectoryEntry> Objects::list(NodeId id, const std::function<void()>& if_many) {
   const Node in = directory(id);
   std::vector<DirectoryEntry> entries;
-  if (in.child || in.look->is_store()) {
-    const auto store = store_of(in);
+  if (is_in_archive(in)) {
+    const auto archive = archive_of(in);
     if_many();
-    const auto charge = charge_for(in.path + ":" + group_of(in));
-    store->for_each(group_of(in), *charge, [&](MountedStore::Shown shown) {
-      Node child = in;
-      child.child = std::move(shown.child);
-      const ino_t inode = inode_of(child);
-      entries.push_back(
-          {std::move(shown.name), std::move(child.child->full_name), child.child->type(), inode});
-    });
-    return entries;
+    const std::string group = in.part ? in.part->entry.key : "/";
+    const auto charge = archives_.charge_for(tree_->url(in.path) + ":" + group);
+    return list_shown(*archive, group, *charge,
+                      [&](const ArchiveEntry& entry) { return inode_of(in.path, entry); });
   }
   const ListingPointer found = tree_->single() ? single_listing() : listing(in.path);
   if_many();
-  const auto charge = charge_for(in.path);
+  const auto charge = archives_.charge_for(tree_->url(in.path));
   charge->take(found->entries().size() * sizeof(DirectoryEntry));
   entries.reserve(found->entries().size());
   for (std::size_t i = 0; i < found->entries().size(); i++) {
@@ -258,61 +254,38 @@ FoundNode Objects::reference(NodeId id) {
 
 // --- stores
 
-std::string Objects::group_of(const Node& node) const { return node.child ? node.child->key : "/"; }
-
-/// Stores that nobody uses give way.
-std::shared_ptr<MemoryBudget::Listing> Objects::charge_for(const std::string& path) {
-  return std::make_shared<MemoryBudget::Listing>(budget_, tree_->url(path), [this] {
-    std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
-    const MutexLock lock(mutex_);
-    dropped = stores_.take_oldest([](const auto& store) { return store.use_count() == 1; });
-    return dropped.has_value();
-  });
+std::shared_ptr<const Archive> Objects::archive_of(const Node& node) {
+  if (node.part) return node.part->archive;
+  if (auto known = archives_.find(node.look)) return known;
+  return archives_.keep(
+      node.look,
+      looks_.open_archive(node.path, *node.look, archives_.charge_for(tree_->url(node.path))));
 }
 
-std::shared_ptr<const MountedStore> Objects::store_of(const Node& node) {
-  if (node.store) return node.store;
-  {
-    const MutexLock lock(mutex_);
-    if (const auto* const known = stores_.find(node.look)) return *known;
-  }
-  auto charge = charge_for(node.path);
-  auto found = looks_.open_store(node.path, *node.look, charge);
-  auto opened = std::make_shared<const MountedStore>(std::move(found), looks_.settings().raw,
-                                                     std::move(charge), nullptr);
-  std::optional<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  // Somebody else may have come first.
-  if (const auto* const known = stores_.find(node.look)) {
-    dropped = std::move(opened);
-    return *known;
-  }
-  dropped = stores_.put(node.look, opened);
-  return opened;
-}
-
-std::optional<FoundNode> Objects::lookup_in_store(NodeId parent, const Node& in,
-                                                  const std::string& name) {
+std::optional<FoundNode> Objects::lookup_in_archive(NodeId parent, const Node& in,
+                                                    const std::string& name) {
+  auto archive = archive_of(in);
+  TurnAtNeed::need();
+  auto entry = find_shown(*archive, in.part ? in.part->entry.key : "/", name);
+  if (!entry) return std::nullopt;
   Node found = in;
   found.parent = parent;
-  found.store = store_of(in);
   found.references = 0;
-  found.size = -1;
   found.open_file.reset();
-  TurnAtNeed::need();
-  found.child = found.store->find(group_of(in), name);
-  return found.child ? std::optional(enter(std::move(found))) : std::nullopt;
+  found.part = std::make_shared<const ArchivePart>(
+      ArchivePart{std::move(archive), 0, *std::move(entry), nullptr});
+  return enter(std::move(found));
 }
 
 void Objects::require_listed(NodeId directory) {
   const Node in = nodes_.get(directory);
-  if (in.child || in.look->is_store()) store_of(in)->require_complete(in.path);
+  if (is_in_archive(in)) require_complete(*archive_of(in), in.path);
 }
 
-std::optional<Objects::StoreGroup> Objects::store_group(NodeId id) {
+std::optional<Objects::Group> Objects::group(NodeId id) {
   if (has_attributes_of(id) != AttributeFacts::Of::group) return std::nullopt;
   const Node found = nodes_.get(id);
-  return StoreGroup{store_of(found), group_of(found)};
+  return Group{archive_of(found), found.part ? found.part->entry.key : "/"};
 }
 
 }  // namespace bloscfs::fs

@@ -17,7 +17,8 @@
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/options/owner_override.hpp"
-#include "fs/source/archives/mounted_store.hpp"
+#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/objects/object_listings.hpp"
 #include "fs/source/objects/object_looks.hpp"
@@ -132,12 +133,12 @@ class Objects {
   AttributeFacts::Of has_attributes_of(NodeId id) const;
   /// As Source's.
   StoredForm stored_form(NodeId id);
-  /// The store that the node is, or is in, and the group that it is, if it is one.
-  struct StoreGroup {
-    std::shared_ptr<const MountedStore> store;
+  /// The archive that the node is, or is in, and the group that it is, if it is one.
+  struct Group {
+    std::shared_ptr<const Archive> archive;
     std::string group;
   };
-  std::optional<StoreGroup> store_group(NodeId id);
+  std::optional<Group> group(NodeId id);
 
  private:
   using Node = ObjectNode;
@@ -157,15 +158,16 @@ class Objects {
                               const ObjectListing& listing);
   ListingPointer single_listing();
   LookPointer look_at_directory(const std::string& name);
-  std::optional<FoundNode> lookup_in_store(NodeId parent, const Node& in, const std::string& name);
-  std::shared_ptr<const MountedStore> store_of(const Node& node) EXCLUDES(mutex_);
-  std::string group_of(const Node& node) const;
-  std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& path) EXCLUDES(mutex_);
+  std::optional<FoundNode> lookup_in_archive(NodeId parent, const Node& in,
+                                             const std::string& name);
+  static bool is_in_archive(const Node& node) { return node.part || node.look->is_store(); }
+  std::shared_ptr<const Archive> archive_of(const Node& node);
   void measure(NodeId id, const Node& node);
   struct stat status(const Node& node) const;
   struct stat base_status(const Node& node) const;
   ino_t inode_of(const Node& node) const;
   ino_t inode_of(const std::string& path) const;
+  ino_t inode_of(const std::string& archive, const ArchiveEntry& entry) const;
   mode_t guessed_type(const std::string& path, const frame::ObjectEntry& entry);
   std::string told(const Node& node) const;
 
@@ -199,9 +201,7 @@ class Objects {
   ObjectLooks looks_;
   ObjectListings listings_;
   ObjectNodes nodes_;
-  Mutex mutex_;
-  /// The stores that were used last, by their states.
-  frame::LruMap<LookPointer, std::shared_ptr<const MountedStore>> stores_ GUARDED_BY(mutex_){4};
+  RecentArchives<LookPointer> archives_;  ///< by their states
 };
 
 }  // namespace bloscfs::fs

@@ -9,7 +9,7 @@
 
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/archives/store_attributes.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/objects/object_handle.hpp"
 #include "fs/source/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
@@ -90,8 +90,8 @@ AttributeFacts RemoteSource::attribute_facts(NodeId node) {
 
 std::optional<std::string> RemoteSource::group_attribute(NodeId node, const std::string& name) {
   TurnAtNeed::need();
-  const auto group = objects_.store_group(node);
-  return group ? fs::group_attribute(group->store->store(), group->group, name) : std::nullopt;
+  const auto group = objects_.group(node);
+  return group ? fs::group_attribute(*group->archive, group->group, name) : std::nullopt;
 }
 
 std::string RemoteSource::stored_attribute(NodeId, const std::string& name) {

@@ -60,7 +60,7 @@ NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::stri
 }  // namespace
 
 void Namespace::check_name(NodeId directory, const std::string& name) const {
-  if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);
+  if (tree_.is_part(directory) || tree_.is_store(directory)) throw_errno(EROFS, name);
   if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
 }
@@ -161,7 +161,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
 
 FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
                                const Caller& caller) {
-  if (node >= kFirstInStores) throw_errno(EROFS, name);
+  if (tree_.is_part(node)) throw_errno(EROFS, name);
   check_name(directory, name);
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
@@ -423,7 +423,7 @@ void Namespace::check_access(NodeId node, int mask) {
 }
 
 void Namespace::sync_directory(NodeId directory) {
-  if (directory >= kFirstInStores || tree_.is_store(directory)) return;
+  if (tree_.is_part(directory) || tree_.is_store(directory)) return;
   if (tree_.is_virtual(directory)) return;
   TurnAtNeed::need();
   std::vector<NodeId> pending;

@@ -3,15 +3,16 @@
 // in its embed.b2e, and groups that only its map knows.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
+#include "fs/source/archives/archive_part.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/local/tree/node_table.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 
@@ -30,23 +31,17 @@ struct StorePlace {
   StorePlace inside(const std::string& name) const { return {root, root_path, key(name)}; }
 };
 
-/// Thread-safe. Errors: std::system_error, codec::Error.
+/// Thread-safe. Throws std::system_error, codec::Error.
 class Beside {
  public:
   virtual ~Beside() = default;
 
-  struct Entry {
-    std::string full_name;
-    std::string key_name;  ///< last part of its key: a file of that key hides a leaf
-    ShownAs shown = ShownAs::itself;
-    mode_t type = 0;  ///< S_IF*
-    ino_t inode = 0;
-  };
   // Called with names locked, for moments: what has to be read is read in a break
   // (fs/support/lock_breaks.hpp).
 
   /// What has that full name, hidden by a file or not.
-  virtual std::optional<Entry> find(const StorePlace& place, const std::string& full_name) = 0;
+  virtual std::optional<ArchiveEntry> find(const StorePlace& place,
+                                           const std::string& full_name) = 0;
   /// True if something of the store is in that group or below it, groups' attributes aside.
   virtual bool has_any(const StorePlace& place) = 0;
 
@@ -54,11 +49,16 @@ class Beside {
 
   /// EIO where damage has left unknown what is embedded, of which `name` may be.
   virtual void require_complete(const StorePlace& place, const std::string& name) = 0;
+  struct Listed {
+    std::vector<ArchiveEntry> entries;
+    std::shared_ptr<const struct stat> embed;  ///< for inode_in_archive()
+  };
   /// Everything, hidden by files or not. Where there is anything `if_any` is called before.
-  virtual std::vector<Entry> list(const StorePlace& place, const std::function<void()>& if_any) = 0;
-  /// The node of what has that full name now, with one reference of the kernel; 0 if nothing has.
-  virtual NodeId enter(const StorePlace& place, const std::string& full_name,
-                       struct stat& attributes) = 0;
+  virtual Listed list(const StorePlace& place, const std::function<void()>& if_any) = 0;
+  /// What has that full name now, with its size; null if nothing has.
+  virtual std::shared_ptr<const ArchivePart> part(const StorePlace& place,
+                                                  const std::string& full_name) = 0;
+  virtual struct stat attributes(const ArchivePart& part) = 0;
 };
 
 }  // namespace bloscfs::fs

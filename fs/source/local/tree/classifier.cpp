@@ -131,22 +131,18 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
-std::unique_ptr<frame::PythonStore> Classifier::open_store(
-    const SourcePath& path, const SourceEntry& entry, const frame::ChargePointer& charge) const {
-  if (path.text().ends_with("/" + kEmbedFile) || path.text() == kEmbedFile) {
-    auto embed = open(path, entry);
-    return embed ? frame::open_embedded_part(std::move(embed), charge) : nullptr;
-  }
-  if (!path.text().ends_with(frame::kZipStoreSuffix)) {
-    auto snapshot = open(path, entry);
-    return snapshot ? frame::open_embed_store(std::move(snapshot), charge) : nullptr;
-  }
+std::unique_ptr<const Archive> Classifier::open_archive(
+    const SourcePath& path, const SourceEntry& entry,
+    std::shared_ptr<MemoryBudget::Listing> charge) const {
+  const ArchiveKind* const kind = archive_kind_of(path.text());
+  if (kind == nullptr) return nullptr;
   if (!entry.object) frame::throw_errno(ESTALE, path.text());
-  frame::OpenSettings settings;
-  settings.counters = counters_;
-  return frame::open_zip_store(
-      std::make_shared<frame::FileSource>(entry.object->open_quietly(O_RDONLY), counters_),
-      settings, charge);
+  const ArchiveFile file{[&] {
+                           return std::make_shared<frame::FileSource>(
+                               entry.object->open_quietly(O_RDONLY), counters_);
+                         },
+                         [&] { return open(path, entry); }};
+  return kind->open(file, settings_.raw, std::move(charge));
 }
 
 bool Classifier::is_container(const SourceObject& file) const {

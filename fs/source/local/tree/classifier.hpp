@@ -12,6 +12,7 @@
 #include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "fs/options/unsupported_files.hpp"
+#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/entry_kind.hpp"
 #include "fs/source/local/tree/verdict_table.hpp"
@@ -108,10 +109,9 @@ class Classifier {
   };
   void remember(const Committed& committed);
 
-  /// Opens the store that was found at `path`; of a directory what its embed.b2e, found there as
-  /// `entry`, holds. Null if it is none any more.
-  std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path, const SourceEntry& entry,
-                                                 const frame::ChargePointer& charge) const;
+  /// Opens the archive that was found at `path`. Null if it is none any more.
+  std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
+                                              std::shared_ptr<MemoryBudget::Listing> charge) const;
   /// True if a regular file holds a container now that is shown as one; nothing is remembered.
   bool is_container(const SourceObject& file) const;
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in

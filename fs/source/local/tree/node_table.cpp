@@ -119,6 +119,41 @@ void NodeTable::retire(Node& node) {
   if (node.by_identity.is_linked()) current_.erase(current_.iterator_to(node));
 }
 
+Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part) {
+  Node*& known = parts_[key_of(*part)];
+  if (known != nullptr) {
+    known->references++;
+    return *known;
+  }
+  Node& made = make_node(parent, part->entry.full_name, {});
+  made.type = part->entry.type;
+  made.make_rare().part = part;
+  known = &made;
+  return made;
+}
+
+std::shared_ptr<const ArchivePart> NodeTable::set_part(Node& node,
+                                                       std::shared_ptr<const ArchivePart> part) {
+  leave_part(node);
+  if (part && part->archive) parts_.try_emplace(key_of(*part), &node);
+  std::shared_ptr<const ArchivePart> before = std::exchange(node.make_rare().part, std::move(part));
+  node.trim_rare();
+  return before;
+}
+
+/// Another node may have the key of one whose archive is gone.
+void NodeTable::leave_part(const Node& node) {
+  if (!node.rare().part) return;
+  const auto known = parts_.find(key_of(*node.rare().part));
+  if (known != parts_.end() && known->second == &node) parts_.erase(known);
+}
+
+std::vector<Node*> NodeTable::parts() const {
+  std::vector<Node*> found;
+  for (const auto& [key, node] : parts_) found.push_back(node);
+  return found;
+}
+
 NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   Dropped dropped;
   const Node::Name seen{&parent, name};
@@ -231,6 +266,7 @@ void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
       candidate->children != 0 || candidate->rare().wanted_name)
     return;
   retire(*candidate);
+  leave_part(*candidate);
   nodes_.erase(nodes_.iterator_to(*candidate));
   dropped.emplace_back(candidate);
   if (candidate->has_name()) leave(candidate->name.parent, dropped);

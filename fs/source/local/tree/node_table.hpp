@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/content/open_file.hpp"
+#include "fs/source/archives/archive_part.hpp"
 #include "fs/source/local/files/source_object.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/local/tree/entry_kind.hpp"
@@ -55,6 +57,8 @@ struct Node : OfKind {
     /// Size of a container without a name, which is shown while nobody has it open.
     std::int64_t last_size = 0;
     std::shared_ptr<void> at_end;  ///< destroyed with the node
+    /// Of a node that stands for no object of SOURCE, but for what an archive holds.
+    std::shared_ptr<const ArchivePart> part;
     bool operator==(const Rare&) const = default;
   };
   using Hook = boost::intrusive::unordered_set_member_hook<>;
@@ -119,6 +123,16 @@ class NodeTable {
   /// Paths by all names that are known, the last one first.
   std::vector<SourcePath> paths(const Node& node) const;
 
+  // Parts of archives.
+
+  /// The node of what is there already, or a new one, with one more reference of the kernel.
+  Node& enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part);
+  /// Null: it is an object of SOURCE from now on. Returns what it was, to be destroyed behind the
+  /// lock.
+  [[nodiscard]] std::shared_ptr<const ArchivePart> set_part(
+      Node& node, std::shared_ptr<const ArchivePart> part);
+  std::vector<Node*> parts() const;
+
   /// Takes back references of the kernel, or a pin.
   [[nodiscard]] Dropped forget(Node& node, std::uint64_t references);
   [[nodiscard]] Dropped unpin(Node& node);
@@ -160,6 +174,7 @@ class NodeTable {
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
   void drop_if_unused(Node* candidate, Dropped& dropped);
   void leave(Node* parent, Dropped& dropped);
+  void leave_part(const Node& node);
 
   NodeId next_id_ = kRootId + 1;
   std::vector<ById::bucket_type> id_buckets_;  ///< before the indexes, which use them
@@ -167,6 +182,12 @@ class NodeTable {
   ById nodes_;
   ByIdentity current_;
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
+  /// What tells parts apart: the state of the archive, the key, whether it is a group.
+  using PartKey = std::tuple<const Archive*, std::string, bool>;
+  static PartKey key_of(const ArchivePart& part) {
+    return {part.archive.get(), part.entry.key, part.entry.is_group()};
+  }
+  std::map<PartKey, Node*> parts_;
 };
 
 }  // namespace bloscfs::fs

@@ -33,7 +33,7 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
   nodes_.node(kRootId).kind = EntryKind::store_directory;
 }
 
-Tree::~Tree() = default;
+Tree::~Tree() { drop_parts(); }
 
 Tree::Known Tree::known(NodeId id) const {
   const MutexLock lock(mutex_);

@@ -50,7 +50,7 @@ class Tree {
   /// The same for an entry of list().
   std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
   /// Another reference to a known node, and the directory that holds a node.
-  FoundNode reference(NodeId id);
+  FoundNode reference(NodeId id, const struct stat& attributes);
   NodeId parent(NodeId id) const;
   void forget(NodeId id, std::uint64_t references);
   /// Keeps a node although the kernel may forget it.
@@ -81,7 +81,26 @@ class Tree {
   /// Nothing for a directory that is in none. ESTALE as of path().
   std::optional<StorePlace> store_place(NodeId directory) const;
   /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
-  std::optional<Beside::Entry> find_beside(NodeId directory, const std::string& name);
+  std::optional<ArchiveEntry> find_beside(NodeId directory, const std::string& name);
+
+  // Nodes of what archives hold. ESTALE for ids that are not known (any more).
+
+  /// Null for other nodes, and for ids that are not known.
+  std::shared_ptr<const ArchivePart> part(NodeId id) const;
+  bool is_part(NodeId id) const { return part(id) != nullptr; }
+  /// Counts one reference of the kernel.
+  NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
+  /// Without effect on what is no part any more.
+  void set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
+  /// False where the kernel may have pages of the node's state.
+  bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
+  /// As share_opened().
+  std::shared_ptr<const OpenContainer> share_part(NodeId id,
+                                                  const std::shared_ptr<const OpenContainer>& file);
+  /// Parts that are embedded below `root` keep no other state of it than that.
+  void leave_states(NodeId root, const Archive* present);
+  /// An embedded group has become that directory of SOURCE.
+  void become_directory(NodeId id, const struct stat& st);
 
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
@@ -146,11 +165,10 @@ class Tree {
                                                         const SourceEntry& entry) const {
     return classifier_.open(path, entry);
   }
-  /// The same of a store.
-  std::shared_ptr<const frame::PythonStore> open_store(const SourcePath& path,
-                                                       const SourceEntry& entry,
-                                                       const frame::ChargePointer& charge) const {
-    return classifier_.open_store(path, entry, charge);
+  /// The same of an archive.
+  std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
+                                              std::shared_ptr<MemoryBudget::Listing> charge) const {
+    return classifier_.open_archive(path, entry, std::move(charge));
   }
   /// Nobody gets what is open of the node any more, nor what the kernel has of it.
   void retire_opened(NodeId id, const OpenFile& file);
@@ -199,6 +217,10 @@ class Tree {
   friend class ReadTree;
   friend class TreeChanges;
   friend class TreeLooks;
+
+  struct Adopted : FoundNode {
+    std::optional<std::string> beside;  ///< full name of what no entry of SOURCE is: it has no id
+  };
 
   /// What is needed to find a node's entry, taken out of the table.
   struct Known : OfKind {
@@ -253,8 +275,8 @@ class Tree {
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// What stands beside, by full name, unless a file hides it.
-  std::optional<Beside::Entry> beside_entry(NodeId directory, const SourcePath& path,
-                                            const std::string& full_name) REQUIRES_SHARED(names_);
+  std::optional<ArchiveEntry> beside_entry(NodeId directory, const SourcePath& path,
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
   bool is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name)
       REQUIRES_SHARED(names_);
   /// What has a full name is shown as, whether SOURCE has it or not.
@@ -264,7 +286,7 @@ class Tree {
       REQUIRES_SHARED(names_);
   /// Found by what stands beside, now that names are not locked.
   std::optional<FoundNode> entered_beside(NodeId directory, const std::string& name,
-                                          std::optional<FoundNode> found);
+                                          std::optional<Adopted> found);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name) REQUIRES_SHARED(names_);
   /// Whose name that is, with what was seen of it; no entry for what stands beside.
@@ -293,25 +315,24 @@ class Tree {
                ListedEntries& seen) REQUIRES_SHARED(names_);
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
-                                                const ListedEntries& seen,
-                                                std::vector<Beside::Entry> beside);
-  std::vector<Beside::Entry> list_beside(NodeId directory, const std::function<void()>& if_many);
+                                                const ListedEntries& seen, Beside::Listed beside);
+  Beside::Listed list_beside(NodeId directory, const std::function<void()>& if_many);
   std::uint64_t changes_of(const ListedDirectories::Listing& listing);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
   SourcePath path_to_look_in(NodeId directory) const REQUIRES_SHARED(names_);
   /// `seen` of an entry that was just looked at.
-  std::optional<FoundNode> adopt(NodeId directory, const SourcePath& directory_path,
-                                 const std::string& shown_name, const std::string& full_name,
-                                 First first, std::optional<SourceEntry> seen = std::nullopt)
+  std::optional<Adopted> adopt(NodeId directory, const SourcePath& directory_path,
+                               const std::string& shown_name, const std::string& full_name,
+                               First first, std::optional<SourceEntry> seen = std::nullopt)
       REQUIRES_SHARED(names_);
-  std::optional<FoundNode> adopt_shown(NodeId directory, const SourcePath& path,
-                                       const std::string& shown_name, First first)
+  std::optional<Adopted> adopt_shown(NodeId directory, const SourcePath& path,
+                                     const std::string& shown_name, First first)
       REQUIRES_SHARED(names_);
   /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
   template <typename Look>
-  std::optional<FoundNode> find_followed(const Look& look);
+  std::optional<Adopted> find_followed(const Look& look);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   StoredAttributes stored_attributes(const Known& known) REQUIRES_SHARED(names_);
@@ -337,7 +358,7 @@ class Tree {
                         const std::optional<Identity>& there);
   /// The same for a name that is shown, where SOURCE has nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
-  FoundNode outdated(NodeId id, const std::optional<SourceEntry>& entry);
+  Adopted outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
@@ -352,6 +373,7 @@ class Tree {
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);
   struct stat single_root_attributes();
+  void drop_parts();
 
   const SourceRoot& root_;
   Classifier& classifier_;

@@ -208,7 +208,7 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
     std::vector<std::string> present;
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
-    std::vector<Beside::Entry> beside = list_beside(directory, if_many);
+    Beside::Listed beside = list_beside(directory, if_many);
     try {
       present = names_in(directory, path(directory), if_many);
     } catch (const std::system_error& error) {
@@ -269,18 +269,17 @@ void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread
 }
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
-                                             const ListedEntries& seen,
-                                             std::vector<Beside::Entry> beside) {
+                                             const ListedEntries& seen, Beside::Listed beside) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   std::set<std::string, std::less<>> keys;  // that files have
-  if (!beside.empty())
+  if (!beside.entries.empty())
     for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
-  for (Beside::Entry& entry : beside) {
+  for (ArchiveEntry& entry : beside.entries) {
     if (seen.count(entry.full_name) != 0) continue;
-    if (entry.type != S_IFDIR && keys.contains(entry.key_name)) continue;
+    if (!entry.is_group() && keys.contains(frame::last_part(entry.key))) continue;
     named.push_back({std::move(entry.full_name), entry.shown});
-    entries.push_back({{}, {}, entry.type, entry.inode, true});
+    entries.push_back({{}, {}, entry.type, inode_in_archive(*beside.embed, entry), true});
   }
   for (std::string& name : present) {
     const auto found = seen.find(name);

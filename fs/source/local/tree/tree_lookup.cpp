@@ -9,7 +9,7 @@
 namespace bloscfs::fs {
 
 template <typename Look>
-std::optional<FoundNode> Tree::find_followed(const Look& look) {
+std::optional<Tree::Adopted> Tree::find_followed(const Look& look) {
   const auto look_once = [&](First first) {
     return Attempts::run([&] {
       const ReadNames names(names_);
@@ -19,7 +19,7 @@ std::optional<FoundNode> Tree::find_followed(const Look& look) {
   // At first by whoever owns the name: a content that is written to and was overtaken goes on from
   // what is there now (follower_), without the lock on names, and then the look is repeated as
   // anybody's.
-  std::optional<FoundNode> found = look_once(follower_ ? First::owner : First::look);
+  std::optional<Adopted> found = look_once(follower_ ? First::owner : First::look);
   if (found && found->is_outdated && follower_) {
     try {
       follower_(found->id);
@@ -43,8 +43,8 @@ SourcePath Tree::path_to_look_in(NodeId directory) const {
   return path;
 }
 
-std::optional<FoundNode> Tree::adopt_shown(NodeId directory, const SourcePath& path,
-                                           const std::string& shown_name, First first) {
+std::optional<Tree::Adopted> Tree::adopt_shown(NodeId directory, const SourcePath& path,
+                                               const std::string& shown_name, First first) {
   if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
     return outdated(lost, std::nullopt);
   auto shown = resolve_entry(directory, path, shown_name);
@@ -73,9 +73,10 @@ std::optional<FoundNode> Tree::enter(NodeId directory, const DirectoryEntry& ent
   return entered_beside(directory, entry.shown_name, std::move(found));
 }
 
-std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directory_path,
-                                     const std::string& shown_name, const std::string& full_name,
-                                     First first, std::optional<SourceEntry> seen) {
+std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& directory_path,
+                                         const std::string& shown_name,
+                                         const std::string& full_name, First first,
+                                         std::optional<SourceEntry> seen) {
   if (const auto pending = pending_entry(directory, full_name)) {
     NodeId id = 0;
     {
@@ -84,7 +85,7 @@ std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directo
       node.references++;
       id = node.id;
     }
-    FoundNode found{id, attributes_of(*pending), false, is_name_taken(id)};
+    Adopted found{{id, attributes_of(*pending), false, is_name_taken(id)}, {}};
     found.is_led = true;
     return found;
   }
@@ -94,7 +95,7 @@ std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directo
   if (!entry) {
     const auto beside = beside_entry(directory, directory_path, full_name);
     if (!beside) return std::nullopt;
-    FoundNode found;
+    Adopted found;
     found.is_fallback = preferred_name(full_name, beside->shown) != shown_name;
     found.beside = full_name;
     return found;
@@ -105,7 +106,7 @@ std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directo
     return outdated(overtaken, entry);
   // Done before a reference is counted: the look at where the link leads may throw, for a break.
   const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
-  FoundNode found = adopt_entry(directory, full_name, *entry);
+  Adopted found{adopt_entry(directory, full_name, *entry), {}};
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
   found.is_outdated = entry->is_outdated;
@@ -113,8 +114,8 @@ std::optional<FoundNode> Tree::adopt(NodeId directory, const SourcePath& directo
   return found;
 }
 
-FoundNode Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
-  FoundNode found{id, {}, false, true};
+Tree::Adopted Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
+  Adopted found{{id, {}, false, true}, {}};
   if (entry) found.attributes = attributes_of(*entry);
   const MutexLock lock(mutex_);
   nodes_.node(id).references++;
@@ -217,11 +218,10 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
   return found;
 }
 
-FoundNode Tree::reference(NodeId id) {
-  const struct stat st = attributes(id);
+FoundNode Tree::reference(NodeId id, const struct stat& attributes) {
   const MutexLock lock(mutex_);
   nodes_.node(id).references++;
-  return {id, st, false};
+  return {id, attributes, false};
 }
 
 }  // namespace bloscfs::fs

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "fs/source/caller.hpp"
+#include "fs/source/local/archives/local_archives.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/source/local/stores/stores.hpp"
 #include "fs/source/local/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -19,14 +19,14 @@ namespace bloscfs::fs {
 class StoreGuard {
  public:
   /// All outlive this object.
-  StoreGuard(const SourceRoot& root, Tree& tree, Stores& stores)
-      : root_(root), tree_(tree), stores_(stores) {}
+  StoreGuard(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded, LocalArchives& archives)
+      : root_(root), tree_(tree), embedded_(embedded), archives_(archives) {}
 
   /// Before contents or attributes of a node change.
-  static void require_changeable(NodeId node);
-  /// The directory of SOURCE to make something in. That of a group that only the map of embed.b2e
-  /// knows is made first, as the caller.
-  NodeId directory_to_make_in(NodeId directory, const Caller& caller);
+  void require_changeable(NodeId node) const;
+  /// Before something is made in a directory. That of a group that only the map of embed.b2e knows
+  /// is made first, as the caller.
+  void make_directory_of(NodeId directory, const Caller& caller);
   /// Before something is made, or gets a name by link(2): EEXIST where the key of that name is
   /// embedded.
   void before_making(NodeId directory, const std::string& name);
@@ -44,17 +44,18 @@ class StoreGuard {
   void before_renaming(const Rename& rename);
 
  private:
-  std::optional<StorePlace> place_of(NodeId directory);
-  std::optional<Beside::Entry> find_beside(NodeId directory, const StorePlace& place,
-                                           const std::string& name);
+  std::optional<ArchiveEntry> find_beside(NodeId directory, const StorePlace& place,
+                                          const std::string& name);
   bool hides_embedded(NodeId directory, const StorePlace& place, const std::string& name);
+  bool holds_embedded(const StorePlace& group);
   void require_free_key(const StorePlace& place, const std::string& name);
   void require_movable(NodeId directory, const std::string& name);
   void make_group(const StorePlace& place, const Caller& caller);
 
   const SourceRoot& root_;
   Tree& tree_;
-  Stores& stores_;
+  EmbeddedStores& embedded_;
+  LocalArchives& archives_;
 };
 
 }  // namespace bloscfs::fs

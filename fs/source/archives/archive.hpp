@@ -1,0 +1,67 @@
+#pragma once
+// A file whose contents a mount shows as a directory, read only.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "frame/container/snapshot.hpp"
+#include "frame/store/memory_charge.hpp"
+#include "fs/view/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// What a group of an archive holds under one name. A key can be a group and a leaf: these are two
+/// entries.
+struct ArchiveEntry {
+  std::string key;        ///< "/a/b", from the archive's root
+  std::string full_name;  ///< what it is shown by where two want the same name
+  ShownAs shown = ShownAs::itself;
+  mode_t type = S_IFDIR;  ///< or S_IFREG, a frame; or S_IFLNK
+
+  bool is_group() const { return type == S_IFDIR; }
+};
+
+/// One state of an archive. Groups are "/" and "/a/b". Thread-safe. Throws std::system_error,
+/// codec::Error for damage, ENOENT for what is not there.
+class Archive {
+ public:
+  Archive() = default;
+  virtual ~Archive() = default;
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  /// All of a group, in the order of full names. Opens at most what no name tells whether it is an
+  /// array. Takes of `charge` what the result needs, and what a caller needs who lists it.
+  virtual std::vector<ArchiveEntry> list(const std::string& group,
+                                         frame::MemoryCharge& charge) const = 0;
+  /// What has that full name; nothing if there is none.
+  virtual std::optional<ArchiveEntry> find(const std::string& group,
+                                           const std::string& full_name) const = 0;
+  /// A leaf's frame.
+  virtual std::shared_ptr<const frame::Snapshot> open(const ArchiveEntry& leaf) const = 0;
+  virtual std::string link_text(const ArchiveEntry& link) const = 0;
+  /// The frame that has the metalayers of a group; null if it has none.
+  virtual std::shared_ptr<const frame::Snapshot> frame_of(const std::string& group) const = 0;
+  /// Another attribute of a group. Nothing if it has none of that name.
+  virtual std::optional<std::string> attribute(const std::string& group,
+                                               const std::string& name) const = 0;
+  /// False where damage has left unknown what it holds.
+  virtual bool is_complete() const = 0;
+  /// What is to be told of it when it is opened.
+  virtual std::vector<std::string> messages() const = 0;
+};
+
+/// EIO where damage has left entries unknown, of which `name` may be one.
+void require_complete(const Archive& archive, const std::string& name);
+/// What is shown as `name`; nothing if there is none, or EIO as of require_complete().
+std::optional<ArchiveEntry> find_shown(const Archive& archive, const std::string& group,
+                                       const std::string& name);
+/// Any attribute of a group: its own, or a metalayer.
+std::optional<std::string> group_attribute(const Archive& archive, const std::string& group,
+                                           const std::string& name);
+
+}  // namespace bloscfs::fs

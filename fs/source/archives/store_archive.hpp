@@ -1,0 +1,69 @@
+#pragma once
+// Stores of python-blosc2 as archives (frame/formats/stores.md).
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frame/pystore/python_store.hpp"
+#include "fs/source/archives/archive.hpp"
+#include "fs/view/memory_budget.hpp"
+
+namespace bloscfs::fs {
+
+/// Of the root of a store alone: what kind of store it is.
+inline constexpr const char* kStoreAttribute = "user.blosc2.store";
+
+class StoreArchive final : public Archive {
+ public:
+  /// `raw`: arrays are shown without a NPY header. `charge` is what the store was opened with: it
+  /// is left with what the store keeps.
+  StoreArchive(std::unique_ptr<const frame::PythonStore> store, bool raw,
+               std::shared_ptr<MemoryBudget::Listing> charge);
+
+  std::vector<ArchiveEntry> list(const std::string& group,
+                                 frame::MemoryCharge& charge) const override;
+  std::optional<ArchiveEntry> find(const std::string& group,
+                                   const std::string& full_name) const override;
+  std::shared_ptr<const frame::Snapshot> open(const ArchiveEntry& leaf) const override;
+  std::string link_text(const ArchiveEntry& link) const override;
+  std::shared_ptr<const frame::Snapshot> frame_of(const std::string& group) const override;
+  std::optional<std::string> attribute(const std::string& group,
+                                       const std::string& name) const override;
+  bool is_complete() const override { return store_->is_complete(); }
+  std::vector<std::string> messages() const override { return store_->messages(); }
+
+  // Of what embed.b2e holds alone.
+
+  /// As Snapshot's.
+  bool is_as_taken() const { return store_->embed()->is_as_taken(); }
+  /// False where neither a leaf nor a group can have that full name.
+  bool may_have(const std::string& group, const std::string& full_name) const;
+  bool is_empty() const { return store_->embed_map().size() == 0; }
+  bool has_leaf(const std::string& key) const;
+  bool has_group(const std::string& group) const;
+  /// True if anything is in that group or below it; with or without what holds the attributes of
+  /// groups.
+  bool has_below(const std::string& group, bool with_attributes) const;
+
+ private:
+  enum class Form : std::uint8_t { unknown, flat, array };
+
+  frame::Leaf leaf_of(const ArchiveEntry& entry) const;
+  ArchiveEntry described(const std::string& key, const frame::Leaf& leaf) const;
+  std::vector<ArchiveEntry> described(const std::string& group,
+                                      const frame::StoreEntry& entry) const;
+  bool is_array(const std::string& key, const frame::Leaf& leaf) const;
+
+  const std::shared_ptr<MemoryBudget::Listing> charge_;
+  const std::unique_ptr<const frame::PythonStore> store_;
+  /// Of embedded leaves, whose names do not say it, in the order of the map.
+  mutable std::vector<std::atomic<Form>> forms_;
+  const bool raw_;
+};
+
+}  // namespace bloscfs::fs

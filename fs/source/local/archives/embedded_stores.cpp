@@ -1,0 +1,178 @@
+#include "fs/source/local/archives/embedded_stores.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/pystore/store_names.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often a file is opened that others replace meanwhile.
+constexpr int kLookTries = 10;
+
+SourcePath embed_path(const StorePlace& place) {
+  return join_path(place.root_path, std::string(frame::kEmbedName));
+}
+
+}  // namespace
+
+// --- states
+
+EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
+                                              std::shared_ptr<const SourceObject> embed) {
+  SourceEntry entry = found_entry(std::move(embed));
+  const SourcePath path = embed_path(place);
+  auto charge = recent_.charge_for(path.text());
+  auto frame = tree_.open_container(path, entry);
+  auto store = frame ? frame::open_embedded_part(std::move(frame), charge) : nullptr;
+  if (!store) return {};
+  for (const std::string& message : store->messages())
+    log::warn(fmt::format("{}: {}", path.text(), message));
+  struct stat status = entry.own_stat;
+  status.st_ino = root_.directory(place.root_path).stat().st_ino;
+  tree_.pin(place.root);
+  return {{new StoreArchive(std::move(store), raw_, std::move(charge)),
+           [&tree = tree_, root = place.root](const StoreArchive* archive) {
+             delete archive;
+             tree.unpin(root);
+           }},
+          std::make_shared<const struct stat>(status)};
+}
+
+std::shared_ptr<const StoreArchive> EmbeddedStores::open_whole(const StorePlace& place) {
+  TurnAtNeed::need();
+  auto charge = recent_.charge_for(place.path().text());
+  auto store =
+      frame::open_directory_store(root_.open(place.root_path, O_RDONLY | O_DIRECTORY), {}, charge);
+  if (!store) return nullptr;
+  return std::make_shared<const StoreArchive>(std::move(store), raw_, std::move(charge));
+}
+
+EmbeddedStores::Embedded EmbeddedStores::embedded(const StorePlace& place) {
+  for (int tries = 1;; tries++)
+    if (auto found = look(place, tries == kLookTries)) return *std::move(found);
+}
+
+/// Nothing where another file has come meanwhile, which would be taken for older than the one that
+/// it has replaced: that one's times changed with its name.
+std::optional<EmbeddedStores::Embedded> EmbeddedStores::look(const StorePlace& place,
+                                                             bool is_last) {
+  const SourcePath path = embed_path(place);
+  const auto embed = root_.find_any(path);
+  if (!embed || !S_ISREG(embed->stat().st_mode)) return Embedded{};
+  const FileState state = state_of(embed->stat());
+  // Another program may have changed it in place, and so soon that its times do not tell.
+  const auto known = this->known(place.root, state);
+  if (known && (!known->archive || known->archive->is_as_taken())) return known;
+  const auto found = std::make_shared<std::optional<Embedded>>();
+  const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
+  Attempts::without_lock([this, place, path, embed, state, outdated, is_last, found] {
+    TurnAtNeed::need();
+    Embedded opened = open(place, embed);
+    const auto now = root_.stat(path);
+    if (now && state_of(*now) == state)
+      *found = remember(place.root, state, std::move(opened), outdated);
+    else if (is_last)
+      *found = std::move(opened);
+  });
+  return *found;
+}
+
+/// A null archive: it is known to be no store.
+std::optional<EmbeddedStores::Embedded> EmbeddedStores::known(NodeId root, const FileState& state) {
+  const MutexLock lock(mutex_);
+  const auto found = states_.find(root);
+  if (found == states_.end() || !(found->second.state == state)) return std::nullopt;
+  if (found->second.is_none) return Embedded{};
+  auto archive = found->second.archive.lock();
+  return archive ? std::optional(Embedded{std::move(archive), found->second.status}) : std::nullopt;
+}
+
+/// `outdated` is not to be given any more. Returns what is to be used.
+EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& state,
+                                                  Embedded found, const StoreArchive* outdated) {
+  std::shared_ptr<const StoreArchive> other;  // destroyed behind the lock
+  {
+    const MutexLock lock(mutex_);
+    State& last = states_[root];
+    // Somebody else may have come first.
+    other = last.archive.lock();
+    if (other && other.get() != outdated && last.state == state) return {other, last.status};
+    last = {state, found.archive, found.status, found.archive == nullptr};
+    if (states_.size() >= states_to_look_through_) {
+      std::erase_if(states_, [](const auto& one) { return one.second.archive.expired(); });
+      states_to_look_through_ = 64 + 2 * states_.size();
+    }
+  }
+  // What the kernel knows of other states keeps no more of these than it shows of it: each change
+  // of embed.b2e makes a state.
+  tree_.leave_states(root, found.archive.get());
+  recent_.replace(root, found.archive);
+  return found;
+}
+
+// --- what the tree asks
+
+std::optional<ArchiveEntry> EmbeddedStores::find(const StorePlace& place,
+                                                 const std::string& full_name) {
+  const auto archive = embedded(place).archive;
+  if (!archive || !archive->may_have(place.group, full_name)) return std::nullopt;
+  // Whether a leaf is an array its bytes tell; the store remembers that.
+  if (Attempts::current() != nullptr)
+    Attempts::once_without_lock(
+        fmt::format("{}:{}:{}", static_cast<const void*>(archive.get()), place.group, full_name),
+        [archive, group = place.group, full_name] {
+          TurnAtNeed::need();
+          archive->find(group, full_name);
+        });
+  return archive->find(place.group, full_name);
+}
+
+bool EmbeddedStores::has_any(const StorePlace& place) {
+  const auto archive = embedded(place).archive;
+  return archive && archive->has_below(place.group, false);
+}
+
+Beside::Listed EmbeddedStores::list(const StorePlace& place, const std::function<void()>& if_any) {
+  const Embedded found = embedded(place);
+  if (!found.archive || !found.archive->has_group(place.group) || found.archive->is_empty())
+    return {};
+  if_any();
+  const auto charge = recent_.charge_for(place.path().text());
+  return {found.archive->list(place.group, *charge), found.status};
+}
+
+void EmbeddedStores::require_complete(const StorePlace& place, const std::string& name) {
+  if (const auto archive = embedded(place).archive) fs::require_complete(*archive, name);
+}
+
+/// Owner and times are those of embed.b2e, and what may be done; of a group, the directory's.
+struct stat EmbeddedStores::attributes(const ArchivePart& part) {
+  const struct stat file = tree_.owned(*part.embed);
+  struct stat st =
+      part.entry.is_group() ? tree_.attributes(part.root) : status_of(part, file, 0666);
+  st.st_ino = inode_in_archive(file, part.entry);
+  return st;
+}
+
+std::shared_ptr<const ArchivePart> EmbeddedStores::part(const StorePlace& place,
+                                                        const std::string& full_name) {
+  TurnAtNeed::need();
+  Embedded found = embedded(place);
+  auto entry = found.archive ? found.archive->find(place.group, full_name) : std::nullopt;
+  if (!entry) return nullptr;
+  ArchivePart part{std::move(found.archive), place.root, *std::move(entry),
+                   std::move(found.status)};
+  auto with_size = measured(part, raw_);
+  return with_size ? std::move(with_size) : std::make_shared<const ArchivePart>(std::move(part));
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,80 @@
+#pragma once
+// What is embedded in stores of python-blosc2 that are directories: the leaves in their embed.b2e.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "fs/source/archives/recent_archives.hpp"
+#include "fs/source/archives/store_archive.hpp"
+#include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/tree/beside.hpp"
+#include "fs/source/local/tree/tree.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe. Throws std::system_error, EFBIG and ENOMEM where a store, or the stores that a user
+/// has opened, hold too much; codec::Error. NoTurn before it reads.
+class EmbeddedStores final : public Beside {
+ public:
+  /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
+  /// MountOptions.
+  EmbeddedStores(const SourceRoot& root, Tree& tree, MemoryBudget& budget, bool raw)
+      : root_(root), tree_(tree), raw_(raw), recent_(budget) {
+    tree.set_beside(*this);
+  }
+
+  // As Tree asks for them (fs/source/local/tree/beside.hpp).
+
+  std::optional<ArchiveEntry> find(const StorePlace& place, const std::string& full_name) override;
+  bool has_any(const StorePlace& place) override;
+  void require_complete(const StorePlace& place, const std::string& name) override;
+  Listed list(const StorePlace& place, const std::function<void()>& if_any) override;
+  std::shared_ptr<const ArchivePart> part(const StorePlace& place,
+                                          const std::string& full_name) override;
+
+  struct stat attributes(const ArchivePart& part) override;
+
+  /// What a directory's embed.b2e is now; null archive if it is no store.
+  struct Embedded {
+    std::shared_ptr<const StoreArchive> archive;
+    /// Of embed.b2e, with the inode number of the directory: numbers of leaves hang on what stays
+    /// when embed.b2e is written anew.
+    std::shared_ptr<const struct stat> status;
+  };
+  Embedded embedded(const StorePlace& place);
+  /// All of the store, files included, for one look at a group.
+  std::shared_ptr<const StoreArchive> open_whole(const StorePlace& place);
+
+ private:
+  /// The last state of a directory's embed.b2e that was looked at.
+  struct State {
+    FileState state;
+    std::weak_ptr<const StoreArchive> archive;
+    std::shared_ptr<const struct stat> status;
+    bool is_none = false;  ///< no store
+  };
+
+  std::optional<Embedded> look(const StorePlace& place, bool is_last) EXCLUDES(mutex_);
+  std::optional<Embedded> known(NodeId root, const FileState& state) EXCLUDES(mutex_);
+  Embedded remember(NodeId root, const FileState& state, Embedded found,
+                    const StoreArchive* outdated) EXCLUDES(mutex_);
+  Embedded open(const StorePlace& place, std::shared_ptr<const SourceObject> embed);
+
+  const SourceRoot& root_;
+  Tree& tree_;
+  const bool raw_;
+  RecentArchives<NodeId, StoreArchive> recent_;
+  Mutex mutex_;
+  std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
+  std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;
+};
+
+}  // namespace bloscfs::fs

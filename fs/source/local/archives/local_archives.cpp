@@ -1,0 +1,207 @@
+#include "fs/source/local/archives/local_archives.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+constexpr const char* kSystemPrefix = "system.";
+
+std::string group_of(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == 0 ? "/" : key.substr(0, slash);
+}
+
+}  // namespace
+
+void LocalArchives::settle(NodeId node) {
+  const auto part = tree_.part(node);
+  if (!part || !part->embed || !part->entry.is_group()) return;
+  const SourcePath path = join_path(tree_.path(part->root), part->entry.key.substr(1));
+  if (const auto st = root_.stat(path); st && S_ISDIR(st->st_mode)) {
+    settle(tree_.parent(node));
+    tree_.become_directory(node, *st);
+  }
+}
+
+bool LocalArchives::is_leaf(NodeId node) const {
+  const auto part = tree_.part(node);
+  return part && !part->entry.is_group();
+}
+
+std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
+  if (auto known = recent_.find(root)) return known;
+  TurnAtNeed::need();
+  const SourcePath path = tree_.store_path(root);
+  const SourceEntry entry = tree_.store_entry(root);
+  auto opened =
+      entry.is_store() ? tree_.open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
+  if (!opened) throw_errno(ESTALE, path.text());
+  for (const std::string& message : opened->messages())
+    log::warn(fmt::format("{}: {}", path.text(), message));
+  // The attributes of what is in it are those of its file.
+  tree_.pin(root);
+  return recent_.keep(root, {opened.release(), [&tree = tree_, root](const Archive* archive) {
+                               delete archive;
+                               tree.unpin(root);
+                             }});
+}
+
+LocalArchives::Place LocalArchives::place(NodeId directory) {
+  const auto part = tree_.part(directory);
+  if (!part) return {archive_of(directory), directory, "/", nullptr};
+  if (!part->entry.is_group()) throw_errno(ENOTDIR, part->entry.key);
+  if (!part->embed) return {part->archive, part->root, part->entry.key, nullptr};
+  // A group is whatever is embedded in it now.
+  auto found = embedded_.embedded({part->root, tree_.path(part->root), part->entry.key});
+  if (!found.archive) throw_stale(directory);
+  return {std::move(found.archive), part->root, part->entry.key, std::move(found.status)};
+}
+
+// --- names
+
+FoundNode LocalArchives::enter(NodeId directory, const std::shared_ptr<const ArchivePart>& part) {
+  const NodeId id = tree_.enter_part(directory, part);
+  try {
+    return {id, attributes(id)};
+  } catch (...) {
+    tree_.forget(id, 1);
+    throw;
+  }
+}
+
+std::optional<FoundNode> LocalArchives::lookup(NodeId directory, const std::string& name) {
+  const Place in = place(directory);
+  TurnAtNeed::need();
+  auto entry = find_shown(*in.archive, in.group, name);
+  if (!entry) return std::nullopt;
+  return enter(directory, std::make_shared<const ArchivePart>(
+                              ArchivePart{in.archive, in.root, *std::move(entry), in.embed}));
+}
+
+/// One at a time for each user: how much an archive holds is known when it has been listed.
+std::vector<DirectoryEntry> LocalArchives::list(NodeId directory,
+                                                const std::function<void()>& if_many) {
+  const Place in = place(directory);
+  if_many();
+  const struct stat file = in.embed ? *in.embed : tree_.attributes(in.root);
+  const auto charge = recent_.charge_for(tree_.store_path(in.root).text() + ":" + in.group);
+  return list_shown(*in.archive, in.group, *charge,
+                    [&](const ArchiveEntry& entry) { return inode_in_archive(file, entry); });
+}
+
+void LocalArchives::require_listed(NodeId directory) {
+  if (is_part(directory)) return require_complete(*place(directory).archive, "listing");
+  if (const auto group = tree_.store_place(directory))
+    embedded_.require_complete(*group, "listing");
+}
+
+std::string LocalArchives::told_path(NodeId node) const {
+  const auto part = tree_.part(node);
+  if (!part) throw_stale(node);
+  return tree_.told_path(part->root) + ":" + part->entry.key;
+}
+
+// --- attributes
+
+struct stat LocalArchives::attributes(NodeId node) {
+  auto part = tree_.part(node);
+  if (!part) throw_stale(node);
+  if (auto with_size = measured(*part, raw_)) {
+    part = std::move(with_size);
+    tree_.set_part(node, part);
+  }
+  return status(*part);
+}
+
+/// Owner and times are the archive's, and what may be done.
+struct stat LocalArchives::status(const ArchivePart& part) const {
+  if (part.embed) return embedded_.attributes(part);
+  const struct stat file = tree_.attributes(part.root);
+  struct stat st = part.entry.is_group() ? file : status_of(part, file, 0444);
+  st.st_mode &= ~mode_t{S_ISLNK(st.st_mode) ? 0u : 0222u};
+  st.st_ino = inode_in_archive(file, part.entry);
+  return st;
+}
+
+std::string LocalArchives::read_link(NodeId node) {
+  const auto part = tree_.part(node);
+  if (!part) throw_stale(node);
+  if (part->entry.type != S_IFLNK) throw_errno(EINVAL, part->entry.key);
+  if (!part->archive) throw_stale(node);
+  return part->archive->link_text(part->entry);
+}
+
+std::shared_ptr<const frame::Snapshot> LocalArchives::frame_of(NodeId node) {
+  TurnAtNeed::need();
+  const auto part = tree_.part(node);
+  if (!part) return archive_of(node)->frame_of("/");
+  if (!part->archive) throw_stale(node);
+  if (part->entry.is_group()) return part->archive->frame_of(part->entry.key);
+  if (part->entry.type != S_IFREG) return nullptr;
+  if (const auto known = tree_.opened_as<OpenContainer>(node)) return known->content->snapshot();
+  return part->archive->open(part->entry);
+}
+
+std::optional<std::string> LocalArchives::group_attribute(NodeId node, const std::string& name) {
+  const Place group = place(node);
+  return fs::group_attribute(*group.archive, group.group, name);
+}
+
+std::optional<std::string> LocalArchives::access_list(NodeId node, const std::string& name) {
+  const auto part = tree_.part(node);
+  if (!part || !name.starts_with(kSystemPrefix)) return std::nullopt;
+  if (part->embed) {
+    const SourcePath root = tree_.path(part->root);
+    return root_
+        .object(part->entry.is_group() ? root : join_path(root, std::string(frame::kEmbedName)))
+        .attribute(name);
+  }
+  if (part->entry.is_group()) return std::nullopt;
+  return tree_.object(part->root)->attribute(name);
+}
+
+// --- opening
+
+/// The part, if it stands for what is embedded now, or can go on to that: ESTALE.
+std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(NodeId node) {
+  auto part = tree_.part(node);
+  if (!part) throw_stale(node);
+  if (!part->embed || part->entry.is_group()) return part;
+  const StorePlace place{part->root, tree_.path(part->root), group_of(part->entry.key)};
+  auto found = embedded_.embedded(place);
+  if (found.archive && found.archive == part->archive) return part;
+  auto entry =
+      found.archive ? found.archive->find(place.group, part->entry.full_name) : std::nullopt;
+  if (!entry || entry->is_group()) throw_errno(ESTALE, part->entry.key);
+  const auto present = std::make_shared<const ArchivePart>(ArchivePart{
+      std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
+  // Pages that the kernel has, and handles, belong to one state.
+  if (!tree_.set_part_if_unopened(node, present)) throw_errno(ESTALE, part->entry.key);
+  return present;
+}
+
+std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
+                                                         const ContentServices& services) {
+  const auto part = leaf_to_open(node);
+  if (part->entry.type != S_IFREG)
+    throw_errno(part->entry.is_group() ? EISDIR : ELOOP, part->entry.key);
+  const struct stat shown = attributes(node);
+  if (auto known = tree_.opened_as<OpenContainer>(node)) return known;
+  TurnAtNeed::need();
+  return tree_.share_part(
+      node, std::make_shared<const OpenContainer>(
+                shown, std::make_shared<Content>(services, part->archive->open(part->entry))));
+}
+
+}  // namespace bloscfs::fs
