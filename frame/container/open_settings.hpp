@@ -1,7 +1,6 @@
 #pragma once
 // What is asked of the opening of a container, of whatever kind.
 
-#include <cstdint>
 #include <string>
 
 #include "frame/store/byte_source.hpp"
@@ -10,7 +9,6 @@ namespace bloscfs::frame::inline container {
 
 struct OpenSettings {
   SourceCounters* counters = nullptr;  ///< may be null; outlives the snapshot
-  std::uint64_t read_limit = 0;        ///< of all bytes that are read of a file; 0: none
   /// Name of the file and the directory that it is in (borrowed for the call), so that the sidecar
   /// NAME.b2lock can be found; without a name no sidecar is looked for.
   std::string name = {};

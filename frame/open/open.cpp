@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include <fcntl.h>
 
+#include "codec/error.hpp"
 #include "frame/bloscpack/bloscpack.hpp"
 #include "frame/cframe/cframe.hpp"
 #include "frame/header/frame_header.hpp"
 #include "frame/header/frame_parts.hpp"
+#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
@@ -20,6 +23,28 @@ namespace {
 
 constexpr std::size_t kMagicBytes = 16;
 
+class IndexAlone final : public SframeFiles {
+ public:
+  explicit IndexAlone(std::shared_ptr<const ByteSource> index) : index_(std::move(index)) {}
+  std::shared_ptr<const ByteSource> index() const override { return index_; }
+  std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const override {
+    codec::throw_malformed("no chunk file " + chunk_file_name(number));
+  }
+  std::optional<FileStamp> index_stamp() const override { return index_->stamp(); }
+  std::shared_ptr<PeerLock> lock() const override { return nullptr; }
+
+ private:
+  const std::shared_ptr<const ByteSource> index_;
+};
+
+std::unique_ptr<Snapshot> open_files(std::shared_ptr<const SframeFiles> files) {
+  if (!files) return nullptr;
+  std::array<std::uint8_t, offsetof(RawFrameStart, frame_type) + 1> first{};
+  const std::size_t got = files->index()->read_at(0, first);
+  if (got < first.size() || !has_frame_magic(first) || first.back() != 1) return nullptr;
+  return open_sframe(std::move(files));
+}
+
 }  // namespace
 
 std::optional<ContainerKind> recognise(Bytes first_bytes) {
@@ -29,9 +54,7 @@ std::optional<ContainerKind> recognise(Bytes first_bytes) {
 }
 
 std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
-  return open_file(
-      std::make_shared<FileSource>(std::move(fd), settings.counters, settings.read_limit),
-      settings);
+  return open_file(std::make_shared<FileSource>(std::move(fd), settings.counters), settings);
 }
 
 std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
@@ -61,12 +84,11 @@ std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings&
 }
 
 std::unique_ptr<Snapshot> open_directory(std::shared_ptr<const StoreDirectory> directory) {
-  auto files = open_sframe_files(std::move(directory));
-  if (!files) return nullptr;
-  std::array<std::uint8_t, offsetof(RawFrameStart, frame_type) + 1> first{};
-  const std::size_t got = files->index()->read_at(0, first);
-  if (got < first.size() || !has_frame_magic(first) || first.back() != 1) return nullptr;
-  return open_sframe(std::move(files));
+  return open_files(open_sframe_files(std::move(directory)));
+}
+
+std::unique_ptr<Snapshot> open_index(std::shared_ptr<const ByteSource> index) {
+  return open_files(std::make_shared<const IndexAlone>(std::move(index)));
 }
 
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings) {

@@ -35,6 +35,9 @@ std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings&
 /// The same of what is no local directory.
 std::unique_ptr<Snapshot> open_directory(std::shared_ptr<const StoreDirectory> directory);
 
+/// The same of chunks.b2frame alone: nothing can be read of its chunks.
+std::unique_ptr<Snapshot> open_index(std::shared_ptr<const ByteSource> index);
+
 /// Opens the container at a path, following symlinks; null if there is none there.
 /// Throws std::system_error, without the path, if it cannot be opened.
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings);

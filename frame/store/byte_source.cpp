@@ -36,13 +36,7 @@ void ByteSource::read_exactly_at(std::uint64_t offset, MutableBytes out, const c
         fmt::format("{} at {}: source ends after {} of {} bytes", what, offset, got, out.size()));
 }
 
-FileSource::FileSource(UniqueFd fd, SourceCounters* counters, std::uint64_t limit)
-    : fd_(std::move(fd)), counters_(counters), limit_(limit) {}
-
 std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
-  if (limit_ != 0 && (taken_ += out.size()) > limit_)
-    throw codec::Error(codec::FormatErrc::too_large,
-                       fmt::format("needs more than {} bytes to be read", limit_));
   std::size_t done = 0;
   while (done < out.size()) {
     const std::uint64_t position = offset + done;

@@ -101,9 +101,8 @@ class ByteSource {
 
 class FileSource final : public ByteSource {
  public:
-  /// `counters` may be null and must outlive this object. Reading more than `limit` bytes in all
-  /// (0: any number) throws Error, too_large.
-  FileSource(UniqueFd fd, SourceCounters* counters, std::uint64_t limit = 0);
+  /// `counters` may be null and must outlive this object.
+  FileSource(UniqueFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override;
@@ -112,8 +111,6 @@ class FileSource final : public ByteSource {
  private:
   UniqueFd fd_;
   SourceCounters* counters_;
-  const std::uint64_t limit_;
-  mutable std::atomic<std::uint64_t> taken_ = 0;
 };
 
 }  // namespace bloscfs::frame::inline store

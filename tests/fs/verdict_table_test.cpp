@@ -6,12 +6,11 @@ using namespace bloscfs::fs;
 
 namespace {
 
-Verdict verdict_on(std::uint64_t inode, std::int64_t shown_size, bool is_sframe = false) {
-  Verdict verdict{};
-  verdict.device = 7;
-  verdict.inode = inode;
-  verdict.is_sframe = is_sframe;
-  verdict.shown_size = shown_size;
+static_assert(sizeof(KnownVerdict) <= 80, "100,000 of them are kept");
+
+KnownVerdict verdict_on(std::uint64_t inode, std::int64_t shown_size, Role role = Role::file) {
+  KnownVerdict verdict{.file = {.device = 7, .inode = inode}, .role = role};
+  verdict.verdict.shown_size = shown_size;
   return verdict;
 }
 
@@ -24,20 +23,20 @@ BOOST_AUTO_TEST_CASE(every_verdict_is_found_while_there_is_room) {
   for (std::uint64_t i = 0; i < 1000; i++)
     table.remember(verdict_on(i, static_cast<std::int64_t>(i)));
   for (std::uint64_t i = 0; i < 1000; i++) {
-    const Verdict* const found = table.find(7, i, false);
+    const KnownVerdict* const found = table.find(7, i, Role::file);
     BOOST_REQUIRE(found != nullptr);
-    BOOST_TEST(found->shown_size == static_cast<std::int64_t>(i));
+    BOOST_TEST(found->verdict.shown_size == static_cast<std::int64_t>(i));
   }
-  BOOST_TEST(table.find(8, 1, false) == nullptr);
+  BOOST_TEST(table.find(8, 1, Role::file) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(sparse_frame_and_its_index_are_two_subjects) {
   VerdictTable table(10);
   table.remember(verdict_on(1, 5));
-  BOOST_TEST(table.find(7, 1, true) == nullptr);
-  table.remember(verdict_on(1, 6, true));
-  BOOST_TEST(table.find(7, 1, false)->shown_size == 5);
-  BOOST_TEST(table.find(7, 1, true)->shown_size == 6);
+  BOOST_TEST(table.find(7, 1, Role::index) == nullptr);
+  table.remember(verdict_on(1, 6, Role::index));
+  BOOST_TEST(table.find(7, 1, Role::file)->verdict.shown_size == 5);
+  BOOST_TEST(table.find(7, 1, Role::index)->verdict.shown_size == 6);
 }
 
 BOOST_AUTO_TEST_CASE(newer_verdict_replaces_the_one_on_the_same_file) {
@@ -45,17 +44,17 @@ BOOST_AUTO_TEST_CASE(newer_verdict_replaces_the_one_on_the_same_file) {
   for (std::uint64_t i = 0; i < 10; i++) table.remember(verdict_on(i, 1));
   table.remember(verdict_on(3, 2));
   for (std::uint64_t i = 0; i < 10; i++)
-    BOOST_TEST(table.find(7, i, false)->shown_size == (i == 3 ? 2 : 1));
+    BOOST_TEST(table.find(7, i, Role::file)->verdict.shown_size == (i == 3 ? 2 : 1));
 }
 
 BOOST_AUTO_TEST_CASE(full_table_keeps_its_size_and_what_came_last) {
   VerdictTable table(100);
   for (std::uint64_t i = 0; i < 5000; i++) {
     table.remember(verdict_on(i, 1));
-    BOOST_REQUIRE(table.find(7, i, false) != nullptr);
+    BOOST_REQUIRE(table.find(7, i, Role::file) != nullptr);
   }
   int kept = 0;
-  for (std::uint64_t i = 0; i < 5000; i++) kept += table.find(7, i, false) != nullptr ? 1 : 0;
+  for (std::uint64_t i = 0; i < 5000; i++) kept += table.find(7, i, Role::file) != nullptr ? 1 : 0;
   BOOST_TEST(kept == 100);
 }
 

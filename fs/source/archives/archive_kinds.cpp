@@ -1,8 +1,10 @@
 #include "fs/source/archives/archive_kinds.hpp"
 
 #include <array>
+#include <limits>
 #include <utility>
 
+#include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "fs/source/archives/store_archive.hpp"
@@ -18,8 +20,8 @@ std::unique_ptr<const Archive> archive_of(std::unique_ptr<const frame::PythonSto
   return std::make_unique<StoreArchive>(std::move(store), raw, std::move(charge));
 }
 
-bool is_zip_store(const ArchiveFile& file) {
-  return frame::zip_store_kind(file.bytes(), {}).has_value();
+bool is_zip_store(const std::shared_ptr<const frame::ByteSource>& bytes) {
+  return frame::zip_store_kind(bytes, {}).has_value();
 }
 
 std::unique_ptr<const Archive> open_zip_store(const ArchiveFile& file, bool raw, Charge charge) {
@@ -27,8 +29,8 @@ std::unique_ptr<const Archive> open_zip_store(const ArchiveFile& file, bool raw,
   return archive_of(std::move(store), raw, std::move(charge));
 }
 
-bool is_embed_store(const ArchiveFile& file) {
-  const auto frame = file.frame();
+bool is_embed_store(const std::shared_ptr<const frame::ByteSource>& bytes) {
+  const auto frame = frame::open_file(bytes, {});
   return frame && frame::store_kind(*frame) == frame::StoreKind::embed;
 }
 
@@ -39,8 +41,10 @@ std::unique_ptr<const Archive> open_embed_store(const ArchiveFile& file, bool ra
 }
 
 constexpr std::array kKinds = {
-    ArchiveKind{frame::kZipStoreSuffix, is_zip_store, open_zip_store},
-    ArchiveKind{frame::kEmbedStoreSuffix, is_embed_store, open_embed_store},
+    // The directory of a ZIP file is read whole.
+    ArchiveKind{frame::kZipStoreSuffix, std::numeric_limits<std::uint64_t>::max(), is_zip_store,
+                open_zip_store},
+    ArchiveKind{frame::kEmbedStoreSuffix, 1 << 20, is_embed_store, open_embed_store},
 };
 
 }  // namespace

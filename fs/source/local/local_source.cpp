@@ -195,7 +195,7 @@ StoredForm LocalSource::stored_form(NodeId node) {
   }
   // What may not be read has not been looked into.
   entry.object->check_access(R_OK);
-  if (entry.is_damaged() && entry.own_stat.st_size > 0)
+  if (entry.health == SourceEntry::Health::damaged)
     frame::open_file(entry.object->open_quietly(O_RDONLY), {});
   form.open_plain = [file = entry.object] { return file->open_quietly(O_RDONLY); };
   return form;

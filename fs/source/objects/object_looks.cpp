@@ -13,11 +13,11 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
 #include "fs/support/turns.hpp"
-#include "fs/view/file_view.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -26,9 +26,13 @@ using Kind = ObjectLook::Kind;
 
 /// A directory seldom becomes a frame.
 constexpr std::chrono::seconds kKindTrusted{30};
-constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
 const std::string kIndexName(frame::kSframeIndexName);
 const std::string kEmbedObject(frame::kEmbedName);
+
+LookPointer look_of(Kind kind, const Verdict& verdict, const frame::ObjectState& state) {
+  return std::make_shared<const ObjectLook>(
+      ObjectLook{kind, verdict.shown, state, verdict.shown_size, verdict.stored_size});
+}
 
 }  // namespace
 
@@ -111,23 +115,10 @@ LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
   return remember(path, is_directory ? judge_directory(path) : judge_object(path), checked);
 }
 
-ObjectLook ObjectLooks::plain(const frame::ObjectSource& source) const {
-  ObjectLook look;
-  look.state = source.state();
-  look.size = look.stored_size = static_cast<std::int64_t>(look.state.size);
-  return look;
-}
-
-ObjectLook ObjectLooks::look_of(const frame::FrameInfo& info,
-                                const frame::ObjectState& state) const {
-  const ViewShape shape = view_shape(info, settings_.raw);
-  ObjectLook look;
-  look.kind = Kind::container;
-  look.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
-  look.state = state;
-  look.size = shape.file_size();
-  look.stored_size = info.cbytes;
-  return look;
+Verdict ObjectLooks::judge_bytes(const std::string& path, const Candidate& candidate) {
+  const ReasonedVerdict verdict = judge(candidate, settings_);
+  if (!verdict.reason.empty()) log_.error(fmt::format("{}: {}", tree_->url(path), verdict.reason));
+  return verdict;
 }
 
 LookPointer ObjectLooks::judge_object(const std::string& path) {
@@ -135,23 +126,12 @@ LookPointer ObjectLooks::judge_object(const std::string& path) {
   if (auto before = known(path);
       before && before->is_object() && before->state.same_bytes(source->state()))
     return before;
-  ObjectLook look = plain(*source);
-  try {
-    if (settings_.stores && path.ends_with(frame::kZipStoreSuffix)) {
-      if (frame::zip_store_kind(source, {})) look.kind = Kind::store;
-    } else {
-      const bool may_be_store = settings_.stores && path.ends_with(frame::kEmbedStoreSuffix);
-      const auto told = may_be_store ? std::nullopt : frame::peek_far_frame(*source, 0);
-      const auto snapshot = told ? nullptr : frame::open_file(source, {});
-      if (told || snapshot) look = look_of(told ? *told : snapshot->info(), source->state());
-      if (snapshot && may_be_store && frame::store_kind(*snapshot) == frame::StoreKind::embed)
-        look.kind = Kind::store;
-    }
-  } catch (const codec::Error& error) {
-    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
-  }
-  if (look.kind == Kind::store) look.shown = ShownAs::store;
-  return std::make_shared<const ObjectLook>(std::move(look));
+  const ArchiveKind* const archive = settings_.stores ? archive_kind_of(path) : nullptr;
+  const Verdict verdict =
+      judge_bytes(path, {source, archive != nullptr ? Role::archive : Role::file, archive});
+  Kind kind = verdict.is_container() ? Kind::container : Kind::plain;
+  if (verdict.is_store()) kind = Kind::store;
+  return look_of(kind, verdict, source->state());
 }
 
 /// Where a listing is refused it tells nothing of what is there. ENOENT if nothing is.
@@ -177,9 +157,8 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
     found = judge_store_directory(path);
   if (!found && !promises_frame && has_object(path, kIndexName)) found = judge_sframe(path);
   if (found) return found;
-  ObjectLook look;
-  look.kind = promises_frame && has_only_chunks(path) ? Kind::removed : Kind::directory;
-  return std::make_shared<const ObjectLook>(std::move(look));
+  const bool is_removed = promises_frame && has_only_chunks(path);
+  return look_of(is_removed ? Kind::removed : Kind::directory, {}, {});
 }
 
 /// Of a frame whose first commit is under way, or whose host has died in it.
@@ -189,11 +168,6 @@ bool ObjectLooks::has_only_chunks(const std::string& path) {
   return !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const auto& entry) {
     return !entry.is_directory && frame::chunk_file_number(entry.name);
   });
-}
-
-std::unique_ptr<frame::Snapshot> ObjectLooks::open_sframe(const std::string& path,
-                                                          const SourcePointer& index) const {
-  return frame::open_directory(frames_->frame(path, index));
 }
 
 /// A commit of this mount may come in between.
@@ -212,55 +186,31 @@ LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
   const SourcePointer index = current_if_any(path_in(path, kIndexName));
   if (!index) return nullptr;
   // What a frame leaves that was removed.
-  if (index->state().size == 0 && tree_->has_tombstones()) {
-    ObjectLook look;
-    look.kind = Kind::removed;
-    look.state = index->state();
-    return std::make_shared<const ObjectLook>(std::move(look));
-  }
+  if (index->state().size == 0 && tree_->has_tombstones())
+    return look_of(Kind::removed, {}, index->state());
   if (auto before = known(path);
       before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
     return before;
-  try {
-    const auto told = frame::peek_far_frame(*index, 1);
-    const auto snapshot = told ? nullptr : open_sframe(path, index);
-    if (!told && !snapshot) return nullptr;
-    ObjectLook look = look_of(told ? *told : snapshot->info(), index->state());
-    look.kind = Kind::sframe;
-    look.stored_size += static_cast<std::int64_t>(index->state().size);
-    return std::make_shared<const ObjectLook>(std::move(look));
-  } catch (const codec::Error& error) {
-    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
-    return nullptr;
-  }
+  // Throws ESTALE if a commit of this mount is newer. That may ask the store, so that for a large
+  // index it is left to whoever opens the frame.
+  if (!index->is_far()) frames_->frame(path, index);
+  const Verdict verdict = judge_bytes(path, {index, Role::index});
+  return verdict.is_sframe() ? look_of(Kind::sframe, verdict, index->state()) : nullptr;
 }
 
 LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
   const SourcePointer embed = current_if_any(path_in(path, kEmbedObject));
   if (!embed) return nullptr;
-  ObjectLook look;
-  look.kind = Kind::store_directory;
-  look.shown = ShownAs::store;
-  look.state = embed->state();
-  try {
-    const auto snapshot = frame::open_file(embed, {});
-    if (!snapshot || !frame::store_kind(*snapshot)) return nullptr;
-  } catch (const codec::Error& error) {
-    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
-    return nullptr;
-  }
-  return std::make_shared<const ObjectLook>(std::move(look));
+  const Verdict verdict = judge_bytes(path, {embed, Role::embed});
+  return verdict.is_store_directory() ? look_of(Kind::store_directory, verdict, embed->state())
+                                      : nullptr;
 }
 
 // --- opening
 
-std::string ObjectLooks::object_of(const std::string& path, Kind kind) const {
-  if (kind == Kind::sframe) return path_in(path, kIndexName);
-  return kind == Kind::store_directory ? path_in(path, kEmbedObject) : path;
-}
-
 ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {
-  const std::string object = object_of(path, look.kind);
+  const std::string& inside = look.kind == Kind::sframe ? kIndexName : kEmbedObject;
+  const std::string object = look.is_object() ? path : path_in(path, inside);
   SourcePointer source = kept_source(object);
   if (!source || !source->state().same_bytes(look.state)) source = current(object);
   if (source->state().same_bytes(look.state)) return source;
@@ -273,12 +223,17 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
   const SourcePointer object = source(path, look);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
-    snapshot = look.kind == Kind::sframe ? open_sframe(path, object) : frame::open_file(object, {});
+    if (look.kind == Kind::sframe)
+      snapshot = frame::open_directory(frames_->frame(path, object));
+    else
+      snapshot = frame::open_file(object, {});
   } catch (const codec::Error& error) {
     // Its header alone was looked at until now.
     log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
-    remember(path, std::make_shared<const ObjectLook>(plain(*object)), clock_.now());
+    Verdict plain;
+    plain.shown_size = plain.stored_size = object->stamp().size;
+    remember(path, look_of(Kind::plain, plain, object->state()), clock_.now());
     frame::throw_errno(ESTALE, path);
   }
   if (!snapshot) frame::throw_errno(EIO, path + ": no frame");

@@ -15,11 +15,10 @@
 #include "frame/store/lru_map.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/object_tree.hpp"
-#include "fs/source/archives/archive_kinds.hpp"
+#include "fs/source/archives/archive.hpp"
+#include "fs/source/judge.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/view/memory_budget.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 
@@ -60,9 +59,7 @@ using LookPointer = std::shared_ptr<const ObjectLook>;
 class ObjectLooks {
  public:
   using TimePoint = frame::Clock::TimePoint;
-  struct Settings {
-    bool raw = false;
-    bool stores = true;
+  struct Settings : JudgeSettings {
     std::chrono::milliseconds revalidate{1000};  ///< for so long a state may be trusted
   };
 
@@ -129,11 +126,7 @@ class ObjectLooks {
   LookPointer judge_sframe(const std::string& path);
   LookPointer try_judge_sframe(const std::string& path);
   LookPointer judge_store_directory(const std::string& path);
-  ObjectLook look_of(const frame::FrameInfo& info, const frame::ObjectState& state) const;
-  ObjectLook plain(const frame::ObjectSource& source) const;
-  std::unique_ptr<frame::Snapshot> open_sframe(const std::string& path,
-                                               const SourcePointer& index) const;
-  std::string object_of(const std::string& path, ObjectLook::Kind kind) const;
+  Verdict judge_bytes(const std::string& path, const Candidate& candidate);
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::shared_ptr<frame::ObjectFrames> frames_;

@@ -17,16 +17,6 @@ namespace {
 using frame::throw_errno;
 using Kind = ObjectLook::Kind;
 
-/// What a listing alone says.
-ShownAs promised(const frame::ObjectEntry& entry, const ObjectLooks::Settings& settings) {
-  const ShownAs shown = promised_by(entry.name);
-  const bool is_directory_store = entry.is_directory && entry.name.ends_with(".b2d");
-  if (shown == ShownAs::store || is_directory_store)
-    return settings.stores && entry.is_directory == is_directory_store ? ShownAs::store
-                                                                       : ShownAs::itself;
-  return shown == ShownAs::array && settings.raw ? ShownAs::flat : shown;
-}
-
 ObjectNode root_node() {
   ObjectNode root;
   ObjectLook look;
@@ -93,7 +83,7 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
     const auto known = looks_.known(path_in(directory, entry.name));
     if (known && known->kind != Kind::removed && known->is_object() != entry.is_directory)
       return known->shown;
-    return promised(entry, looks_.settings());
+    return promised(entry.name, entry.is_directory, looks_.settings());
   };
 }
 
@@ -207,7 +197,7 @@ mode_t Objects::guessed_type(const std::string& path, const frame::ObjectEntry& 
   const auto known = looks_.known(path);
   if (known && known->is_object() != entry.is_directory)
     return known->is_directory() ? S_IFDIR : S_IFREG;
-  const ShownAs shown = promised(entry, looks_.settings());
+  const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
   if (shown == ShownAs::store) return S_IFDIR;
   return entry.is_directory && shown == ShownAs::itself ? S_IFDIR : S_IFREG;
 }

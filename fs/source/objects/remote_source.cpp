@@ -55,7 +55,7 @@ RemoteSource::RemoteSource(const SourceServices& services,
       writable_(tree->is_writable() && !options.read_only),
       later_(tree, kReadersHave, services.clock),
       objects_(
-          tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
+          tree, {{options.raw, options.stores}, options.remote.revalidate}, options.owner,
           services.cache.budget(), [this](const std::string& path) { later_.add(path); },
           uploads_of(options, services.cache.budget()), services.clock),
       refuge_(options.remote.disk_cache) {

@@ -265,8 +265,7 @@ BOOST_AUTO_TEST_CASE(what_a_damaged_directory_still_tells_is_shown) {
              boost::test_tools::per_element());
   mount.read("dict/a.npy");
   BOOST_TEST(error_of([&] { mount.find("dict/dir1/b"); }) == EIO);
-  BOOST_TEST(error_of([&] { mount.local().stores().require_listed(*mount.find("dict/dir1")); }) ==
-             EIO);
+  BOOST_TEST(error_of([&] { mount.source().require_listed(*mount.find("dict/dir1")); }) == EIO);
 }
 
 BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
@@ -283,8 +282,7 @@ BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
              boost::test_tools::per_element());
   mount.read("tree/root_leaf.npy");
   BOOST_TEST(error_of([&] { mount.find("tree/grp/emb"); }) == EIO);
-  BOOST_TEST(error_of([&] { mount.local().stores().require_listed(*mount.find("tree/grp")); }) ==
-             EIO);
+  BOOST_TEST(error_of([&] { mount.source().require_listed(*mount.find("tree/grp")); }) == EIO);
 }
 
 /// Of a user who has given up.

@@ -11,38 +11,19 @@
 
 #include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
-#include "fs/options/unsupported_files.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/archives/archive_kinds.hpp"
+#include "fs/source/judge.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/source/local/tree/entry_kind.hpp"
 #include "fs/source/local/tree/verdict_table.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/view/file_view.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 
 /// What an entry is, without holding it open.
-struct SourceEntry : OfKind {
-  ShownAs shown = ShownAs::itself;
-  /// What is known of the contents.
-  enum class Health : std::uint8_t {
-    sound,
-    damaged,      ///< no container, though it begins as one, or is empty
-    unsupported,  ///< of a codec, a filter or a format version that is missing
-    left_out,     ///< the same, and the mount shows nothing of it: UnsupportedFiles::hidden
-  };
-  Health health = Health::sound;
-  /// Which file of a directory content_stat is of.
-  enum class Inside : std::uint8_t { none, index, embed };
-  Inside inside = Inside::none;
-  bool has_embedded = false;  ///< store directories: whose embed.b2e may hold leaves
-  bool is_read_only = false;
-  bool has_metalayers = true;      ///< containers: false if there are none to list
-  bool may_lack_contents = false;  ///< containers: see missing_contents()
-  std::int64_t shown_size = 0;     ///< containers: st_size of the view
-  std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
+struct SourceEntry : Verdict {
+  Role role = Role::file;  ///< of the file that tells what it is
   /// Containers: when somebody changed what a commit of this mount stored then; 0 if not known.
   std::int64_t shown_change_ns = 0;
   /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
@@ -57,8 +38,6 @@ struct SourceEntry : OfKind {
   struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
   struct stat own_stat {};      ///< of the entry itself (the directory of an sframe)
 
-  bool is_damaged() const { return health == Health::damaged; }
-  bool is_left_out() const { return health == Health::left_out; }
   /// True for what may be in the midst of being written: a look somewhat later finds a container.
   bool may_be_unfinished() const;
 
@@ -82,12 +61,8 @@ struct JudgedEntry {
 /// a missing permission says anything about a file.
 class Classifier {
  public:
-  struct Settings {
-    bool raw = false;
-    bool stores = true;  ///< are shown as directories
-    UnsupportedFiles unsupported = UnsupportedFiles::refused;
-  };
-  Classifier(const SourceRoot& root, const Settings& settings, frame::SourceCounters* counters);
+  Classifier(const SourceRoot& root, const JudgeSettings& settings,
+             frame::SourceCounters* counters);
 
   /// What a found_entry() is, which `path` led to, whatever that leads to by now. Damaged
   /// containers are logged once and count as themselves; so do files that may not be read, those
@@ -103,9 +78,10 @@ class Classifier {
   /// A state that a commit of this mount has left, so that nobody has to read what it is.
   struct Committed {
     const frame::Snapshot& snapshot;
-    std::int64_t ctime_ns;         ///< of the file that snapshot.stamp() tells of
-    std::int64_t shown_change_ns;  ///< as SourceEntry's
-    bool is_sframe;
+    std::string name;  ///< of the file, or of a sparse frame's directory
+    bool is_sframe = false;
+    std::int64_t ctime_ns = 0;         ///< of the file that snapshot.stamp() tells of
+    std::int64_t shown_change_ns = 0;  ///< as SourceEntry's
   };
   void remember(const Committed& committed);
 
@@ -117,24 +93,18 @@ class Classifier {
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in
   /// the locking of other Blosc2 programs. Null if it is none any more.
   std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
-  ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
  private:
-  std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
-                                             const SourceEntry& entry) const;
-  void look_inside(const SourcePath& path, SourceEntry& entry, const Verdict& verdict) const;
-  Verdict judge(const SourcePath& path, const SourceEntry& entry);
-  Verdict read_verdict(const SourcePath& path, const SourceEntry& entry, std::string& reason) const;
-  Verdict verdict_on(const frame::Snapshot& snapshot, Verdict state, std::string& reason) const;
-  bool is_zip_store(const SourceEntry& entry) const;
-  bool is_shown_raw(const frame::Snapshot& snapshot) const;
-  void remember(const SourcePath& path, const Verdict& verdict, const std::string& reason);
-  void log_oddity(const SourcePath& path, const Verdict& verdict, const std::string& reason) const;
+  std::shared_ptr<const frame::ByteSource> bytes_of(const SourceObject& file) const;
+  const ArchiveKind* archive_at(const SourcePath& path) const;
+  ReasonedVerdict judge_once(const SourcePath& path, const SourceEntry& entry) const;
+  Verdict judge_stable(const SourcePath& path, const SourceEntry& entry);
+  void remember(const SourcePath& path, const SourceEntry& entry, const ReasonedVerdict& verdict);
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
-  std::optional<Verdict> recall(const SourcePath& path, const SourceEntry& entry) const;
+  std::optional<KnownVerdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;
-  const Settings settings_;
+  const JudgeSettings settings_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
   VerdictTable verdicts_ GUARDED_BY(mutex_);

@@ -71,17 +71,16 @@ void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
 }
 
 void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
-  Classifier::Committed committed{snapshot, 0, 0, false};
+  Classifier::Committed committed{.snapshot = snapshot, .name = {}};
   {
     const MutexLock lock(mutex_);
     const Node* const node = nodes_.find(id);
-    // What a name with that suffix is depends on it (Classifier::read_verdict()).
     if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
-        node->name.name.ends_with(frame::kZipStoreSuffix) ||
         !(node->state.stamp == snapshot.stamp()))
       return;
-    committed.ctime_ns = node->state.ctime_ns;
+    committed.name = node->name.name;
     committed.is_sframe = node->is_sframe();
+    committed.ctime_ns = node->state.ctime_ns;
     if (node->shown_change.stored_ns == node->state.ctime_ns)
       committed.shown_change_ns = node->shown_change.shown_ns;
   }

@@ -6,27 +6,28 @@ namespace {
 /// Steps from one that gives way to the next, so that no order of looking meets all of them.
 constexpr std::size_t kVictimStep = 40'503;
 
-std::size_t hash_of(std::uint64_t device, std::uint64_t inode, bool is_sframe) {
+std::size_t hash_of(std::uint64_t device, std::uint64_t inode, Role role) {
   const std::uint64_t mixed =
-      ((inode << 1 | (is_sframe ? 1 : 0)) ^ device << 32) * 0x9E3779B97F4A7C15u;
+      ((inode << 3 | static_cast<std::uint64_t>(role)) ^ device << 32) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(mixed ^ mixed >> 32);
 }
 
 }  // namespace
 
-const Verdict* VerdictTable::find(std::uint64_t device, std::uint64_t inode, bool is_sframe) const {
-  const std::size_t bucket = hash_of(device, inode, is_sframe) & (buckets_.size() - 1);
+const KnownVerdict* VerdictTable::find(std::uint64_t device, std::uint64_t inode, Role role) const {
+  const std::size_t bucket = hash_of(device, inode, role) & (buckets_.size() - 1);
   for (std::uint32_t number = buckets_[bucket]; number != 0; number = verdicts_[number - 1].next) {
-    const Verdict& verdict = verdicts_[number - 1];
-    if (verdict.device == device && verdict.inode == inode && verdict.is_sframe == is_sframe)
+    const KnownVerdict& verdict = verdicts_[number - 1];
+    if (verdict.file.device == device && verdict.file.inode == inode && verdict.role == role)
       return &verdict;
   }
   return nullptr;
 }
 
-void VerdictTable::remember(const Verdict& verdict) {
-  if (const Verdict* const known = find(verdict.device, verdict.inode, verdict.is_sframe)) {
-    Verdict& replaced = verdicts_[static_cast<std::size_t>(known - verdicts_.data())];
+void VerdictTable::remember(const KnownVerdict& verdict) {
+  if (const KnownVerdict* const known =
+          find(verdict.file.device, verdict.file.inode, verdict.role)) {
+    KnownVerdict& replaced = verdicts_[static_cast<std::size_t>(known - verdicts_.data())];
     // The verdict is copied over the old one, but the chain of its bucket goes on.
     const std::uint32_t next = replaced.next;
     replaced = verdict;
@@ -45,8 +46,8 @@ void VerdictTable::remember(const Verdict& verdict) {
   link(static_cast<std::uint32_t>(place));
 }
 
-std::uint32_t& VerdictTable::bucket_of(const Verdict& verdict) {
-  return buckets_[hash_of(verdict.device, verdict.inode, verdict.is_sframe) &
+std::uint32_t& VerdictTable::bucket_of(const KnownVerdict& verdict) {
+  return buckets_[hash_of(verdict.file.device, verdict.file.inode, verdict.role) &
                   (buckets_.size() - 1)];
 }
 

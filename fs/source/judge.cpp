@@ -1,0 +1,143 @@
+#include "fs/source/judge.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/container/missing_decoder.hpp"
+#include "frame/editing/carrier.hpp"
+#include "frame/open/open.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "fs/view/attributes.hpp"
+#include "fs/view/file_view.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using Health = Verdict::Health;
+
+/// Bytes that may be read to find out what a file is.
+constexpr std::uint64_t kReadLimit = 1 << 20;
+
+/// A file may claim anything, and must not keep a listing busy.
+class LimitedSource final : public frame::ByteSource {
+ public:
+  LimitedSource(std::shared_ptr<const frame::ByteSource> source, std::uint64_t limit)
+      : source_(std::move(source)), limit_(limit) {}
+
+  std::size_t read_at(std::uint64_t offset, frame::MutableBytes out) const override {
+    if (out.size() > limit_ - taken_)
+      throw codec::Error(codec::FormatErrc::too_large,
+                         fmt::format("needs more than {} bytes to be read", limit_));
+    taken_ += out.size();
+    return source_->read_at(offset, out);
+  }
+  frame::FileStamp stamp() const override { return source_->stamp(); }
+  bool is_far() const override { return source_->is_far(); }
+  void expect(std::span<const frame::ByteRange> ranges) const override { source_->expect(ranges); }
+  bool is_at_hand(std::span<const frame::ByteRange> ranges) const override {
+    return source_->is_at_hand(ranges);
+  }
+
+ private:
+  const std::shared_ptr<const frame::ByteSource> source_;
+  const std::uint64_t limit_;
+  mutable std::uint64_t taken_ = 0;  ///< one thread judges
+};
+
+Verdict itself(std::int64_t size, Health health) {
+  Verdict verdict;
+  verdict.health = health;
+  verdict.shown_size = verdict.stored_size = size;
+  return verdict;
+}
+
+Verdict container(const frame::FrameInfo& info, std::int64_t file_size, Role role,
+                  const JudgeSettings& settings) {
+  const ViewShape shape = view_shape(info, settings.raw);
+  Verdict verdict;
+  verdict.kind = role == Role::index ? EntryKind::sparse_frame : EntryKind::frame;
+  verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
+  verdict.is_read_only = info.is_read_only();
+  verdict.may_lack_contents = true;
+  verdict.shown_size = shape.file_size();
+  verdict.stored_size = file_size + (role == Role::index ? info.cbytes : 0);
+  return verdict;
+}
+
+Verdict as_store(Verdict verdict, EntryKind kind) {
+  verdict.kind = kind;
+  verdict.shown = ShownAs::store;
+  verdict.is_read_only = kind == EntryKind::store;
+  return verdict;
+}
+
+/// A directory store is shown whatever decoder its embed.b2e needs: it has other files.
+bool may_leave_out(Role role, const JudgeSettings& settings) {
+  return settings.unsupported == UnsupportedFiles::hidden && role != Role::embed;
+}
+
+/// True if the verdict on a frame depends on its header alone.
+bool is_told_by_header(Role role, const JudgeSettings& settings) {
+  return role != Role::embed && settings.unsupported == UnsupportedFiles::refused;
+}
+
+ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
+                            const JudgeSettings& settings) {
+  if (const ArchiveKind* const archive = candidate.archive)
+    if (archive->is_one(std::make_shared<const LimitedSource>(candidate.bytes, archive->most_read)))
+      return {as_store(itself(size, Health::sound), EntryKind::store), {}};
+  const bool is_index = candidate.role == Role::index;
+  const auto bytes = std::make_shared<const LimitedSource>(candidate.bytes, kReadLimit);
+  if (is_told_by_header(candidate.role, settings))
+    if (const auto info = frame::peek_far_frame(*bytes, is_index ? 1 : 0))
+      return {container(*info, size, candidate.role, settings), {}};
+  const auto snapshot = is_index ? frame::open_index(bytes) : frame::open_file(bytes, {});
+  if (snapshot) return judge(*snapshot, candidate.role, settings);
+  return {itself(size, size == 0 ? Health::empty : Health::sound), {}};
+}
+
+}  // namespace
+
+ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSettings& settings) {
+  const ShownAs shown = promised_by(full_name);
+  const bool is_directory_store = is_directory && full_name.ends_with(kDirectoryStoreSuffix);
+  if (shown == ShownAs::store || is_directory_store)
+    return settings.stores && is_directory == is_directory_store ? ShownAs::store : ShownAs::itself;
+  return shown == ShownAs::array && settings.raw ? ShownAs::flat : shown;
+}
+
+ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings) {
+  const std::int64_t size = candidate.bytes->stamp().size;
+  try {
+    return judge_bytes(candidate, size, settings);
+  } catch (const codec::Error& error) {
+    const bool is_left_out =
+        error.code() == codec::FormatErrc::unsupported && may_leave_out(candidate.role, settings);
+    return {itself(size, is_left_out ? Health::left_out : Health::damaged), error.what()};
+  }
+}
+
+ReasonedVerdict judge(const frame::Snapshot& snapshot, Role role, const JudgeSettings& settings) {
+  const std::int64_t size = snapshot.stamp().size;
+  const auto missing = frame::missing_decoder(snapshot);
+  if (missing && settings.unsupported == UnsupportedFiles::raw)
+    return {itself(size, Health::unsupported), *missing};
+  if (role == Role::embed && !frame::store_kind(snapshot)) return {itself(size, Health::sound), {}};
+  Verdict verdict = container(snapshot.info(), size, role, settings);
+  verdict.has_metalayers = has_listed_metalayers(snapshot);
+  verdict.may_lack_contents = frame::may_lack_contents(snapshot);
+  if (missing)
+    verdict.health = may_leave_out(role, settings) ? Health::left_out : Health::unsupported;
+  if (role == Role::embed) {
+    verdict = as_store(verdict, EntryKind::store_directory);
+    verdict.has_embedded = snapshot.source()->is_far() || frame::may_have_embedded(snapshot);
+  }
+  return {verdict, verdict.is_left_out() ? *missing : std::string()};
+}
+
+}  // namespace bloscfs::fs
