@@ -19,7 +19,7 @@ std::string store_error(const std::string& status, const std::string& code) {
   return reply_of(status, "", "<Error><Code>" + code + "</Code></Error>");
 }
 
-const char* const kOther = "another host's chunk";
+const char* const kOthersChunk = "another host's chunk";
 const char* const kRefused = "412 Precondition Failed";
 
 std::string without_percents(std::string_view text) {
@@ -69,7 +69,7 @@ std::size_t FakeStore::objects_of_others() const {
   const std::lock_guard guard(mutex_);
   return static_cast<std::size_t>(
       std::count_if(objects_.begin(), objects_.end(),
-                    [](const auto& each) { return each.second.body == kOther; }));
+                    [](const auto& each) { return each.second.body == kOthersChunk; }));
 }
 
 int FakeStore::most_chunks_together() const {
@@ -126,7 +126,7 @@ HttpReply FakeStore::answer_put(const HttpRequest& request, const std::string& k
   }
   if (is_chunk && faults_.taken_chunks > 0) {
     faults_.taken_chunks--;
-    objects_[key] = {kOther, etag_of(kOther), ""};
+    objects_[key] = {kOthersChunk, etag_of(kOthersChunk), ""};
   }
   has_index_ |= key.ends_with("chunks.b2frame");
   if (faults_.conflicts > 0) {

@@ -40,9 +40,9 @@ EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
   tree_.pin(place.root);
   return {{new StoreArchive(std::move(store), raw_, std::move(charge)),
-           [&tree = tree_, root = place.root](const StoreArchive* archive) {
+           [&nodes = static_cast<Nodes&>(tree_), root = place.root](const StoreArchive* archive) {
              delete archive;
-             tree.unpin(root);
+             nodes.unpin(root);
            }},
           std::make_shared<const struct stat>(status)};
 }

@@ -51,10 +51,11 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
     log::warn(fmt::format("{}: {}", path.text(), message));
   // The attributes of what is in it are those of its file.
   tree_.pin(root);
-  return recent_.keep(root, {opened.release(), [&tree = tree_, root](const Archive* archive) {
-                               delete archive;
-                               tree.unpin(root);
-                             }});
+  return recent_.keep(
+      root, {opened.release(), [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
+               delete archive;
+               nodes.unpin(root);
+             }});
 }
 
 LocalArchives::Place LocalArchives::place(NodeId directory) {

@@ -33,45 +33,6 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
   nodes_.node(kRootId).kind = EntryKind::store_directory;
 }
 
-Tree::~Tree() { drop_parts(); }
-
-Tree::Known Tree::known(NodeId id) const {
-  const MutexLock lock(mutex_);
-  const Node& node = nodes_.node(id);
-  return {{node.kind},
-          id,
-          nodes_.paths(node),
-          node.identity,
-          node.state,
-          node.shown_change,
-          node.rare().wanted_name.has_value(),
-          node.open_file.lock(),
-          node.rare().remains,
-          node.rare().last_size};
-}
-
-SourcePath Tree::path(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.path(nodes_.node(id));
-}
-
-std::string Tree::told_path(NodeId id) const {
-  try {
-    return path(id).text();
-  } catch (const std::system_error&) {
-    return "a file without a name";
-  }
-}
-
-Tree::Called Tree::called(NodeId id) const {
-  const MutexLock lock(mutex_);
-  const Node& node = nodes_.node(id);
-  Called called{nodes_.paths(node), node.shown};
-  if (const auto& wanted = node.rare().wanted_name; wanted && node.has_name())
-    called.paths.push_back(join_path(nodes_.path(*node.name.parent), *wanted));
-  return called;
-}
-
 std::optional<std::string> Tree::single() const {
   const MutexLock lock(mutex_);
   return single_;
@@ -98,30 +59,6 @@ SourceEntry Tree::store_entry(NodeId id) {
   return *found;
 }
 
-NodeId Tree::parent(NodeId id) const {
-  const MutexLock lock(mutex_);
-  const Node& node = nodes_.node(id);
-  return node.has_name() ? node.name.parent->id : kRootId;
-}
-
-void Tree::forget(NodeId id, std::uint64_t references) {
-  if (id == kRootId) return;
-  NodeTable::Dropped dropped;
-  const MutexLock lock(mutex_);
-  if (Node* node = nodes_.find(id)) dropped = nodes_.forget(*node, references);
-}
-
-void Tree::pin(NodeId id) {
-  const MutexLock lock(mutex_);
-  nodes_.node(id).pins++;
-}
-
-void Tree::unpin(NodeId id) {
-  NodeTable::Dropped dropped;
-  const MutexLock lock(mutex_);
-  dropped = nodes_.unpin(nodes_.node(id));
-}
-
 SourceEntry Tree::entry(NodeId id) {
   const auto look = [&] {
     return Attempts::run([&] {
@@ -144,22 +81,6 @@ bool Tree::is_in_place(NodeId id) {
     const auto st = root_.stat(path);
     return st && identity_of(*st) == what.identity;
   });
-}
-
-std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
-  const MutexLock lock(mutex_);
-  const Node& node = nodes_.node(id);
-  if (!node.has_name()) return std::nullopt;
-  const auto& wanted = node.rare().wanted_name;
-  NodeName name;
-  name.full_name = wanted.value_or(node.name.name);
-  if (wanted) name.waiting_as = node.name.name;
-  const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
-  name.is_lost = above.empty();
-  if (name.is_lost) return name;
-  name.directory = node.name.parent->id;
-  name.directory_path = above.front();
-  return name;
 }
 
 /// True if another program has made something of the name that a node waits for, or has changed
@@ -263,21 +184,6 @@ SourceEntry Tree::entry_of_remains(const Known& known) {
   return entry;
 }
 
-bool Tree::follow(NodeId id, const SourceEntry& entry) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  // Only a node that nobody has opened may become another state: pages that the kernel keeps, and
-  // handles, belong to one.
-  if (node.was_opened || !node.open_file.expired() || !node.is_container() || !entry.is_container())
-    return false;
-  nodes_.set_identity(node, identity_of(entry.own_stat));
-  node.kind = entry.kind;
-  node.shown = entry.shown;
-  node.state = state_of(entry.content_stat);
-  node.is_untold = true;
-  return true;
-}
-
 std::shared_ptr<const SourceObject> Tree::object(NodeId id, const SourceEntry& entry) {
   return entry.object && !entry.is_sframe() ? entry.object : object(id);
 }
@@ -293,6 +199,27 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     if (auto found = root_.find(what.is_sframe() ? join_path(path, frame::kSframeIndexName) : path))
       return found;
   throw_errno(ESTALE, what.paths.front().text());
+}
+
+void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
+  Classifier::Committed committed{.snapshot = snapshot, .name = {}};
+  {
+    const MutexLock lock(mutex_);
+    const Node* const node = nodes_.find(id);
+    if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
+        !(node->state.stamp == snapshot.stamp()))
+      return;
+    committed.name = node->name.name;
+    committed.is_sframe = node->is_sframe();
+    committed.ctime_ns = node->state.ctime_ns;
+    if (node->shown_change.stored_ns == node->state.ctime_ns)
+      committed.shown_change_ns = node->shown_change.shown_ns;
+  }
+  try {
+    classifier_.remember(committed);
+  } catch (const std::exception&) {
+    // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
+  }
 }
 
 }  // namespace bloscfs::fs

@@ -30,7 +30,7 @@
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/listed_directories.hpp"
-#include "fs/source/local/tree/node_table.hpp"
+#include "fs/source/local/tree/nodes.hpp"
 #include "fs/support/names_lock.hpp"
 #include "fs/support/sync.hpp"
 
@@ -38,25 +38,16 @@ namespace bloscfs::fs {
 
 /// Thread-safe. Errors are std::system_error: ENOENT, ESTALE where the node's object is gone or
 /// another state of it has taken its place (the kernel then looks it up again).
-class Tree {
+class Tree : public Nodes {
  public:
   /// `single` is the full name of the only entry that is shown, for a mount of one container.
   Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
        OwnerOverride owner);
-  ~Tree();
 
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
   /// The same for an entry of list().
   std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
-  /// Another reference to a known node, and the directory that holds a node.
-  FoundNode reference(NodeId id, const struct stat& attributes);
-  NodeId parent(NodeId id) const;
-  void forget(NodeId id, std::uint64_t references);
-  /// Keeps a node although the kernel may forget it.
-  void pin(NodeId id);
-  void unpin(NodeId id);
-
   struct stat attributes(NodeId id);
   /// What is shown of an entry whose file has no content that knows better.
   struct stat attributes_of(const SourceEntry& entry) const;
@@ -83,25 +74,6 @@ class Tree {
   /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
   std::optional<ArchiveEntry> find_beside(NodeId directory, const std::string& name);
 
-  // Nodes of what archives hold. ESTALE for ids that are not known (any more).
-
-  /// Null for other nodes, and for ids that are not known.
-  std::shared_ptr<const ArchivePart> part(NodeId id) const;
-  bool is_part(NodeId id) const { return part(id) != nullptr; }
-  /// Counts one reference of the kernel.
-  NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
-  /// Without effect on what is no part any more.
-  void set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// False where the kernel may have pages of the node's state.
-  bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// As share_opened().
-  std::shared_ptr<const OpenContainer> share_part(NodeId id,
-                                                  const std::shared_ptr<const OpenContainer>& file);
-  /// Parts that are embedded below `root` keep no other state of it than that.
-  void leave_states(NodeId root, const Archive* present);
-  /// An embedded group has become that directory of SOURCE.
-  void become_directory(NodeId id, const struct stat& st);
-
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
 
@@ -116,20 +88,6 @@ class Tree {
   /// stored name and no shown entry is given with the name that is shown.
   std::string read_link(NodeId id);
 
-  /// Path below SOURCE.
-  SourcePath path(NodeId id) const;
-  /// The same for messages, which also tell of nodes that have none.
-  std::string told_path(NodeId id) const;
-  /// False once the last name that is known of it has gone.
-  bool has_name(NodeId id) const;
-  /// What is known of a file without a look at it: its paths, also that which a new one is to get,
-  /// and how it is shown.
-  struct Called {
-    std::vector<SourcePath> paths;
-    ShownAs shown = ShownAs::itself;
-  };
-  Called called(NodeId id) const;
-
   /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
   /// this one is gone; until then it stands for what is there now.
   SourceEntry entry(NodeId id);
@@ -138,27 +96,9 @@ class Tree {
   std::shared_ptr<const SourceObject> object(NodeId id);
   /// The same of an entry that was just found for it: of that, whatever has its name by now.
   std::shared_ptr<const SourceObject> object(NodeId id, const SourceEntry& entry);
-  /// True if size or times of a plain file, or of a container, are no longer those that its node
-  /// had when the kernel was last told; they are taken over. ESTALE where one has become the other.
-  bool take_change(NodeId id, const SourceEntry& entry);
-  /// Around telling the kernel. False where somebody has begun since the last change. Until the end
-  /// others find it changed as well: what the kernel asks meanwhile, it may not believe.
-  bool begin_telling(NodeId id);
-  void end_telling(NodeId id);
   /// True while one of the node's names leads to its object, and while it has none. False for one
   /// that waits for a name that something else has got.
   bool is_in_place(NodeId id);
-  /// The full name that a node has, or waits for. Of several it is the one seen last.
-  struct NodeName {
-    NodeId directory = kRootId;
-    SourcePath directory_path;
-    std::string full_name;
-    std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
-    bool is_lost = false;  ///< its directory has no name any more: the root stands for that
-    SourcePath path() const { return join_path(directory_path, full_name); }
-  };
-  /// nullopt for a node without a name.
-  std::optional<NodeName> name_of(NodeId id) const;
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
   std::optional<SourceEntry> successor(const NodeName& name);
   std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
@@ -170,8 +110,6 @@ class Tree {
                                               std::shared_ptr<MemoryBudget::Listing> charge) const {
     return classifier_.open_archive(path, entry, std::move(charge));
   }
-  /// Nobody gets what is open of the node any more, nor what the kernel has of it.
-  void retire_opened(NodeId id, const OpenFile& file);
   /// What to do about a node whose content was made of another state of SOURCE; called without any
   /// lock, and before anybody asks.
   using Follower = std::function<void(NodeId)>;
@@ -181,36 +119,9 @@ class Tree {
   /// The state is the one that the node's content is in.
   void confirm_state(NodeId id, const FileState& state);
 
-  /// What is open of a node now, if anything.
-  std::shared_ptr<const OpenFile> opened(NodeId id) const;
-  /// The same; null where it is open as another kind of file.
-  template <typename File>
-  std::shared_ptr<const File> opened_as(NodeId id) const {
-    return std::dynamic_pointer_cast<const File>(opened(id));
-  }
-  /// What all handles of the node share from now on: `file`, which was opened in the state that
-  /// `entry` tells, unless somebody else came first who opened it as the same kind. ESTALE if the
-  /// node is in another state by now.
-  template <typename File>
-  std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
-                                           const SourceEntry& entry) {
-    return std::static_pointer_cast<const File>(share(id, std::move(file), entry));
-  }
-  /// The same for a file that nobody else knows yet.
-  void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
-
   /// What the node's content has just committed, by which its file is known again when the kernel
   /// has forgotten the node: neither what it is has to be read, nor does its time of change move.
   void remember_commit(NodeId id, const frame::Snapshot& snapshot);
-
-  /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
-  /// ESTALE where it has become a container since it was looked at.
-  void begin_plain_writing(NodeId id);
-  void end_plain_writing(NodeId id);
-  bool has_plain_writers(NodeId id) const;
-  bool is_last_plain_writer(NodeId id) const;
-  /// A container was closed: it is shown so large from now on, if it has no name any more.
-  void keep_last_size(NodeId id, std::int64_t size);
 
  private:
   friend class DirectoryChanges;
@@ -221,20 +132,6 @@ class Tree {
   struct Adopted : FoundNode {
     std::optional<std::string> beside;  ///< full name of what no entry of SOURCE is: it has no id
   };
-
-  /// What is needed to find a node's entry, taken out of the table.
-  struct Known : OfKind {
-    NodeId id = 0;
-    std::vector<SourcePath> paths;
-    Identity identity;
-    FileState state;
-    ShownChange shown_change;
-    bool is_pending = false;
-    std::shared_ptr<const OpenFile> open_file;
-    std::shared_ptr<const SourceObject> remains;
-    std::int64_t last_size = 0;
-  };
-  Known known(NodeId id) const;
 
   /// What SOURCE's file says of a node.
   struct StoredAttributes {
@@ -352,28 +249,18 @@ class Tree {
   struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path)
       REQUIRES_SHARED(names_);
 
-  /// Another node that was known by that name, if its content leads a file that is not there any
-  /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
-  NodeId overtaken_node(NodeId directory, const std::string& full_name,
-                        const std::optional<Identity>& there);
-  /// The same for a name that is shown, where SOURCE has nothing under the full name.
+  /// Another node that was known by a name that is shown, if its content leads and SOURCE has
+  /// nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Adopted outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
-  void note_opened(const Node& node) REQUIRES(mutex_);
-  bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);
-  /// The node that stands for the object that is there; null if none does, or for another state.
-  Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
-  std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
-                                        const SourceEntry& entry);
   struct stat single_root_attributes();
-  void drop_parts();
 
   const SourceRoot& root_;
   Classifier& classifier_;
@@ -384,22 +271,7 @@ class Tree {
   std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
   NamesLock names_;
   ListedDirectories listed_;
-  mutable Mutex mutex_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
-  NodeTable nodes_ GUARDED_BY(mutex_);
-  /// A name of a node that something is or was open of. The node may have lost it since, and
-  /// others may be open that had it, of files that were there before or after its own.
-  struct OpenedName {
-    NodeId directory;
-    std::string full_name;
-    NodeId node;
-    bool operator<(const OpenedName& other) const {
-      return std::tie(directory, full_name, node) <
-             std::tie(other.directory, other.full_name, other.node);
-    }
-  };
-  std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
-  std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };
 
 }  // namespace bloscfs::fs

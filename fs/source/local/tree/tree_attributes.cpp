@@ -59,11 +59,6 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
   return owned(st);
 }
 
-bool Tree::has_name(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return id == kRootId || nodes_.node(id).has_name();
-}
-
 struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);

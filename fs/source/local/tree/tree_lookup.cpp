@@ -122,34 +122,8 @@ Tree::Adopted Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry)
   return found;
 }
 
-NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
-                            const std::optional<Identity>& there) {
-  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
-       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
-    const Node* const node = nodes_.find(at->node);
-    const auto file = node == nullptr ? nullptr : node->open_file.lock();
-    if (file) files.push_back(file);
-    // Entries of names that are no longer true are dropped on the way.
-    if (!file || !node->has_name() || node->name.parent->id != directory ||
-        node->name.name != full_name) {
-      at = opened_names_.erase(at);
-      continue;
-    }
-    const bool is_it = there && node->identity == *there;
-    if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
-    ++at;
-  }
-  return 0;
-}
-
 NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
-  {
-    const MutexLock lock(mutex_);
-    const auto first = opened_names_.lower_bound({directory, {}, 0});
-    if (first == opened_names_.end() || first->directory != directory) return 0;
-  }
+  if (!may_have_opened_in(directory)) return 0;
   for (const std::string& full_name : possible_full_names(shown_name)) {
     const NodeId node = overtaken_node(directory, full_name, std::nullopt);
     // SOURCE has nothing there, though somebody writes to a file of that name: another program has
@@ -173,15 +147,6 @@ bool Tree::is_live(const SourceEntry& entry) const {
   if (!file || file->leads()) return file != nullptr;
   const auto* const container = dynamic_cast<const OpenContainer*>(file.get());
   return !same_state && container != nullptr && container->content->is_file_current();
-}
-
-Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
-  Node* node = nodes_.current(identity_of(entry.own_stat));
-  if (node == nullptr || node->type != entry.shown_type()) return nullptr;
-  if (node->is_container() != entry.is_container()) return nullptr;
-  const bool is_one_state = entry.is_container() || entry.is_store();
-  const bool same_state = !is_one_state || is_live || node->state == state_of(entry.content_stat);
-  return same_state ? node : nullptr;
 }
 
 FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
@@ -216,12 +181,6 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
   if (const auto* const container = dynamic_cast<const OpenContainer*>(found_again.get()))
     container->content->end_orphanhood();
   return found;
-}
-
-FoundNode Tree::reference(NodeId id, const struct stat& attributes) {
-  const MutexLock lock(mutex_);
-  nodes_.node(id).references++;
-  return {id, attributes, false};
 }
 
 }  // namespace bloscfs::fs
