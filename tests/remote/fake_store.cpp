@@ -43,8 +43,9 @@ std::string metadata_in(const std::string& head) {
 
 }  // namespace
 
-FakeStore::FakeStore(StoreFaults faults)
-    : faults_(faults), server_([this](const HttpRequest& request) { return answer(request); }) {}
+FakeStore::FakeStore(StoreFaults faults, bool remembers)
+    : faults_(faults),
+      server_([this](const HttpRequest& request) { return answer(request); }, remembers) {}
 
 std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
   frame::HttpSettings settings;
@@ -53,6 +54,12 @@ std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
       frame::S3Address("bucket", server_.address(""), "us-east-1", false),
       std::make_shared<frame::HttpClient>(settings), settings.retry_time);
   return std::make_shared<frame::S3Tree>(std::move(bucket), "in/", writable);
+}
+
+void FakeStore::add(const std::string& path, const std::vector<std::uint8_t>& bytes) {
+  const std::lock_guard guard(mutex_);
+  const std::string body(bytes.begin(), bytes.end());
+  objects_["/bucket/in/" + path] = {body, etag_of(body), ""};
 }
 
 void FakeStore::set_faults(const StoreFaults& faults) {

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "frame/remote/s3_tree.hpp"
 #include "tests/remote/scripted_server.hpp"
@@ -33,16 +35,20 @@ struct StoreFaults {
 /// second.
 class FakeStore {
  public:
-  explicit FakeStore(StoreFaults faults = {});
+  /// seen() is empty unless `remembers`.
+  explicit FakeStore(StoreFaults faults = {}, bool remembers = true);
 
   /// Of the objects below "in/".
   std::shared_ptr<frame::S3Tree> tree(bool writable);
+  /// An object below "in/", without a request.
+  void add(const std::string& path, const std::vector<std::uint8_t>& bytes);
   void set_faults(const StoreFaults& faults);
   std::size_t objects() const;
   std::size_t objects_of_others() const;
   int most_chunks_together() const;
   bool put_chunk_behind_index() const;
   int requests() const { return server_.requests(); }
+  std::vector<HttpRequest> seen() const { return server_.seen(); }
   /// Puts of indexes, of which the last may be under way.
   int indexes_begun() const { return indexes_begun_; }
 

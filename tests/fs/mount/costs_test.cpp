@@ -1,0 +1,319 @@
+// What operations cost, in numbers that are the same on every machine: requests to an object store,
+// reads and system calls of local files, and memory for each file that the kernel knows.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/fs/mount/call_counter.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/kernel_side.hpp"
+#include "tests/remote/fake_store.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/set_clock.hpp"
+#include "tests/support/source_lock.hpp"
+
+namespace {
+std::atomic<int> seconds_ahead{0};
+}
+
+/// The mount judges a file anew as long as it changed less than 2 s ago, and no program can set a
+/// file's time of change. So this moves the wall clock of the whole test program instead.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const long result = ::syscall(SYS_clock_gettime, clock, time);
+  if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += seconds_ahead;
+  return static_cast<int>(result);
+}
+
+namespace bloscfs::test {
+namespace {
+
+constexpr std::size_t kContentsSize = 300'000;
+
+std::string frame_name(int i) { return fmt::format("d/{:02}", i); }
+
+/// The example files, by their names in SOURCE.
+std::map<std::string, ByteVector> example_files() {
+  Cut cut;
+  cut.chunksize = 32'768;
+  cut.vlmetalayers = {{"note", bytes_of("value")}};
+  const fs_std::path stores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
+  std::map<std::string, ByteVector> files{
+      {"c.b2frame", flat_frame(make_contents("noise", 1, kContentsSize, 1), cut)},
+      {"dict.b2z", read_file(stores / "dict.b2z")},
+      {"t.txt", bytes_of("text")}};
+  for (int i = 0; i < 20; i++) files[frame_name(i) + ".b2frame"] = flat_frame("text");
+  return files;
+}
+
+struct Operation {
+  const char* name;
+  const char* requests;  ///< to an object store
+  const char* reads;     ///< of local files of SOURCE
+  int calls;             ///< system calls for local files, at most
+  void (*work)(KernelSide&);
+};
+
+/// They follow each other in one mount. A comment tells what the requests are for.
+const std::vector<Operation> kOperations{
+    // GET: its first 64 KiB, with the header that tells what it is.
+    {"first lookup of a frame", "1 GET", "3 of 8208 bytes", 18, [](KernelSide& k) { k.node("c"); }},
+    {"second lookup", "none", "none", 6, [](KernelSide& k) { k.look_up("c"); }},
+    // GET: whether it still has that state.
+    {"lookup a minute later", "1 GET", "none", 6, [](KernelSide& k) { k.look_up_later("c"); }},
+    {"stat", "none", "none", 2, [](KernelSide& k) { k.source.attributes(k.node("c")); }},
+    // GET: its end, with the index of its chunks. The byte is in the first 64 KiB.
+    {"open it, read 1 byte", "1 GET", "7 of 24794 bytes", 18,
+     [](KernelSide& k) { k.file.emplace(k.open("c")).read(0, 1); }},
+    {"read that byte by another handle", "none", "none", 3,
+     [](KernelSide& k) { k.open("c").read(0, 1); }},
+    // GET: what lies between.
+    {"read all of it", "1 GET", "27 of 284048 bytes", 57,
+     [](KernelSide& k) { k.open("c").read(0, kContentsSize); }},
+    {"read all of it again", "none", "none", 3,
+     [](KernelSide& k) { k.open("c").read(0, kContentsSize); }},
+    {"close it, open it, read 1 byte", "none", "7 of 24794 bytes", 20,
+     [](KernelSide& k) { k.file.reset(), k.open("c").read(0, 1); }},
+    {"list and read its extended attributes", "none", "8 of 8396 bytes", 22,
+     [](KernelSide& k) { k.read_attributes("c"); }},
+    {"list and read them again", "none", "none", 5, [](KernelSide& k) { k.read_attributes("c"); }},
+    // GET: its chunks.b2frame.
+    {"first lookup of a sparse frame", "1 GET", "2 of 224 bytes", 23,
+     [](KernelSide& k) { k.node("s"); }},
+    // GET: the block, and those around it.
+    {"open that, read 1 byte", "1 GET", "4 of 16660 bytes", 39,
+     [](KernelSide& k) { k.open("s").read(0, 1); }},
+    // GET: all of it, up to 64 KiB.
+    {"first lookup of a plain file", "1 GET", "1 of 4 bytes", 14,
+     [](KernelSide& k) { k.node("t.txt"); }},
+    {"open that, read 1 byte", "none", "none", 6,
+     [](KernelSide& k) { k.open("t.txt").read(0, 1); }},
+    // LIST: its directory.
+    {"lookup of a missing name", "1 LIST", "none", 5,
+     [](KernelSide& k) { k.mount.has("missing"); }},
+    {"second lookup of it", "none", "none", 5, [](KernelSide& k) { k.mount.has("missing"); }},
+    // LIST: the directory.
+    {"list a directory of 20 frames", "1 LIST", "40 of 4480 bytes", 255,
+     [](KernelSide& k) { k.mount.names("d"); }},
+    {"list it again", "none", "none", 39, [](KernelSide& k) { k.mount.names("d"); }},
+    {"list it with attributes", "none", "none", 79,
+     [](KernelSide& k) { k.list_with_attributes("d"); }},
+    // GET: each frame, as for the first lookup above.
+    {"list it, look up each frame", "20 GET", "none", 199,
+     [](KernelSide& k) { k.look_up_all("d"); }},
+    // GET: all of it, up to 64 KiB.
+    {"list a .b2z store", "1 GET", "21 of 29853 bytes", 52,
+     [](KernelSide& k) { k.mount.names("dict"); }},
+    {"list it again", "none", "none", 8, [](KernelSide& k) { k.mount.names("dict"); }},
+    {"read a leaf of the store", "none", "6 of 6566 bytes", 65,
+     [](KernelSide& k) { k.open("dict/a.npy").read(0, 1000); }},
+    {"read the leaf again", "none", "3 of 3283 bytes", 50,
+     [](KernelSide& k) { k.open("dict/a.npy").read(0, 1000); }},
+    // PUT: the directory's own object. LIST: its parent and itself, after that.
+    {"mkdir", "2 LIST, 1 PUT", "none", 14, [](KernelSide& k) { k.make_directory("e"); }},
+    // LIST: whether it is empty. PUT: a removal marker. DELETE: its object.
+    {"rmdir", "1 DELETE, 1 LIST, 1 PUT", "none", 35,
+     [](KernelSide& k) { k.remove_directory("e"); }},
+    // LIST: whether the name is free.
+    {"create a file, write to it", "1 LIST", "none", 18, [](KernelSide& k) { k.create("new"); }},
+    // GET: whether a frame is there. PUT: chunk and index. DELETE: a removal marker.
+    {"commit that", "1 DELETE, 1 GET, 2 PUT", "none", 48, [](KernelSide& k) { k.commit(); }},
+    // LIST: the directory, which has changed. GET: the index.
+    {"look it up", "1 GET, 1 LIST", "none", 6, [](KernelSide& k) { k.look_up("new"); }},
+    // GET: the chunk.
+    {"read it", "1 GET", "6 of 647 bytes", 18, [](KernelSide& k) { k.open("new").contents(); }},
+    // GET: whether the index is the same; the chunk. PUT: chunk and index.
+    {"overwrite it, commit", "2 GET, 2 PUT", "6 of 647 bytes", 75,
+     [](KernelSide& k) { k.overwrite("new"); }},
+    // GET: whether the index is the same; the chunk twice. PUT: chunk and index.
+    {"change a byte of a sparse frame, commit", "3 GET, 2 PUT", "4 of 65872 bytes", 181,
+     [](KernelSide& k) { k.change("s"); }},
+    // GET: whether the index is the same.
+    {"set an extended attribute", "1 GET", "2 of 378 bytes", 29,
+     [](KernelSide& k) { k.set_attribute("new"); }},
+    // PUT: the index.
+    {"commit that", "1 PUT", "2 of 194 bytes", 140, [](KernelSide& k) { k.commit(); }},
+    // GET: the index three times. PUT: the index.
+    {"chmod", "3 GET, 1 PUT", "2 of 314 bytes", 17, [](KernelSide& k) { k.chmod("new"); }},
+    // GET, LIST: both names. PUT: a removal marker, chunk, index, an empty index at the old name.
+    // DELETE: a removal marker of the new name.
+    {"rename", "1 DELETE, 3 GET, 2 LIST, 4 PUT", "4 of 628 bytes", 42,
+     [](KernelSide& k) { k.rename("new", "other"); }},
+    // LIST: the directory. GET: the indexes of both names, twice. PUT: a removal marker, an empty
+    // index.
+    {"remove", "4 GET, 1 LIST, 2 PUT", "none", 9, [](KernelSide& k) { k.remove("other"); }},
+};
+
+/// `counted` returns what was counted since its last call.
+void check_each(InProcess& mount, SetClock& clock, const std::function<std::string()>& counted,
+                const char* Operation::*expected) {
+  KernelSide kernel{mount, clock};
+  counted();
+  for (const Operation& operation : kOperations) {
+    operation.work(kernel);
+    BOOST_TEST_CONTEXT(operation.name) BOOST_TEST(counted() == operation.*expected);
+  }
+}
+
+/// How many requests of each kind there are behind the first `begin` ones.
+std::string told(const std::vector<HttpRequest>& requests, std::size_t begin) {
+  std::map<std::string, int> counts;
+  for (std::size_t i = begin; i < requests.size(); i++) {
+    const std::string line = requests[i].head.substr(0, requests[i].head.find('\r'));
+    const bool has_query = line.find('?') != std::string::npos;
+    counts[has_query ? "LIST" : line.substr(0, line.find(' '))]++;
+  }
+  std::string text;
+  for (const auto& [method, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, method);
+  return text.empty() ? "none" : text;
+}
+
+/// A mount of local files that has ended its search for leftovers, which takes memory.
+struct LocalMount : InProcess {
+  LocalMount(const fs_std::path& source, const frame::Clock& clock) : InProcess(source, {}, clock) {
+    BOOST_TEST_REQUIRE(comes_true([&] { return is_swept(lock_file_in(source)); }));
+  }
+};
+
+/// A mount of the example files. It takes them for older than 2 s.
+struct LocalExamples {
+  LocalExamples() {
+    fs_std::create_directory(directory / "d");
+    for (const auto& [name, bytes] : example_files()) write_file(directory / name, bytes);
+    write_sparse_frame(directory / "s.b2frame", make_contents("noise", 2, kContentsSize, 1));
+    seconds_ahead = 3600;
+    mount.emplace(directory.path(), clock);
+  }
+  ~LocalExamples() { seconds_ahead = 0; }
+  LocalExamples(const LocalExamples&) = delete;
+  LocalExamples& operator=(const LocalExamples&) = delete;
+
+  const TempDir directory;
+  SetClock clock;
+  std::optional<LocalMount> mount;
+};
+
+/// Small files that are stored as "00000" and so on with `stored_end`, and shown with `shown_end`.
+struct ManyFiles {
+  std::size_t count;
+  std::string stored_end, shown_end;
+  ByteVector bytes;
+
+  static std::string number(std::size_t i) { return fmt::format("{:05}", i); }
+  void make(const std::function<void(const std::string&, const ByteVector&)>& write) const {
+    for (std::size_t i = 0; i < count; i++) write(number(i) + stored_end, bytes);
+  }
+  /// Bytes of memory for each once the kernel knows them all.
+  std::size_t memory_of_each(InProcess& mount) const {
+    const auto in_use = [] {
+      const struct mallinfo2 info = ::mallinfo2();
+      return info.uordblks + info.hblkhd;
+    };
+    mount.has("missing");
+    const std::size_t before = in_use();
+    for (std::size_t i = 0; i < count; i++)
+      static_cast<void>(mount.source().lookup(fs::kRootId, number(i) + shown_end).value());
+    return (in_use() - before) / count;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(costs)
+
+BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
+  FakeStore store;
+  SetClock clock;
+  for (const auto& [name, bytes] : example_files()) store.add(name, bytes);
+  {
+    InProcess other(store.tree(true), {}, clock);
+    other.write("s", make_contents("noise", 2, kContentsSize, 1));
+    other.end();
+  }
+  InProcess mount(store.tree(true), {}, clock);
+  std::size_t begin = 0;
+  const auto counted = [&] {
+    const auto requests = store.seen();
+    return told(requests, std::exchange(begin, requests.size()));
+  };
+  check_each(mount, clock, counted, &Operation::requests);
+  // Replaced chunks are removed when readers on other hosts no longer need them.
+  clock.move(std::chrono::minutes(11));
+  BOOST_TEST(comes_true([&] { return told(store.seen(), begin) == "4 DELETE"; }));
+}
+
+BOOST_AUTO_TEST_CASE(reads_of_local_files) {
+  LocalExamples examples;
+  const frame::SourceCounters& source = (*examples.mount)->stats().source;
+  std::uint64_t reads = 0, bytes = 0;
+  const auto counted = [&] {
+    const std::uint64_t more = source.reads - reads, more_bytes = source.bytes - bytes;
+    reads += more;
+    bytes += more_bytes;
+    return more == 0 ? std::string("none") : fmt::format("{} of {} bytes", more, more_bytes);
+  };
+  check_each(*examples.mount, examples.clock, counted, &Operation::reads);
+}
+
+BOOST_AUTO_TEST_CASE(system_calls_for_local_files,
+                     *boost::unit_test::precondition(needs_call_counts)) {
+  // Takes the fewest of three mounts: a process makes some calls only once.
+  std::vector<int> fewest(kOperations.size(), std::numeric_limits<int>::max());
+  for (int round = 0; round < 3; round++) {
+    LocalExamples examples;
+    const CallCounter calls;
+    KernelSide kernel{*examples.mount, examples.clock};
+    for (std::size_t i = 0; i < kOperations.size(); i++) {
+      const int before = calls.count();
+      kOperations[i].work(kernel);
+      fewest[i] = std::min(fewest[i], calls.count() - before);
+    }
+  }
+  for (std::size_t i = 0; i < kOperations.size(); i++)
+    BOOST_TEST_CONTEXT(kOperations[i].name) BOOST_TEST(fewest[i] <= kOperations[i].calls);
+}
+
+BOOST_AUTO_TEST_CASE(memory_for_each_file_that_the_kernel_knows,
+                     *boost::unit_test::precondition(needs_plain_build)) {
+  const SetClock clock;
+  const auto of_local = [&](const ManyFiles& files) {
+    const TempDir source;
+    files.make([&](auto& name, auto& bytes) { write_file(source / name, bytes); });
+    LocalMount mount(source.path(), clock);
+    return files.memory_of_each(mount);
+  };
+  const auto of_objects = [&](const ManyFiles& files) {
+    FakeStore store({}, false);
+    files.make([&](auto& name, auto& bytes) { store.add(name, bytes); });
+    InProcess mount(store.tree(true), {}, clock);
+    return files.memory_of_each(mount);
+  };
+  // Limits are 10 % above what was measured.
+  BOOST_TEST(of_local({5'000, ".txt", ".txt", bytes_of("text")}) <= 430U);
+  BOOST_TEST(of_local({2'000, ".b2frame", "", flat_frame("text")}) <= 418U);
+  BOOST_TEST(of_objects({1'000, ".txt", ".txt", bytes_of("text")}) <= 1312U);
+  BOOST_TEST(of_objects({1'000, ".b2frame", "", flat_frame("text")}) <= 1320U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
