@@ -153,27 +153,27 @@ bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
 // --- names
 
 std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
   return archives_.is_part(directory) ? archives_.lookup(directory, name)
                                       : tree_.lookup(directory, name);
 }
 
 std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
                                               const std::function<void()>& if_many) {
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
   return archives_.is_part(directory) ? archives_.list(directory, if_many)
                                       : tree_.list(directory, if_many);
 }
 
 /// Of what a store holds names and types are known alone, until somebody asks for more.
 std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
   if (entry.is_beside || archives_.is_part(directory)) return FoundNode{};
   return tree_.enter(directory, entry);
 }
 
 struct stat LocalSource::attributes(NodeId node) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   return tree_.is_part(node) ? archives_.attributes(node) : tree_.attributes(node);
 }
 
@@ -202,7 +202,7 @@ StoredForm LocalSource::stored_form(NodeId node) {
 }
 
 FoundNode LocalSource::reference(NodeId node) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   return tree_.reference(node, attributes(node));
 }
 
@@ -212,7 +212,7 @@ std::string LocalSource::read_link(NodeId node) {
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (!archives_.is_part(node)) return names_.check_access(node, mask);
   const auto part = tree_.part(node);
   if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
@@ -226,7 +226,7 @@ void LocalSource::require_permitted(mode_t mode) const {
 }
 
 void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (tree_.is_part(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
@@ -242,7 +242,7 @@ void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (tree_.is_part(node)) throw_errno(EROFS, "set attributes");
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
     require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
@@ -273,7 +273,7 @@ void LocalSource::resize(NodeId node, std::int64_t size) {
 AttributeFacts LocalSource::attribute_facts(NodeId node) {
   using Of = AttributeFacts::Of;
   AttributeFacts facts;
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   facts.is_read_only = archives_.is_part(node);
   if (facts.is_read_only) {
     facts.of = archives_.is_leaf(node) ? Of::container : Of::group;
@@ -295,7 +295,7 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
 }
 
 std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (archives_.is_part(node)) return archives_.frame_of(node);
   if (const auto group = tree_.store_place(node)) {
     const auto store = embedded_.open_whole(*group);
@@ -305,7 +305,7 @@ std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
 }
 
 std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (archives_.is_part(node)) return archives_.group_attribute(node, name);
   const auto group = tree_.store_place(node);
   const auto store = group ? embedded_.open_whole(*group) : nullptr;
@@ -313,13 +313,13 @@ std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::
 }
 
 std::vector<std::string> LocalSource::stored_attribute_names(NodeId node) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (archives_.is_part(node)) return {};
   return tree_.object(node, tree_.entry(node))->attribute_names();
 }
 
 std::string LocalSource::stored_attribute(NodeId node, const std::string& name) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (!archives_.is_part(node)) return tree_.object(node, tree_.entry(node))->attribute(name);
   const auto list = archives_.access_list(node, name);
   if (!list) throw_errno(ENODATA, name);
@@ -348,7 +348,7 @@ std::string LocalSource::statistics() {
 bool LocalSource::is_far(NodeId node) { return archives_.is_part(node) || tree_.is_in_store(node); }
 
 void LocalSource::before_changing(NodeId node, const Caller&) {
-  archives_.settle(node);
+  archives_.look_for_directory(node);
   if (writable_) store_guard_.require_changeable(node);
 }
 
@@ -393,22 +393,22 @@ FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::strin
 }
 
 void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
   if (writable_) store_guard_.before_removing(directory, name);
   names_.remove_file(directory, name, caller);
 }
 
 void LocalSource::remove_directory(NodeId directory, const std::string& name,
                                    const Caller& caller) {
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
   if (writable_) store_guard_.before_removing_directory(directory, name);
   names_.remove_directory(directory, name, caller);
 }
 
 void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
                          const std::string& to_name, unsigned flags, const Caller& caller) {
-  archives_.settle(from);
-  archives_.settle(to);
+  archives_.look_for_directory(from);
+  archives_.look_for_directory(to);
   if (writable_) {
     store_guard_.before_renaming({from, from_name, to, to_name, flags});
     store_guard_.make_directory_of(to, caller);

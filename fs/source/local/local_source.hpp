@@ -48,7 +48,7 @@ class LocalSource final : public Source {
   void forget(NodeId node, std::uint64_t references) override { tree_.forget(node, references); }
   std::string read_link(NodeId node) override;
   void require_listed(NodeId directory) override {
-    archives_.settle(directory);
+    archives_.look_for_directory(directory);
     archives_.require_listed(directory);
   }
 
@@ -111,7 +111,7 @@ class LocalSource final : public Source {
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags, const Caller& caller) override;
   void sync_directory(NodeId directory) override {
-    archives_.settle(directory);
+    archives_.look_for_directory(directory);
     names_.sync_directory(directory);
   }
   void before_changing(NodeId node, const Caller& caller) override;

@@ -51,7 +51,7 @@ struct KernelSide {
     return {mount, known(path), mount->open(id, flags).handle};
   }
   void read_attributes(const std::string& path) {
-    source.attribute_names(node(path));
+    mount->extended_attributes().list(node(path));
     mount->attribute(node(path), kNoteAttribute);
   }
   /// What `ls -l` asks for.
@@ -92,7 +92,7 @@ struct KernelSide {
     commit();
   }
   void set_attribute(const std::string& path) {
-    source.set_attribute(changing(path), kNoteAttribute, "x", 0, caller);
+    mount->extended_attributes().set(changing(path), kNoteAttribute, "x", 0, caller);
   }
   void chmod(const std::string& path) {
     fs::NewAttributes wanted;

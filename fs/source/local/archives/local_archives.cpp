@@ -24,12 +24,12 @@ std::string group_of(const std::string& key) {
 
 }  // namespace
 
-void LocalArchives::settle(NodeId node) {
+void LocalArchives::look_for_directory(NodeId node) {
   const auto part = tree_.part(node);
   if (!part || !part->embed || !part->entry.is_group()) return;
   const SourcePath path = join_path(tree_.path(part->root), part->entry.key.substr(1));
   if (const auto st = root_.stat(path); st && S_ISDIR(st->st_mode)) {
-    settle(tree_.parent(node));
+    look_for_directory(tree_.parent(node));
     tree_.become_directory(node, *st);
   }
 }

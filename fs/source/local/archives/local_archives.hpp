@@ -31,7 +31,7 @@ class LocalArchives {
 
   /// Makes the node of an embedded group one of the tree's where the group has become a directory
   /// of SOURCE; to be called before a node is used as a directory.
-  void settle(NodeId node);
+  void look_for_directory(NodeId node);
 
   // The node of a part of an archive, or of an archive's file, which is shown as a directory.
 

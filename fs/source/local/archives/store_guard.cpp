@@ -94,7 +94,7 @@ void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
   if (!place) return;
   TurnAtNeed::need();
   make_group(*place, caller);
-  archives_.settle(directory);
+  archives_.look_for_directory(directory);
 }
 
 void StoreGuard::before_making(NodeId directory, const std::string& name) {
