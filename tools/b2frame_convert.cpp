@@ -15,7 +15,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/conversion.hpp"
 #include "tools/file_jobs.hpp"

@@ -13,7 +13,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::tools {
 namespace {

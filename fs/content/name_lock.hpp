@@ -7,7 +7,7 @@
 #include <string>
 
 #include "frame/store/byte_store.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/view/shown_as.hpp"
 
 namespace bloscfs::fs {
 

@@ -14,7 +14,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/view/shown_as.hpp"
 
 namespace bloscfs::fs {
 

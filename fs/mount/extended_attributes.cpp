@@ -64,8 +64,8 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
     if (is_changed || facts.has_metalayers) found = look_at_frame(node, facts);
     names = list_attributes(found.get(), changes);
   }
-  if (!facts.has_stored) return names;
-  for (std::string& name : source_.stored_attribute_names(node))
+  if (!facts.stored_names) return names;
+  for (std::string& name : facts.stored_names())
     if (!name.starts_with(kMountPrefix) && is_in_shown_space(name) && !is_own(facts, name))
       names.push_back(std::move(name));
   return names;
@@ -100,8 +100,8 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
   if (is_own(facts, name))
     value = facts.of == Of::group ? source_.group_attribute(node, name)
                                   : frame_attribute(node, facts, name);
-  else if (facts.has_stored)
-    value = source_.stored_attribute(node, name);
+  else if (facts.stored_value)
+    value = facts.stored_value(name);
   if (!value) throw_errno(ENODATA, name);
   return *std::move(value);
 }
@@ -111,7 +111,7 @@ AttributeFacts ExtendedAttributes::facts_to_change(NodeId node, const std::strin
   if (!source_.is_writable()) throw_errno(EROFS, name);
   const AttributeFacts facts = source_.attribute_facts(node);
   if (facts.is_virtual || name.starts_with(kMountPrefix)) throw_errno(EPERM, name);
-  if (!facts.has_stored && !name.starts_with(kAttributePrefix)) throw_errno(EOPNOTSUPP, name);
+  if (!facts.stored_value && !name.starts_with(kAttributePrefix)) throw_errno(EOPNOTSUPP, name);
   if (facts.is_read_only) throw_errno(EROFS, name);
   if (facts.of == Of::group && is_own(facts, name)) throw_errno(EOPNOTSUPP, name);
   return facts;

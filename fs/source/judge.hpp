@@ -10,7 +10,7 @@
 #include "fs/options/unsupported_files.hpp"
 #include "fs/source/archive_kind.hpp"
 #include "fs/source/entry_kind.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 

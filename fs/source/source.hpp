@@ -39,8 +39,10 @@ struct AttributeFacts {
   };
   Of of = Of::nothing;
   bool has_metalayers = true;  ///< containers: false if there are none to list
-  /// The stored file has extended attributes of its own.
-  bool has_stored = true;
+  /// Those that the stored file has: their names, and the value of one. ENODATA. Null where it can
+  /// have none: EOPNOTSUPP.
+  std::function<std::vector<std::string>()> stored_names;
+  std::function<std::string(const std::string& name)> stored_value;
   /// Nobody changes one through the mount: EROFS.
   bool is_read_only = false;
   /// The node stands for nothing that could have one: EPERM.
@@ -101,10 +103,7 @@ class Source {
   virtual std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) = 0;
   /// Of a group. Nothing if it has none of that name.
   virtual std::optional<std::string> group_attribute(NodeId node, const std::string& name) = 0;
-  // Those of the stored file. ENODATA, and EOPNOTSUPP where it can have none.
-  virtual std::vector<std::string> stored_attribute_names(NodeId node) = 0;
-  virtual std::string stored_attribute(NodeId node, const std::string& name) = 0;
-  /// `value`: null to remove it. `flags` as in setxattr(2).
+  /// Of the stored file. `value`: null to remove it. `flags` as in setxattr(2).
   virtual void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
                                     int flags, const Caller& caller) = 0;
 

@@ -6,8 +6,8 @@
 
 #include "frame/cframe/cframe.hpp"
 #include "frame/sframe/sframe.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/view/file_view.hpp"
-#include "fs/view/naming.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 namespace bloscfs::test {

@@ -6,7 +6,7 @@
 
 #include "frame/remote/open_remote.hpp"
 #include "fs/numpy/npy.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 #include "tools/report/words.hpp"
 #include "tools/store_address.hpp"
 

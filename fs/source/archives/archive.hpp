@@ -10,7 +10,7 @@
 
 #include "frame/container/snapshot.hpp"
 #include "frame/store/memory_charge.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 

@@ -275,14 +275,23 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
   AttributeFacts facts;
   archives_.look_for_directory(node);
   facts.is_read_only = archives_.is_part(node);
+  facts.is_virtual = tree_.is_virtual(node) && !facts.is_read_only;
   if (facts.is_read_only) {
     facts.of = archives_.is_leaf(node) ? Of::container : Of::group;
+    facts.stored_names = [] { return std::vector<std::string>(); };
+    facts.stored_value = [this, node](const std::string& name) {
+      const auto list = archives_.access_list(node, name);
+      if (!list) throw_errno(ENODATA, name);
+      return *list;
+    };
     return facts;
   }
-  facts.is_virtual = tree_.is_virtual(node);
-  facts.has_stored = !facts.is_virtual;
   if (facts.is_virtual) return facts;
   const SourceEntry entry = tree_.entry(node);
+  facts.stored_names = [this, node, entry] { return tree_.object(node, entry)->attribute_names(); };
+  facts.stored_value = [this, node, entry](const std::string& name) {
+    return tree_.object(node, entry)->attribute(name);
+  };
   facts.is_read_only = entry.is_read_only;
   if (entry.is_container()) {
     facts.of = Of::container;
@@ -310,20 +319,6 @@ std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::
   const auto group = tree_.store_place(node);
   const auto store = group ? embedded_.open_whole(*group) : nullptr;
   return store ? fs::group_attribute(*store, group->group, name) : std::nullopt;
-}
-
-std::vector<std::string> LocalSource::stored_attribute_names(NodeId node) {
-  archives_.look_for_directory(node);
-  if (archives_.is_part(node)) return {};
-  return tree_.object(node, tree_.entry(node))->attribute_names();
-}
-
-std::string LocalSource::stored_attribute(NodeId node, const std::string& name) {
-  archives_.look_for_directory(node);
-  if (!archives_.is_part(node)) return tree_.object(node, tree_.entry(node))->attribute(name);
-  const auto list = archives_.access_list(node, name);
-  if (!list) throw_errno(ENODATA, name);
-  return *list;
 }
 
 void LocalSource::set_stored_attribute(NodeId node, const std::string& name,

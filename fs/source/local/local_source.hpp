@@ -67,8 +67,6 @@ class LocalSource final : public Source {
   AttributeFacts attribute_facts(NodeId node) override;
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
   std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
-  std::vector<std::string> stored_attribute_names(NodeId node) override;
-  std::string stored_attribute(NodeId node, const std::string& name) override;
   void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
                             int flags, const Caller& caller) override;
 

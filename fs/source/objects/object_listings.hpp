@@ -14,10 +14,10 @@
 #include "frame/store/clock.hpp"
 #include "frame/store/lru_map.hpp"
 #include "frame/store/object_tree.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 

@@ -83,7 +83,6 @@ struct statvfs RemoteSource::stat_filesystem() {
 AttributeFacts RemoteSource::attribute_facts(NodeId node) {
   AttributeFacts facts;
   facts.of = objects_.has_attributes_of(node);
-  facts.has_stored = false;
   facts.is_read_only = !objects_.is_changeable(node);
   return facts;
 }
@@ -94,10 +93,7 @@ std::optional<std::string> RemoteSource::group_attribute(NodeId node, const std:
   return group ? fs::group_attribute(*group->archive, group->group, name) : std::nullopt;
 }
 
-std::string RemoteSource::stored_attribute(NodeId, const std::string& name) {
-  throw_errno(ENODATA, name);
-}
-
+/// A store of objects keeps none.
 void RemoteSource::set_stored_attribute(NodeId, const std::string& name, const std::string*, int,
                                         const Caller&) {
   throw_errno(EOPNOTSUPP, name);

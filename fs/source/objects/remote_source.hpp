@@ -56,9 +56,6 @@ class RemoteSource final : public Source {
     return objects_.frame_of(node);
   }
   std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
-  // A store of objects keeps none.
-  std::vector<std::string> stored_attribute_names(NodeId) override { return {}; }
-  std::string stored_attribute(NodeId node, const std::string& name) override;
   void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
                             int flags, const Caller& caller) override;
 

@@ -189,6 +189,21 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_given_away_is_not_taken_back) {
   BOOST_TEST((Host(store).mount.read("one") == contents));
 }
 
+BOOST_AUTO_TEST_CASE(attributes_are_set_as_those_of_files) {
+  FakeStore store;
+  Host host(store);
+  host.write("one", bytes_of("text"));
+  const auto setting = [&](const std::string& name, const std::string& value) {
+    return error_of([&] { host.mount.set_attribute("one", name, value); });
+  };
+  BOOST_TEST(setting("user.blosc2.codec", host.mount.attribute("one", "user.blosc2.codec")) == 0);
+  BOOST_TEST(setting("user.blosc2.codec", "another") == EPERM);
+  BOOST_TEST(setting("user.blosc2.nonsense", "x") == EINVAL);
+  BOOST_TEST(setting("user.note", "x") == EOPNOTSUPP);
+  BOOST_TEST(setting("user.blosc2.vlmeta.note", "x") == 0);
+  BOOST_TEST(host.mount.attribute("one", "user.blosc2.vlmeta.note") == "x");
+}
+
 BOOST_AUTO_TEST_CASE(files_are_what_was_written_to_them) {
   constexpr int kSteps = 60;
   for (std::uint64_t seed = 1; seed <= 3; seed++) BOOST_TEST_CONTEXT("seed " << seed) {

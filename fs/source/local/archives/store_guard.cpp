@@ -10,9 +10,9 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 namespace {

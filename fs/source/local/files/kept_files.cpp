@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "frame/store/open_regular.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 namespace {

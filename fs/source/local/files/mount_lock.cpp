@@ -16,8 +16,8 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 namespace {

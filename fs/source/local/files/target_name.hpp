@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 

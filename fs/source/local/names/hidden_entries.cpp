@@ -8,7 +8,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 

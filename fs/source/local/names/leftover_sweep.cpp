@@ -15,9 +15,9 @@
 #include "fs/source/local/files/directory_times.hpp"
 #include "fs/source/local/files/lock_file.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/view/naming.hpp"
 #include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fs/source/local/names/removed_sframes.hpp"
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
 

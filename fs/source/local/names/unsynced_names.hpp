@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "fs/source/local/files/source_root.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 

@@ -20,8 +20,8 @@
 #include "fs/source/entry_kind.hpp"
 #include "fs/source/local/files/source_object.hpp"
 #include "fs/source/local/files/source_path.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/source/node.hpp"
-#include "fs/view/naming.hpp"
 
 namespace bloscfs::fs {
 

@@ -1,4 +1,4 @@
-#include "fs/view/naming.hpp"
+#include "fs/source/naming.hpp"
 
 #include <array>
 #include <climits>

@@ -1,17 +1,15 @@
 #pragma once
 // Which name a source entry is shown under. Pure: entries come in as values.
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace bloscfs::fs {
+#include "fs/view/shown_as.hpp"
 
-/// How an entry is shown, as far as its name depends on it.
-enum class ShownAs : std::uint8_t { itself, flat, array, store };
+namespace bloscfs::fs {
 
 /// What arrays that the mount makes are called, and others are likely to be.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
