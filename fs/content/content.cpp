@@ -4,9 +4,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "codec/bytes.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/content/frozen_bytes.hpp"
 #include "fs/content/patient_lock.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/support/lock_breaks.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 
@@ -29,6 +33,10 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
   return piece > 0 && static_cast<std::size_t>(piece) < kLargePiece
              ? static_cast<std::size_t>(piece)
              : 0;
+}
+
+bool can_be_array_in(ContentHome& home) {
+  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
 }
 
 }  // namespace
@@ -332,6 +340,33 @@ bool Content::changes_values() const {
 std::error_code Content::take_error() {
   const WriteLock lock(mutex_);
   return std::exchange(error_, std::error_code());
+}
+
+frame::FrameInfo Content::info() const {
+  if (const auto known = snapshot()) return known->info();
+  // Behind a commit that may be about to make it.
+  const MutexLock commit_lock(commit_mutex_);
+  if (const auto known = snapshot()) return known->info();
+  ContentHome* const own = home();
+  const bool can_be_array = own != nullptr && !services_.raw && can_be_array_in(*own);
+  const ReadLock lock(mutex_);
+  return planned_info(can_be_array && writers_ == 0);
+}
+
+frame::FrameInfo Content::planned_info(bool can_be_array) const {
+  const NewContents contents{
+      size_, [this](std::int64_t offset, codec::MutableBytes out) REQUIRES_SHARED(mutex_) {
+        std::ranges::fill(out, std::uint8_t{0});
+        live_.apply(offset, out);
+      }};
+  std::optional<frame::FrameSettings> settings;
+  if (can_be_array) settings = array_frame_of(services_.options, contents);
+  if (!settings) settings = new_flat_frame(services_.options, contents);
+  frame::FrameInfo info = frame::plan_cframe(*settings);
+  if (info.array) return info;
+  info.nbytes = size_;
+  info.nchunks = codec::ceil_div<std::int64_t>(size_, info.chunksize);
+  return info;
 }
 
 }  // namespace bloscfs::fs

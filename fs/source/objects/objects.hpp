@@ -171,7 +171,7 @@ class Objects {
   mode_t guessed_type(const std::string& path, const frame::ObjectEntry& entry);
   std::string told(const Node& node) const;
 
-  // fs/source/objects/object_changes.cpp, object_states.cpp
+  // fs/source/objects/object_changes.cpp
 
   std::optional<FoundNode> find_new(const std::string& directory, const std::string& name);
   void add_new(const std::string& directory, std::vector<DirectoryEntry>& entries) const;
