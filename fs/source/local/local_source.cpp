@@ -153,28 +153,24 @@ bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
 // --- names
 
 std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
-  archives_.look_for_directory(directory);
-  return archives_.is_part(directory) ? archives_.lookup(directory, name)
-                                      : tree_.lookup(directory, name);
+  return archives_.answers_for(directory) ? archives_.lookup(directory, name)
+                                          : tree_.lookup(directory, name);
 }
 
 std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
                                               const std::function<void()>& if_many) {
-  archives_.look_for_directory(directory);
-  return archives_.is_part(directory) ? archives_.list(directory, if_many)
-                                      : tree_.list(directory, if_many);
+  return archives_.answers_for(directory) ? archives_.list(directory, if_many)
+                                          : tree_.list(directory, if_many);
 }
 
 /// Of what a store holds names and types are known alone, until somebody asks for more.
 std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
-  archives_.look_for_directory(directory);
-  if (entry.is_beside || archives_.is_part(directory)) return FoundNode{};
+  if (entry.is_beside || archives_.answers_for(directory)) return FoundNode{};
   return tree_.enter(directory, entry);
 }
 
 struct stat LocalSource::attributes(NodeId node) {
-  archives_.look_for_directory(node);
-  return tree_.is_part(node) ? archives_.attributes(node) : tree_.attributes(node);
+  return archives_.part(node) ? archives_.attributes(node) : tree_.attributes(node);
 }
 
 StoredForm LocalSource::stored_form(NodeId node) {
@@ -201,10 +197,7 @@ StoredForm LocalSource::stored_form(NodeId node) {
   return form;
 }
 
-FoundNode LocalSource::reference(NodeId node) {
-  archives_.look_for_directory(node);
-  return tree_.reference(node, attributes(node));
-}
+FoundNode LocalSource::reference(NodeId node) { return tree_.reference(node, attributes(node)); }
 
 std::string LocalSource::read_link(NodeId node) {
   return tree_.is_part(node) ? archives_.read_link(node) : tree_.read_link(node);
@@ -212,8 +205,7 @@ std::string LocalSource::read_link(NodeId node) {
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
-  archives_.look_for_directory(node);
-  if (!archives_.is_part(node)) return names_.check_access(node, mask);
+  if (!archives_.answers_for(node)) return names_.check_access(node, mask);
   const auto part = tree_.part(node);
   if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
 }
@@ -226,8 +218,7 @@ void LocalSource::require_permitted(mode_t mode) const {
 }
 
 void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
-  archives_.look_for_directory(node);
-  if (tree_.is_part(node)) throw_errno(EROFS, "write");
+  if (archives_.part(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
   if (dropped == 0) return;
@@ -242,8 +233,7 @@ void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
-  archives_.look_for_directory(node);
-  if (tree_.is_part(node)) throw_errno(EROFS, "set attributes");
+  if (archives_.part(node)) throw_errno(EROFS, "set attributes");
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
     require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
   // A store's file is never executed, whatever lets its directory be searched.
@@ -273,11 +263,11 @@ void LocalSource::resize(NodeId node, std::int64_t size) {
 AttributeFacts LocalSource::attribute_facts(NodeId node) {
   using Of = AttributeFacts::Of;
   AttributeFacts facts;
-  archives_.look_for_directory(node);
-  facts.is_read_only = archives_.is_part(node);
+  const auto part = archives_.part(node);
+  facts.is_read_only = part || tree_.is_store(node);
   facts.is_virtual = tree_.is_virtual(node) && !facts.is_read_only;
   if (facts.is_read_only) {
-    facts.of = archives_.is_leaf(node) ? Of::container : Of::group;
+    facts.of = part && !part->entry.is_group() ? Of::container : Of::group;
     facts.stored_names = [] { return std::vector<std::string>(); };
     facts.stored_value = [this, node](const std::string& name) {
       const auto list = archives_.access_list(node, name);
@@ -304,8 +294,7 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
 }
 
 std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
-  archives_.look_for_directory(node);
-  if (archives_.is_part(node)) return archives_.frame_of(node);
+  if (archives_.answers_for(node)) return archives_.frame_of(node);
   if (const auto group = tree_.store_place(node)) {
     const auto store = embedded_.open_whole(*group);
     return store ? store->frame_of(group->group) : nullptr;
@@ -314,8 +303,7 @@ std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
 }
 
 std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
-  archives_.look_for_directory(node);
-  if (archives_.is_part(node)) return archives_.group_attribute(node, name);
+  if (archives_.answers_for(node)) return archives_.group_attribute(node, name);
   const auto group = tree_.store_place(node);
   const auto store = group ? embedded_.open_whole(*group) : nullptr;
   return store ? fs::group_attribute(*store, group->group, name) : std::nullopt;
@@ -331,7 +319,10 @@ void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
   });
 }
 
-uid_t LocalSource::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }
+uid_t LocalSource::owner(NodeId node) {
+  const auto part = tree_.part(node);
+  return tree_.object(part ? part->root : node)->stat().st_uid;
+}
 
 std::string LocalSource::statistics() {
   services_.stats.names_held_us = tree_.longest_hold_of_names();
@@ -340,11 +331,13 @@ std::string LocalSource::statistics() {
 
 // --- changes of names, in stores that are directories as elsewhere
 
-bool LocalSource::is_far(NodeId node) { return archives_.is_part(node) || tree_.is_in_store(node); }
+bool LocalSource::is_far(NodeId node) {
+  return tree_.is_part(node) || tree_.is_store(node) || tree_.is_in_store(node);
+}
 
 void LocalSource::before_changing(NodeId node, const Caller&) {
-  archives_.look_for_directory(node);
-  if (writable_) store_guard_.require_changeable(node);
+  if (writable_ && archives_.part(node))
+    throw_errno(EROFS, "in an archive, which no mount changes");
 }
 
 void LocalSource::before_making(NodeId directory, const std::string& name, const Caller& caller) {
@@ -388,22 +381,18 @@ FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::strin
 }
 
 void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
-  archives_.look_for_directory(directory);
   if (writable_) store_guard_.before_removing(directory, name);
   names_.remove_file(directory, name, caller);
 }
 
 void LocalSource::remove_directory(NodeId directory, const std::string& name,
                                    const Caller& caller) {
-  archives_.look_for_directory(directory);
   if (writable_) store_guard_.before_removing_directory(directory, name);
   names_.remove_directory(directory, name, caller);
 }
 
 void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
                          const std::string& to_name, unsigned flags, const Caller& caller) {
-  archives_.look_for_directory(from);
-  archives_.look_for_directory(to);
   if (writable_) {
     store_guard_.before_renaming({from, from_name, to, to_name, flags});
     store_guard_.make_directory_of(to, caller);

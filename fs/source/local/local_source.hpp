@@ -47,10 +47,7 @@ class LocalSource final : public Source {
   std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override;
   void forget(NodeId node, std::uint64_t references) override { tree_.forget(node, references); }
   std::string read_link(NodeId node) override;
-  void require_listed(NodeId directory) override {
-    archives_.look_for_directory(directory);
-    archives_.require_listed(directory);
-  }
+  void require_listed(NodeId directory) override { archives_.require_listed(directory); }
 
   struct stat attributes(NodeId node) override;
   void check_access(NodeId node, int mask) override;
@@ -109,8 +106,7 @@ class LocalSource final : public Source {
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags, const Caller& caller) override;
   void sync_directory(NodeId directory) override {
-    archives_.look_for_directory(directory);
-    names_.sync_directory(directory);
+    if (!archives_.answers_for(directory)) names_.sync_directory(directory);
   }
   void before_changing(NodeId node, const Caller& caller) override;
   void drop_privileges(NodeId node, const Caller& caller) override;

@@ -24,19 +24,15 @@ std::string group_of(const std::string& key) {
 
 }  // namespace
 
-void LocalArchives::look_for_directory(NodeId node) {
-  const auto part = tree_.part(node);
-  if (!part || !part->embed || !part->entry.is_group()) return;
-  const SourcePath path = join_path(tree_.path(part->root), part->entry.key.substr(1));
-  if (const auto st = root_.stat(path); st && S_ISDIR(st->st_mode)) {
-    look_for_directory(tree_.parent(node));
-    tree_.become_directory(node, *st);
-  }
-}
-
-bool LocalArchives::is_leaf(NodeId node) const {
-  const auto part = tree_.part(node);
-  return part && !part->entry.is_group();
+std::shared_ptr<const ArchivePart> LocalArchives::part(NodeId node) {
+  auto known = tree_.part(node);
+  if (!known || !known->embed || !known->entry.is_group()) return known;
+  const SourcePath path = join_path(tree_.path(known->root), known->entry.key.substr(1));
+  const auto st = root_.stat(path);
+  if (!st || !S_ISDIR(st->st_mode)) return known;
+  part(tree_.parent(node));
+  tree_.become_directory(node, *st);
+  return nullptr;
 }
 
 std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
@@ -102,7 +98,7 @@ std::vector<DirectoryEntry> LocalArchives::list(NodeId directory,
 }
 
 void LocalArchives::require_listed(NodeId directory) {
-  if (is_part(directory)) return require_complete(*place(directory).archive, "listing");
+  if (answers_for(directory)) return require_complete(*place(directory).archive, "listing");
   if (const auto group = tree_.store_place(directory))
     embedded_.require_complete(*group, "listing");
 }

@@ -29,14 +29,14 @@ class LocalArchives {
                 bool raw)
       : root_(root), tree_(tree), embedded_(embedded), raw_(raw), recent_(budget) {}
 
-  /// Makes the node of an embedded group one of the tree's where the group has become a directory
-  /// of SOURCE; to be called before a node is used as a directory.
-  void look_for_directory(NodeId node);
+  /// What a node is in an archive; null for a node of the tree. The node of an embedded group is
+  /// the tree's once the group has become a directory of SOURCE.
+  std::shared_ptr<const ArchivePart> part(NodeId node);
+  /// True for a part, and for an archive's file, which is shown as a directory.
+  bool answers_for(NodeId node) { return part(node) != nullptr || tree_.is_store(node); }
 
-  // The node of a part of an archive, or of an archive's file, which is shown as a directory.
+  // Of what it answers for.
 
-  bool is_part(NodeId node) const { return tree_.is_part(node) || tree_.is_store(node); }
-  bool is_leaf(NodeId node) const;
   /// As Tree's.
   std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
   std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);

@@ -25,13 +25,9 @@ using frame::throw_errno;
 
 }  // namespace
 
-void StoreGuard::require_changeable(NodeId node) const {
-  if (tree_.is_part(node)) throw_errno(EROFS, "in an archive, which no mount changes");
-}
-
 std::optional<ArchiveEntry> StoreGuard::find_beside(NodeId directory, const StorePlace& place,
                                                     const std::string& name) {
-  if (!tree_.is_part(directory)) return tree_.find_beside(directory, name);
+  if (!archives_.part(directory)) return tree_.find_beside(directory, name);
   // Nothing but what is embedded is in such a group.
   std::vector<std::string> full_names = possible_full_names(name);
   full_names.push_back(name);
@@ -46,7 +42,7 @@ std::optional<ArchiveEntry> StoreGuard::find_beside(NodeId directory, const Stor
 bool StoreGuard::hides_embedded(NodeId directory, const StorePlace& place,
                                 const std::string& name) {
   const auto store = embedded_.embedded(place).archive;
-  if (!store || tree_.is_part(directory)) return false;
+  if (!store || archives_.part(directory)) return false;
   return Attempts::run([&] {
     TreeChanges names(tree_);
     const auto object = names.find(directory, name);
@@ -89,12 +85,12 @@ void StoreGuard::make_group(const StorePlace& place, const Caller& caller) {
 }
 
 void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
-  if (!tree_.is_part(directory)) return;
+  if (!archives_.part(directory)) return;
   const auto place = tree_.store_place(directory);
   if (!place) return;
   TurnAtNeed::need();
   make_group(*place, caller);
-  archives_.look_for_directory(directory);
+  archives_.part(directory);  // it is the directory's from now on
 }
 
 void StoreGuard::before_making(NodeId directory, const std::string& name) {

@@ -22,8 +22,6 @@ class StoreGuard {
   StoreGuard(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded, LocalArchives& archives)
       : root_(root), tree_(tree), embedded_(embedded), archives_(archives) {}
 
-  /// Before contents or attributes of a node change.
-  void require_changeable(NodeId node) const;
   /// Before something is made in a directory. That of a group that only the map of embed.b2e knows
   /// is made first, as the caller.
   void make_directory_of(NodeId directory, const Caller& caller);
