@@ -12,7 +12,7 @@ constexpr std::int64_t kFirstWindow = 256 << 10;
 /// it is read.
 constexpr std::int64_t kWindowPerThread = 2 << 20;
 /// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
-constexpr std::int64_t kPart = 1 << 20;
+constexpr std::int64_t kReadaheadPart = 1 << 20;
 /// Requests of one sequential reader arrive a little out of order from several kernel threads.
 constexpr std::int64_t kReorderSlack = 2 << 20;
 /// Processor time for a part: one that takes longer holds up the pool for more than it gives.
@@ -76,8 +76,8 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
   if (offset >= file_size) return;
   const Window window = advance(offset, offset + std::min(size, file_size - offset), file_size,
                                 std::min(threads * kWindowPerThread, budget.limit()));
-  for (std::int64_t at = window.begin; at < window.end; at += kPart) {
-    const std::int64_t part = std::min(kPart, window.end - at);
+  for (std::int64_t at = window.begin; at < window.end; at += kReadaheadPart) {
+    const std::int64_t part = std::min(kReadaheadPart, window.end - at);
     // With the budget taken, other readers' parts are under way: this one decodes for itself as it
     // goes.
     if (budget.is_suspended(user) || !budget.take(part)) return;
