@@ -90,6 +90,8 @@ class Host {
     settings.program = network_.inside(bloscfs_program());
     proxy_.be_good();
     Mount mount(place_.source(), settings);
+    // It is mounted before the daemon has tried the store; its root answers once that is done.
+    if (!fs_std::is_directory(mount.path())) throw std::runtime_error(mount.log());
     proxy_.be_bad(kBadPercent);
     std::atomic<bool> is_over{false};
     std::vector<std::thread> writers;
