@@ -1,16 +1,28 @@
 #include "fs/content/content.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "codec/bytes.hpp"
+#include "frame/array/array_shapes.hpp"
 #include "frame/cframe/cframe_writer.hpp"
+#include "frame/open/open_writer.hpp"
+#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_mark.hpp"
+#include "fs/content/at_place.hpp"
 #include "fs/content/frozen_bytes.hpp"
 #include "fs/content/patient_lock.hpp"
+#include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
+#include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/request_user.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 
@@ -18,6 +30,14 @@ namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
+
+/// How many writers in the process may wait for a program that has their file's lock, and how long.
+/// The others go on at once, so that requests for other files get a turn: their changes cannot be
+/// combined with that program's.
+constexpr int kMostPatient = 2;
+constexpr std::chrono::seconds kPatience{2};
+/// How long a commit waits for that at its end, when others wait for it.
+constexpr std::chrono::milliseconds kPatienceOfCommits{100};
 
 /// Bytes that a commit remembers of one chunk, or part of one, that it changes.
 constexpr std::size_t kPieceCost = 160;
@@ -39,13 +59,15 @@ bool can_be_array_in(ContentHome& home) {
   return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
 }
 
+bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
+
 }  // namespace
 
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(std::move(services)), id_(services_.next_id++) {
   const WriteLock lock(mutex_);
   read_by(reading_of(std::move(snapshot), id_));
-  size_ = view_->size();
+  written_.take_committed_size();
 }
 
 Content::Content(ContentServices services, const timespec& created)
@@ -56,7 +78,7 @@ Content::Content(ContentServices services, const timespec& created)
   is_new_ = true;
 }
 
-Content::~Content() { services_.budget.change(user_, accounted_, {}); }
+Content::~Content() = default;
 
 Content::Reading Content::reading_of(std::shared_ptr<const frame::Snapshot> snapshot,
                                      std::uint64_t id) const {
@@ -73,27 +95,26 @@ void Content::read_by(Reading reading) {
   snapshot_number_ = services_.next_id++;
   view_ = std::move(reading.view);
   piece_ = smallest_piece(snapshot_->info(), view_->shape());
+  written_.lie_over(view_->size());
 }
 
 // --- reading
 
 std::int64_t Content::size() const {
   const ReadLock lock(mutex_);
-  return size_;
+  return written_.size();
 }
 
 LogicalAttributes Content::attributes() const {
   const ReadLock lock(mutex_);
-  return {size_, accessed_, modified_, changed_, waiting_data()};
+  return {written_.size(), accessed_, modified_, changed_, waiting_data()};
 }
 
 /// Committed bytes count as data, as they do for seek(): which of them are zeros is not looked up.
 std::int64_t Content::waiting_data() const {
-  if (!changes_values() && !(frozen_ && frozen_->has_contents())) return 0;
-  std::int64_t data =
-      std::min(committed_size(), live_.lower_end) + static_cast<std::int64_t>(live_.bytes.memory());
-  if (frozen_) data += static_cast<std::int64_t>(frozen_->bytes.memory());
-  return std::min(size_, data);
+  const Layer* const frozen = written_.frozen();
+  const bool waits = changes_values() || (frozen != nullptr && frozen->has_contents());
+  return waits ? written_.data_size() : 0;
 }
 
 std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
@@ -105,13 +126,6 @@ std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> Content::number
     const {
   const ReadLock lock(mutex_);
   return {snapshot_, snapshot_number_};
-}
-
-std::int64_t Content::committed_size() const { return view_ ? view_->size() : 0; }
-
-bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
-  return !live_.hides(offset, size) && !(frozen_ && frozen_->hides(offset, size)) &&
-         offset + size <= committed_size();
 }
 
 std::shared_lock<SharedMutex> Content::keep_view() const {
@@ -134,11 +148,11 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   {
     const ReadLock lock(mutex_);
     if (!epochs_.is_current(epoch)) throw_errno(EIO, "source was changed while in use");
-    size = std::min(size, size_ - std::min(offset, size_));
+    size = std::min(size, written_.size() - std::min(offset, written_.size()));
     if (size <= 0) return;
     view = view_.get();
-    untouched = is_untouched(offset, size);
-    lower_end = frozen_ ? std::min(frozen_->lower_end, live_.lower_end) : live_.lower_end;
+    untouched = written_.is_untouched(offset, size);
+    lower_end = written_.lower_end();
   }
   // A header without what it promises is of no use.
   if (view != nullptr) view->require_contents();
@@ -149,8 +163,7 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   // live layer between the two looks, but not adopt it, since reading_ is held: each written byte
   // is still in one of the layers.
   const ReadLock lock(mutex_);
-  if (frozen_) frozen_->apply(offset, bytes);
-  live_.apply(offset, bytes);
+  written_.apply(offset, bytes);
 }
 
 void Content::prefetch(std::int64_t offset, std::int64_t size,
@@ -161,8 +174,8 @@ void Content::prefetch(std::int64_t offset, std::int64_t size,
   const FileView* view = nullptr;
   {
     const ReadLock lock(mutex_);
-    size = std::min(size, committed_size() - offset);
-    if (size <= 0 || !is_untouched(offset, size)) return;
+    size = std::min(size, written_.committed_size() - offset);
+    if (size <= 0 || !written_.is_untouched(offset, size)) return;
     view = view_.get();
   }
   view->prefetch(offset, size, reached);
@@ -181,10 +194,9 @@ std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) c
   const FileView* view = nullptr;
   {
     const ReadLock lock(mutex_);
-    if (offset < 0 || offset >= size_) return std::nullopt;
+    if (offset < 0 || offset >= written_.size()) return std::nullopt;
     // Until it is committed all of a changed file counts as data, which is always allowed.
-    if (!view_ || !live_.empty() || frozen_ || size_ != committed_size())
-      return want_hole ? size_ : offset;
+    if (!view_ || !written_.is_clean()) return want_hole ? written_.size() : offset;
     view = view_.get();
   }
   return want_hole ? view->seek_hole(offset) : view->seek_data(offset);
@@ -192,14 +204,18 @@ std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) c
 
 // --- state
 
-/// With what a commit remembers of each chunk, or part of one, that it changes.
-std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
-  return bytes.memory() + (piece_ == 0 ? 0 : bytes.memory() / piece_ * kPieceCost);
+/// Bytes of memory that the written bytes of a layer take, with what a commit remembers of each
+/// chunk, or part of one, that it changes.
+std::size_t Content::memory_of_bytes(const Layer& layer) const {
+  const std::size_t memory = layer.bytes.memory();
+  return memory + (piece_ == 0 ? 0 : memory / piece_ * kPieceCost);
 }
 
 void Content::account() {
-  const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
-  const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
+  const Layer* const layer = written_.frozen();
+  const std::size_t frozen = layer == nullptr ? 0 : memory_of_bytes(*layer);
+  const std::size_t memory =
+      memory_of_bytes(written_.live()) + frozen + written_.metalayers_memory();
   charged_.resize(memory + sums_.size() * kSumMemory);
   // Nobody may wait for what will never be committed or staged.
   DirtyBytes dirty;
@@ -207,20 +223,7 @@ void Content::account() {
     dirty.in_work = std::min(frozen, stored_);
     dirty.waiting = memory - dirty.in_work;
   }
-  services_.budget.change(user_, accounted_, dirty);
-  accounted_ = dirty;
-}
-
-void Content::account_anew() {
-  layers_memory_ = memory_of(live_.metalayers) + (frozen_ ? memory_of(frozen_->metalayers) : 0);
-  account();
-}
-
-void Content::unfreeze() {
-  frozen_->merge(live_);
-  live_ = std::move(*frozen_);
-  frozen_.reset();
-  account_anew();
+  dirty_.set(dirty);
 }
 
 ContentHome* Content::home() const {
@@ -230,7 +233,7 @@ ContentHome* Content::home() const {
 
 uid_t Content::user() const {
   const ReadLock lock(mutex_);
-  return user_;
+  return dirty_.user();
 }
 
 void Content::add_writer() {
@@ -284,8 +287,9 @@ bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
   // Its bytes may go to SOURCE before a commit only where no name leads to them.
   const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
-  const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
-  return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
+  const Layer& live = written_.live();
+  const std::size_t layers = live.metalayers.empty() ? 0 : written_.metalayers_memory();
+  return is_hidden && writers_ > 0 && live.bytes.memory() + layers >= least_dirty;
 }
 
 bool Content::needs_commit() const {
@@ -296,21 +300,16 @@ bool Content::needs_commit() const {
 
 std::int64_t Content::uncommitted_bytes() const {
   const ReadLock lock(mutex_);
-  std::int64_t written = 0;
-  live_.bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
-    if (part.bytes != nullptr) written += part.size;
-  });
-  return written;
+  return written_.written_size();
 }
 
 bool Content::has_uncommitted() const {
-  return is_new_ || stored_state_is_unknown_ || frozen_ || !live_.empty() ||
-         size_ != committed_size();
+  return is_new_ || stored_state_is_unknown_ || !written_.is_clean();
 }
 
 bool Content::is_committing() const {
   const ReadLock lock(mutex_);
-  return frozen_.has_value();
+  return written_.frozen() != nullptr;
 }
 
 bool Content::leads() const {
@@ -320,7 +319,7 @@ bool Content::leads() const {
 
 Content::Shown Content::shown() const {
   const ReadLock lock(mutex_);
-  Shown shown{false, size_, 0};
+  Shown shown{false, written_.size(), 0};
   if (!view_) return shown;
   shown.is_read_only = snapshot_->info().is_read_only();
   shown.stored_chunks = snapshot_->info().cbytes;
@@ -332,10 +331,7 @@ void Content::remember_error(const std::error_code& error) {
   error_ = error;
 }
 
-bool Content::changes_values() const {
-  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer::kNoEnd ||
-         size_ != committed_size();
-}
+bool Content::changes_values() const { return is_new_ || written_.changes_contents(); }
 
 std::error_code Content::take_error() {
   const WriteLock lock(mutex_);
@@ -354,19 +350,346 @@ frame::FrameInfo Content::info() const {
 }
 
 frame::FrameInfo Content::planned_info(bool can_be_array) const {
-  const NewContents contents{
-      size_, [this](std::int64_t offset, codec::MutableBytes out) REQUIRES_SHARED(mutex_) {
-        std::ranges::fill(out, std::uint8_t{0});
-        live_.apply(offset, out);
-      }};
+  const NewContents contents{written_.size(), [this](std::int64_t offset, codec::MutableBytes out)
+                                                  REQUIRES_SHARED(mutex_) {
+                                                    std::ranges::fill(out, std::uint8_t{0});
+                                                    written_.apply(offset, out);
+                                                  }};
   std::optional<frame::FrameSettings> settings;
   if (can_be_array) settings = array_frame_of(services_.options, contents);
   if (!settings) settings = new_flat_frame(services_.options, contents);
   frame::FrameInfo info = frame::plan_cframe(*settings);
   if (info.array) return info;
-  info.nbytes = size_;
-  info.nchunks = codec::ceil_div<std::int64_t>(size_, info.chunksize);
+  info.nbytes = written_.size();
+  info.nchunks = codec::ceil_div<std::int64_t>(written_.size(), info.chunksize);
   return info;
+}
+
+// --- writing
+
+void Content::make_writable(std::shared_ptr<ContentHome> home) {
+  const PatientLock commit_lock(commit_mutex_);
+  {
+    // The old home lets go of its node under a lock that others hold while they take mutex_:
+    // swapped out here, it is destroyed behind both locks.
+    const WriteLock lock(mutex_);
+    home_.swap(home);
+    if (const auto user = RequestUser::current()) dirty_.give_to(*user);
+  }
+  std::shared_ptr<const frame::Snapshot> known = snapshot();
+  if (writer_ || !known) return;
+  if (known->info().is_read_only()) throw_errno(EROFS, known->info().kind_name());
+  wait_for_peers(*known);
+  at_place(*this->home(), [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
+    writer_ = open_writer(place, known->info().is_directory(), known);
+  });
+}
+
+bool Content::is_writable() const {
+  const ReadLock lock(mutex_);
+  return home_ != nullptr;
+}
+
+void Content::require_changeable(ContentHome& home) const {
+  std::shared_ptr<const frame::Snapshot> known;
+  {
+    const ReadLock lock(mutex_);
+    if (view_) view_->require_contents();
+    known = snapshot_;
+  }
+  if (known) require_markable_indexes(*known);
+  home.require_changeable();
+}
+
+std::unique_ptr<frame::FrameWriter> Content::open_writer(
+    const StoredPlace& place, bool is_sparse,
+    const std::shared_ptr<const frame::Snapshot>& known) const {
+  frame::WriterSettings settings = writer_settings(place, services_);
+  settings.meant = place.meant;
+  return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
+}
+
+void Content::need_writer(const StoredPlace& place) {
+  const auto known = snapshot();
+  if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
+}
+
+void Content::touch() {
+  epochs_.note_written();
+  // With its writeback cache the kernel says when a file was changed.
+  if (!services_.options.writeback) changed_ = modified_ = now();
+}
+
+StoredFile Content::stored_file() const {
+  return {view_.get(), snapshot_.get(), services_.options, services_.raw,
+          services_.cache.budget().capacity()};
+}
+
+void Content::check_writable(std::int64_t begin, std::int64_t end) const {
+  fs::require_storable(stored_file(), begin, end);
+  // Bytes of the committed file that stay need a codec that can encode them again beside the new
+  // ones; where all of it was cut off, it does not matter.
+  const std::int64_t kept = std::min(written_.lower_end(), written_.committed_size());
+  if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
+      !can_be_changed_in_part(snapshot_->info()))
+    throw_errno(EOPNOTSUPP, "contents that can only be replaced as a whole");
+  if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == written_.size()) return;
+  // Without a NPY header an array can only become longer, by whole rows.
+  const frame::ArrayInfo& array = *snapshot_->info().array;
+  const std::int64_t row = frame::row_size(array, snapshot_->info().typesize);
+  if (array.shape.empty() || row == 0 || end < written_.size() || end % row != 0)
+    throw_errno(EINVAL, "size of an array");
+}
+
+void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
+                    std::optional<std::uint64_t> epoch) {
+  write_at(at, bytes.size(), epoch,
+           [&](std::int64_t offset) REQUIRES(mutex_) { written_.write(offset, bytes); });
+}
+
+void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
+                    std::optional<std::uint64_t> epoch) {
+  std::size_t count = 0;
+  for (const PooledBuffer& cell : cells) count += cell.size();
+  write_at(at, count, epoch,
+           [&](std::int64_t offset) REQUIRES(mutex_) { written_.write(offset, cells); });
+}
+
+void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
+  if (!epochs_.is_current(epoch)) throw_errno(ESTALE, "source was changed while in use");
+}
+
+template <typename Change>
+void Content::changing(const Change& change) {
+  for (;;) {
+    {
+      const WriteLock lock(mutex_);
+      if (!epochs_.is_ending()) return change();
+    }
+    TurnAtNeed::need();
+    const frame::WaitMark mark(frame::WaitReason::commit);
+    // Held by whoever has the content follow, from the first step to the last.
+    const MutexLock until_it_has_followed(commit_mutex_);
+  }
+}
+
+template <typename Write>
+void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
+                       std::optional<std::uint64_t> epoch, const Write& write) {
+  if (count == 0) return;
+  const auto size = static_cast<std::int64_t>(count);
+  require_room();
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    // Under mutex_: two appends at the same time lie one behind the other.
+    const std::int64_t offset = at.value_or(written_.size());
+    if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
+    check_writable(offset, std::max(written_.size(), offset + size));
+    write(offset);
+    representation_is_current_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
+  if (size < 0) throw_errno(EINVAL, "truncate");
+  bool is_same = false;
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    is_same = size == written_.size();
+    if (!is_same) {
+      check_writable(size, size);
+      written_.resize(size);
+      representation_is_current_ = false;
+    }
+    touch();
+    account();
+  });
+  if (!is_same) return;
+  // There may be nothing to commit but the time.
+  const PatientLock commit_lock(commit_mutex_);
+  store_times(true);
+}
+
+void Content::require_storable(std::int64_t size) const {
+  const ReadLock lock(mutex_);
+  if (size > written_.size()) fs::require_storable(stored_file(), written_.size(), size);
+}
+
+void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
+  bool grows = false;
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    grows = end > written_.size();
+    if (grows) {
+      check_writable(written_.size(), end);
+      written_.resize(end);
+      representation_is_current_ = false;
+    }
+    touch();
+  });
+  if (grows) return;
+  const PatientLock commit_lock(commit_mutex_);
+  store_times(true);
+}
+
+void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::uint64_t> epoch) {
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    const std::int64_t end = std::min(written_.size(), offset + std::min(size, written_.size()));
+    if (end <= offset) return;
+    check_writable(offset, written_.size());
+    written_.zero(offset, end - offset);
+    representation_is_current_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::require_room() const { services_.budget.require_room(user()); }
+
+void Content::set_metalayer(const LayerName& name, LayerChange value) {
+  const WriteLock lock(mutex_);
+  written_.set_metalayer(name, std::move(value));
+  account();
+  changed_ = now();
+}
+
+LayerChanges Content::uncommitted_metalayers() const {
+  const ReadLock lock(mutex_);
+  return written_.metalayers();
+}
+
+bool Content::set_times(const timespec& accessed, const timespec& modified) {
+  const PatientLock commit_lock(commit_mutex_);
+  if (home() == nullptr && !is_orphan()) return false;
+  const timespec present = now();
+  const auto resolved = [&](const timespec& time) { return is_present(time) ? present : time; };
+  LogicalAttributes before;
+  {
+    const WriteLock lock(mutex_);
+    before = {written_.size(), accessed_, modified_, changed_, 0};
+    accessed_ = resolved(accessed);
+    modified_ = resolved(modified);
+    changed_ = present;
+  }
+  try {
+    store_times(is_present(accessed) && is_present(modified));
+  } catch (...) {
+    const WriteLock lock(mutex_);
+    accessed_ = before.accessed;
+    modified_ = before.modified;
+    changed_ = before.changed;
+    throw;
+  }
+  return true;
+}
+
+void Content::note_change() {
+  const WriteLock lock(mutex_);
+  changed_ = now();
+}
+
+void Content::store_times(bool are_present) {
+  if (!writer_ && (!snapshot() || is_orphan())) return;
+  const LogicalAttributes times = attributes();
+  if (const auto known = snapshot(); known && !writer_) wait_for_peers(*known);
+  ContentHome& own = *home();
+  at_place(own, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+  if (!writer_) return;
+  // Locked before the file changes: else it would be taken for somebody else's change.
+  const auto name_lock = own.lock_name();
+  try {
+    writer_->set_times(times.accessed.value_or(kUnchangedTime),
+                       times.modified.value_or(kUnchangedTime));
+  } catch (const std::system_error& error) {
+    if (!are_present || error.code() != std::errc::operation_not_permitted) throw;
+    writer_->set_times(kPresentTime, kPresentTime);
+  }
+  name_lock->refresh(snapshot()->stamp());
+}
+
+// --- checksums of chunks, for files that other programs change under their lock
+
+/// With reading_ held.
+Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t size) const {
+  Unremembered found;
+  {
+    const ReadLock lock(mutex_);
+    if (!snapshot_ || !snapshot_->has_peers() || sums_are_given_up_) return found;
+    found.view = view_.get();
+  }
+  size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
+  // A change of chunks without a sum cannot be combined with another program's.
+  if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSumsAtOnce, found.chunks))
+    return {};
+  const ReadLock lock(mutex_);
+  if (sums_.size() + found.chunks.size() > kMostSums) return {};
+  for (const auto& [chunk, sum] : sums_) found.chunks.erase(chunk);
+  return found;
+}
+
+bool Content::must_remember_chunks(std::int64_t offset, std::int64_t size) const {
+  const auto known = snapshot();
+  if (!known || !known->has_peers()) return false;
+  const std::shared_lock kept(reading_, std::try_to_lock);
+  return !kept || !unremembered(offset, size).chunks.empty();
+}
+
+void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
+  const auto kept = keep_view();
+  const auto [view, chunks] = unremembered(offset, size);
+  if (chunks.empty()) return;
+  TurnAtNeed::need();
+  static std::atomic<int> waiting{0};
+  const int others = waiting++;
+  const std::shared_ptr<void> counted(nullptr, [](void*) { waiting--; });
+  const frame::LockPatience patience(others < kMostPatient ? kPatience : std::chrono::seconds(0));
+  ChunkSums found;
+  bool is_given_up = false;
+  const frame::Snapshot& state = view->reader().snapshot();
+  try {
+    for (const std::int64_t chunk : chunks)
+      if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
+  } catch (const frame::LockedByOthers&) {
+    is_given_up = true;
+  } catch (const std::system_error&) {
+    // A damaged chunk can be written over, and has no sum.
+  }
+  if (!is_given_up && !state.is_as_taken()) throw_errno(ESTALE, "source was changed while in use");
+  const WriteLock lock(mutex_);
+  if (view != view_.get()) return;
+  sums_.merge(found);
+  sums_are_given_up_ |= is_given_up;
+  account();
+}
+
+void Content::remember_stored(const std::vector<std::int64_t>& changed) {
+  const FileView* view = nullptr;
+  std::set<std::int64_t> chunks;
+  {
+    const ReadLock lock(mutex_);
+    view = view_.get();
+    const ByteOverlay& bytes = written_.live().bytes;
+    if (!snapshot_->has_peers() || bytes.empty()) return;
+    const std::int64_t end = std::min(written_.size(), view->size());
+    bytes.for_each(0, end, [&](const ByteOverlay::Part& part) {
+      static_cast<void>(view->add_chunks_of(part.offset, part.size, kMostSums, chunks));
+    });
+  }
+  const frame::LockPatience patience(kPatienceOfCommits);
+  ChunkSums found;
+  try {
+    for (const std::int64_t chunk : changed)
+      if (chunks.contains(chunk))
+        if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
+  } catch (const std::system_error&) {
+    return;
+  }
+  if (!view->reader().snapshot().is_as_taken()) return;
+  const WriteLock lock(mutex_);
+  if (sums_.size() + found.size() <= kMostSums) sums_.merge(found);
 }
 
 }  // namespace bloscfs::fs

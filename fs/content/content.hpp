@@ -25,8 +25,8 @@
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/epochs.hpp"
-#include "fs/content/layer.hpp"
 #include "fs/content/size_limit.hpp"
+#include "fs/content/written.hpp"
 #include "fs/options/write_options.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
@@ -247,18 +247,10 @@ class Content {
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Stays while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
-  /// What was frozen lies under what was written since.
-  void unfreeze() REQUIRES(mutex_);
-  void begin_following() REQUIRES(commit_mutex_);
-  void stop_following() REQUIRES(commit_mutex_);
+  /// Settles what was written with another program's change of the file.
+  class Reconciliation;
   bool has_contents_to_keep() const;
   ShownAs shown_as() const;
-  /// When zeros may stand for what was written over, and cannot be read.
-  enum class Unreadable { if_lost, in_any_case };
-  Kept keep_in(Refuge& refuge, Unreadable unreadable) REQUIRES(commit_mutex_);
-  void keep_beside() REQUIRES(commit_mutex_);
-  bool is_lost_by(const Takeover::Following& following) const REQUIRES(commit_mutex_);
-  bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
   /// Chunks whose checksums are to be kept, and the view that reads them.
   struct Unremembered {
     const FileView* view = nullptr;
@@ -275,23 +267,12 @@ class Content {
     std::shared_ptr<const frame::Snapshot> snapshot;
     std::unique_ptr<const FileView> view;
   };
-  /// The sums of the chunks that were written, if what was can be laid over what `next` reads.
-  std::optional<ChunkSums> combinable_with(const Reading& next) const REQUIRES(commit_mutex_);
-  struct WayOn {
-    std::optional<Reading> next;    ///< reads the successor, if there is one
-    std::optional<ChunkSums> kept;  ///< of the chunks that were written: what was goes over `next`
-    bool loses_something = false;
-    bool is_lost = false;
-  };
-  void go_on_from(const Takeover::Following& following, WayOn way) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
-  std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
   std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// The state that the first commit of a file is going to make.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
-  bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
   /// request has no turn.
@@ -305,9 +286,7 @@ class Content {
   /// somebody else's may set it to the present, and to nothing else.
   void store_times(bool are_present) REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
-  std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
-  /// Accounts where metalayers have changed other than by one more.
-  void account_anew() REQUIRES(mutex_);
+  std::size_t memory_of_bytes(const Layer& layer) const REQUIRES_SHARED(mutex_);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
@@ -326,24 +305,19 @@ class Content {
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
-  std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
-  Layer live_ GUARDED_BY(mutex_){services_.cache.pages()};
+  Written written_ GUARDED_BY(mutex_){services_.cache.pages()};
   /// Of chunks of the committed state that were written over.
   ChunkSums sums_ GUARDED_BY(mutex_);
   /// A program had the lock for too long: no more sums are kept until the next commit.
   bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
-  std::int64_t size_ GUARDED_BY(mutex_) = 0;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
-  DirtyBytes accounted_ GUARDED_BY(mutex_);    ///< by the budget
-  std::size_t stored_ GUARDED_BY(mutex_) = 0;  ///< of it, bytes that the commit has done with
+  DirtyAccount dirty_ GUARDED_BY(mutex_){services_.budget};
+  std::size_t stored_ GUARDED_BY(mutex_) = 0;  ///< dirty bytes that the commit has done with
   MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
-  /// Memory of metalayers that wait, and of what a commit makes of them.
-  std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
   /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
   std::size_t piece_ GUARDED_BY(mutex_) = 0;
-  uid_t user_ GUARDED_BY(mutex_) = 0;  ///< whom the budget counts it to
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;

@@ -108,4 +108,32 @@ class DirtyBudget {
   std::thread answering_;  ///< begun by the first request that waits
 };
 
+/// The dirty bytes of one file, which count to one user at a time. Gives them back at its end. Not
+/// thread-safe.
+class DirtyAccount {
+ public:
+  explicit DirtyAccount(DirtyBudget& budget) : budget_(budget) {}
+  ~DirtyAccount() { set({}); }
+  DirtyAccount(const DirtyAccount&) = delete;
+  DirtyAccount& operator=(const DirtyAccount&) = delete;
+
+  uid_t user() const { return user_; }
+  void set(const DirtyBytes& bytes) {
+    budget_.change(user_, bytes_, bytes);
+    bytes_ = bytes;
+  }
+  void give_to(uid_t user) {
+    if (user == user_) return;
+    const DirtyBytes bytes = bytes_;
+    set({});
+    user_ = user;
+    set(bytes);
+  }
+
+ private:
+  DirtyBudget& budget_;
+  uid_t user_ = 0;
+  DirtyBytes bytes_;
+};
+
 }  // namespace bloscfs::fs

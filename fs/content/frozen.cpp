@@ -44,7 +44,7 @@ void Content::Frozen::take() {
   // Where nothing of what is committed stays, all is stored anew whatever it becomes: an array that
   // is complete by now costs nothing more, though somebody may write on.
   const bool is_all_new =
-      c.is_new_ || view == nullptr || std::min(view->size(), c.live_.lower_end) == 0;
+      c.is_new_ || std::min(c.written_.committed_size(), c.written_.lower_end()) == 0;
   facts_.look_is_due = freeze_ == Freeze::all && (c.writers_ == 0 || is_all_new) &&
                        c.held_flat_ == 0 && !c.representation_is_current_;
   facts_.is_staged = c.is_new_ && view != nullptr;
@@ -55,13 +55,15 @@ void Content::Frozen::take() {
   // never committed; and a file that was not written to may still have to change its
   // representation.
   if ((c.is_orphan_ && freeze_ == Freeze::all) ||
-      (view != nullptr && !facts_.is_unknown && !needs_name && c.live_.empty() &&
-       c.size_ == view->size() && !facts_.look_is_due && !must_become_flat))
+      (view != nullptr && !facts_.is_unknown && !needs_name && c.written_.is_clean() &&
+       !facts_.look_is_due && !must_become_flat))
     return;
   facts_.changes_values = c.changes_values();
-  Layer& frozen = c.frozen_.emplace(
-      freeze_ == Freeze::all ? c.live_.take_all() : c.live_.split_off_first(kStagedAtOnce));
-  bytes_ = {view, &frozen, c.size_};
+  if (freeze_ == Freeze::all)
+    c.written_.freeze_all();
+  else
+    c.written_.freeze_first(kStagedAtOnce);
+  bytes_ = {view, c.written_.frozen(), c.written_.size()};
   c.stored_ = 0;
   // A commit that changes no contents leaves the times as they are, too.
   if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
@@ -75,7 +77,8 @@ void Content::Frozen::give_back() {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const WriteLock lock(c.mutex_);
-  c.unfreeze();
+  c.written_.unfreeze();
+  c.account();
   // The look failed with the commit, and is due again.
   if (facts_.look_is_due) c.representation_is_current_ = false;
   c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
@@ -136,12 +139,12 @@ void Content::Frozen::adopt(Stored stored) {
   if (is_current && freeze_ == Freeze::all) tidy_container();
   std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
   const WriteLock lock(c.mutex_);
-  c.frozen_.reset();
+  c.written_.drop_frozen();
   bytes_ = {};
   // A file that another program has changed since is not ours to complete: where nothing more was
   // written its size is what is stored.
-  if (!is_current && !c.live_.has_contents()) c.size_ = c.view_->size();
-  c.account_anew();
+  if (!is_current && !c.written_.live().has_contents()) c.written_.take_committed_size();
+  c.account();
   // Whoever only reads has no share of a writer's descriptors: with nobody who writes, and nothing
   // to commit, the writer goes.
   if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
@@ -157,7 +160,7 @@ void Content::Frozen::read_stored(Stored stored) {
   // With another number everything that the cache has of the file is out of reach; with the same
   // one unchanged blocks stay warm.
   const bool is_new_to_cache = is_another || !forget_changed(stored);
-  if (is_another || stored.drops_chunks || c.live_.bytes.empty()) c.sums_.clear();
+  if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();
   c.sums_are_given_up_ = false;
   for (const std::int64_t chunk : stored.changed_chunks) c.sums_.erase(chunk);
   c.read_by(

@@ -14,7 +14,7 @@ using test::ByteVector;
 
 constexpr std::int64_t kChunk = 100;
 
-struct Written {
+struct WrittenLayer {
   PagePool pages;
   ByteOverlay bytes{pages, 1 << 20};
   Layer layer{pages};
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(last_chunk_may_end_within_an_item) {
   BOOST_CHECK((FlatCut{kChunk, 4, 300}.chunk_within_item() == std::nullopt));
 }
 
-BOOST_FIXTURE_TEST_CASE(bytes_count_as_written_and_zeros_do_not, Written) {
+BOOST_FIXTURE_TEST_CASE(bytes_count_as_written_and_zeros_do_not, WrittenLayer) {
   BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 1000}) == Chunks{});
   bytes.zero(0, 1000);
   BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 1000}) == Chunks{});
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(change_of_size_concerns_where_the_old_bytes_end) {
   BOOST_CHECK(resized_chunks({kChunk, 4, 250}, 250, 250) == Chunks{});
 }
 
-BOOST_FIXTURE_TEST_CASE(changes_of_a_range_count_from_its_start, Written) {
+BOOST_FIXTURE_TEST_CASE(changes_of_a_range_count_from_its_start, WrittenLayer) {
   bytes.zero(150, 20);
   bytes.write(190, ByteVector(50, 7));
   check_changes(changes_of_range(bytes, {100, 100}),
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(changes_of_a_range_count_from_its_start, Written) {
   check_changes(changes_of_range(bytes, {300, 100}), {});
 }
 
-BOOST_FIXTURE_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them, Written) {
+BOOST_FIXTURE_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them, WrittenLayer) {
   const frame::ArrayGeometry geometry(small_array(), 1);
   // The file has 8 bytes of header: this is the last byte of row 0 and the first of row 1.
   layer.bytes.write(8 + 5, ByteVector(2, 7));
@@ -101,13 +101,13 @@ BOOST_FIXTURE_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them, Wri
   check_changes(changes.at(1), {{1, 1, there}});
 }
 
-BOOST_FIXTURE_TEST_CASE(header_of_an_array_is_no_change_of_its_chunks, Written) {
+BOOST_FIXTURE_TEST_CASE(header_of_an_array_is_no_change_of_its_chunks, WrittenLayer) {
   const frame::ArrayGeometry geometry(small_array(), 1);
   layer.bytes.write(0, ByteVector(8, 7));
   BOOST_TEST(changes_of_array(geometry, layer, 8, 32, 32).empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(rows_of_an_array_that_came_back_are_zeros, Written) {
+BOOST_FIXTURE_TEST_CASE(rows_of_an_array_that_came_back_are_zeros, WrittenLayer) {
   const frame::ArrayGeometry geometry(small_array(), 1);
   layer.lower_end = 8 + 18;  // the last row
   const auto changes = changes_of_array(geometry, layer, 8, 32, 32);

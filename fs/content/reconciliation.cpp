@@ -1,0 +1,333 @@
+// What a content does when another program has changed its file in SOURCE.
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "fs/content/content.hpp"
+#include "fs/content/patient_lock.hpp"
+#include "fs/content/pending_bytes.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// True of an error by which what is committed can be read neither now nor later: it is damaged, or
+/// has gone. Others are this moment's trouble.
+bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& committed) {
+  if (dynamic_cast<const codec::Error*>(&error) != nullptr) return true;
+  if (committed.is_lasting()) return error.code() == std::errc::no_such_file_or_directory;
+  // Of a disk nobody knows a better answer later.
+  return error.code() == std::errc::io_error || !committed.is_as_taken();
+}
+
+/// What was written for one file must not go into one that somebody else has put there to read it:
+/// a conflict file has the permissions that both have.
+bool is_as_private(const frame::Snapshot& next, const frame::Snapshot& before) {
+  const auto now = next.source()->readers(), then = before.source()->readers();
+  return now && then && now->owner == then->owner && (then->has_others || !now->has_others);
+}
+
+/// Where bytes that could not be read may be replaced by zeros.
+enum class Unreadable { if_lost, in_any_case };
+
+}  // namespace
+
+/// Settles what was written with what another program has made of the file. While one lives, what
+/// was written is frozen, so that it can be read without mutex_; readers see it as before, and
+/// writers wait (Content::changing()). Its end lays it under what is written later, unless the
+/// content has gone on from another state. For whoever holds commit_mutex_, on one thread.
+class Content::Reconciliation {
+ public:
+  explicit Reconciliation(Content& content);
+  ~Reconciliation();
+  Reconciliation(const Reconciliation&) = delete;
+  Reconciliation& operator=(const Reconciliation&) = delete;
+
+  /// Content::follow_source(), once it is known that the file is another one. `has_contents` is to
+  /// be written over it, or kept beside.
+  void follow(bool has_contents);
+  /// Content::keep_for_recovery(), where there is something to keep.
+  Kept keep_for_recovery();
+
+ private:
+  bool prepare(const std::shared_ptr<const frame::Snapshot>& successor, bool has_contents);
+  std::optional<ChunkSums> combinable_with(const Reading& next) const;
+  void keep_beside();
+  Kept keep_in(Refuge& refuge, Unreadable unreadable) const;
+  bool is_lost_by(const Takeover::Following& following) const;
+  void go_on_from(const Takeover::Following& following, const Epochs::End& end);
+
+  Content& content_;
+  ContentHome& home_;
+  // Only whoever holds commit_mutex_ replaces these.
+  const FileView* view_ = nullptr;
+  const Layer* layer_ = nullptr;
+  std::int64_t size_ = 0;
+  bool has_gone_on_ = false;
+  std::optional<Reading> next_;    ///< reads the successor, if there is one
+  std::optional<ChunkSums> kept_;  ///< of the chunks that were written: what was goes over `next_`
+};
+
+Content::Reconciliation::Reconciliation(Content& content)
+    : content_(content), home_(*content.home()) {
+  const WriteLock lock(content_.mutex_);
+  content_.epochs_.begin_end();
+  content_.written_.freeze_all();
+  view_ = content_.view_.get();
+  layer_ = content_.written_.frozen();
+  size_ = content_.written_.size();
+}
+
+Content::Reconciliation::~Reconciliation() {
+  if (has_gone_on_) return;
+  const WriteLock lock(content_.mutex_);
+  content_.epochs_.stay();
+  content_.written_.unfreeze();
+  content_.account();
+}
+
+void Content::Reconciliation::follow(bool has_contents) {
+  const std::string path = home_.path();
+  const Takeover::Following following = home_.takeover().follow(
+      [&](const auto& successor) { return prepare(successor, has_contents); });
+  const bool is_lost = is_lost_by(following);
+  const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
+  const bool loses_attributes = is_replaced && !layer_->metalayers.empty();
+  if (loses_attributes)
+    log::warn(path + ": replaced by another program; attributes that were set are discarded");
+  go_on_from(following, {(has_contents && !kept_) || loses_attributes, is_lost});
+}
+
+/// False where the look is to begin anew.
+bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapshot>& successor,
+                                      bool has_contents) {
+  next_.reset();
+  kept_.reset();
+  // A new number: no block that the cache has of the old file is taken for one of this.
+  if (successor) next_ = content_.reading_of(successor, content_.services_.next_id++);
+  if (!has_contents) return true;
+  if (next_) kept_ = combinable_with(*next_);
+  if (kept_) return true;
+  // A change that was made meanwhile may be all that is in the way.
+  if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_as_taken()) return false;
+  // Before the tree goes on: if the disk is full everything is as it was, and the next look tries
+  // again.
+  keep_beside();
+  return true;
+}
+
+/// The sums of the chunks that were written, if what was can be laid over what `next` reads.
+std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading& next) const {
+  ChunkSums sums;
+  {
+    const ReadLock lock(content_.mutex_);
+    if (content_.is_new_ || content_.stored_state_is_unknown_ || view_ == nullptr ||
+        size_ != view_->size())
+      return std::nullopt;
+    sums = content_.sums_;
+  }
+  const frame::Snapshot& old = view_->reader().snapshot();
+  const bool is_replaced = frame::id_of(old.stamp()) != frame::id_of(next.snapshot->stamp());
+  // A program that changes the file in place without the lock may not have ended.
+  if (!is_replaced && !old.is_changed_by_peer()) return std::nullopt;
+  if (!is_as_private(*next.snapshot, old)) return std::nullopt;
+  try {
+    return combinable_chunks(*layer_, *view_, sums, *next.view);
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
+/// Keeps what was written once in an epoch, whatever then keeps the content from going on: a second
+/// try to follow makes no second conflict.
+void Content::Reconciliation::keep_beside() {
+  {
+    const ReadLock lock(content_.mutex_);
+    if (content_.epochs_.is_kept()) return;
+  }
+  try {
+    const auto refuge = home_.takeover().conflict_refuge(content_.shown_as(), content_.user());
+    const Kept kept = keep_in(*refuge, Unreadable::if_lost);
+    log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
+                          refuge->path(), kept.path,
+                          kept.is_whole ? "" : ", with zeros for what can no longer be read"));
+  } catch (...) {
+    const WriteLock lock(content_.mutex_);
+    content_.epochs_.note_failure_to_keep();
+    throw;
+  }
+  const WriteLock lock(content_.mutex_);
+  content_.epochs_.note_kept();
+}
+
+Content::Kept Content::Reconciliation::keep_for_recovery() {
+  Takeover& takeover = home_.takeover();
+  try {
+    const auto inside = takeover.recovery_refuge(content_.shown_as(), content_.user());
+    return keep_in(*inside, Unreadable::in_any_case);
+  } catch (const std::exception&) {
+    const auto outside = takeover.rescue_refuge(content_.shown_as(), content_.user());
+    if (!outside) throw;
+    return keep_in(*outside, Unreadable::in_any_case);
+  }
+}
+
+Content::Kept Content::Reconciliation::keep_in(Refuge& refuge, Unreadable unreadable) const {
+  const auto store = [&](bool can_read) {
+    for (;;) {
+      try {
+        return store_as_frame(PendingBytes(view_, can_read, *layer_, size_), refuge.directory(),
+                              content_.services_.options, content_.services_.cache,
+                              content_.services_.pool, refuge.shared_name());
+      } catch (const std::system_error& error) {
+        // Another host, or another mount of this one, was first.
+        if (error.code() != std::errc(ESTALE) || !refuge.take_another_name()) throw;
+      }
+    }
+  };
+  bool can_read = view_ == nullptr || view_->reader().snapshot().is_lasting() ||
+                  view_->reader().snapshot().is_as_taken();
+  StoredFrame made;
+  try {
+    made = store(can_read);
+  } catch (const std::system_error& error) {
+    // The file may have been changed by now; or it is damaged, and what was written is not.
+    if (view_ == nullptr || !std::exchange(can_read, false)) throw;
+    if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view_->reader().snapshot()))
+      throw;
+    made = store(false);
+  }
+  content_.commit_mutex_.assert_held();
+  try {
+    return {refuge.keep(made, content_.writer_.get()), can_read || layer_->lower_end <= 0};
+  } catch (...) {
+    const auto directory = refuge.directory();
+    if (!refuge.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);
+    throw;
+  }
+}
+
+/// True if nobody can reach what has been the file. Of a file that was removed nobody expects that.
+bool Content::Reconciliation::is_lost_by(const Takeover::Following& following) const {
+  content_.commit_mutex_.assert_held();
+  if (following.successor) return false;
+  return following.is_no_successor || (content_.writer_ && content_.writer_->has_name());
+}
+
+void Content::Reconciliation::go_on_from(const Takeover::Following& following,
+                                         const Epochs::End& end) {
+  Content& c = content_;
+  c.commit_mutex_.assert_held();
+  c.writer_.reset();  // the next commit opens one
+  // Readers of the old view are waited for: a reply is of one epoch or of the next.
+  const WriteLock alone(c.reading_);
+  const WriteLock lock(c.mutex_);
+  c.written_.unfreeze();
+  has_gone_on_ = true;
+  if (!kept_) {
+    c.written_.drop_contents();
+    c.representation_is_current_ = true;
+    c.accessed_ = c.modified_ = c.changed_ = std::nullopt;
+  }
+  c.sums_ = kept_ ? *std::move(kept_) : ChunkSums();
+  c.sums_are_given_up_ = false;
+  // A file that replaces this one by rename is another file, with attributes of its own.
+  if (!following.successor || !following.is_own_file) c.written_.drop_metalayers();
+  c.is_new_ = c.stored_state_is_unknown_ = false;
+  c.is_orphan_ = !following.successor;
+  if (following.successor) {
+    c.read_by(*std::move(next_));
+    c.written_.take_committed_size();
+  }
+  c.account();
+  const auto pages_forgotten = c.epochs_.begin_next(end);
+  // Asked for before anybody can open the new state, whose open waits for it.
+  c.home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
+}
+
+bool Content::follow_source() {
+  const PatientLock commit_lock(commit_mutex_);
+  if (home() == nullptr || is_orphan() || is_current()) return false;
+  Takeover& takeover = home()->takeover();
+  takeover.require_finished();
+  const bool has_contents = has_contents_to_keep() && !takeover.is_removed_here();
+  // Encodes what was written, and opens the new file.
+  TurnAtNeed::need();
+  Reconciliation(*this).follow(has_contents);
+  return true;
+}
+
+std::optional<Content::Kept> Content::keep_for_recovery() {
+  const MutexLock commit_lock(commit_mutex_);
+  if (home() == nullptr || is_orphan() || !has_contents_to_keep()) return std::nullopt;
+  return Reconciliation(*this).keep_for_recovery();
+}
+
+bool Content::has_contents_to_keep() const {
+  const ReadLock lock(mutex_);
+  return changes_values();
+}
+
+ShownAs Content::shown_as() const {
+  const ReadLock lock(mutex_);
+  return view_ && view_->shape().is_array ? ShownAs::array : ShownAs::flat;
+}
+
+bool Content::is_current() const {
+  std::shared_ptr<ContentHome> home;
+  {
+    const ReadLock lock(mutex_);
+    if (is_orphan_) return true;
+    // The tree knows the new state before the content has it.
+    if (epochs_.is_ending()) return false;
+    home = home_;
+  }
+  return is_file_current() && (!home || home->takeover().is_in_place());
+}
+
+bool Content::is_file_current() const {
+  const auto known = snapshot();
+  return !known || known->is_as_taken();
+}
+
+bool Content::has_just_failed_to_follow() const {
+  const ReadLock lock(mutex_);
+  return epochs_.has_just_failed_to_keep();
+}
+
+std::string Content::path() {
+  // No commit is waited for: also a commit's own messages ask for the path.
+  std::shared_ptr<ContentHome> own;
+  {
+    const ReadLock lock(mutex_);
+    own = home_;
+  }
+  return own ? own->path() : std::string();
+}
+
+std::uint64_t Content::epoch() const {
+  const ReadLock lock(mutex_);
+  return epochs_.current();
+}
+
+std::uint64_t Content::epoch_of_pages() const {
+  const ReadLock lock(mutex_);
+  return epochs_.of_pages();
+}
+
+bool Content::lost_contents_of(std::uint64_t epoch) const {
+  const ReadLock lock(mutex_);
+  return epochs_.lost_contents_of(epoch);
+}
+
+bool Content::is_abandoned() const {
+  const ReadLock lock(mutex_);
+  return epochs_.is_abandoned();
+}
+
+}  // namespace bloscfs::fs
