@@ -24,8 +24,9 @@ namespace {
 
 /// What is busy for longer is unmounted lazily.
 constexpr std::chrono::milliseconds kBusy{500};
-/// What is not committed yet is committed first.
-constexpr Seconds kEndLimit{kSanitized ? 60 : 20};
+/// What is not committed yet is committed first, to a disk that others may keep busy. Nothing is
+/// told about its speed: this finds daemons that do not end.
+constexpr Seconds kEndLimit{120};
 
 bool unmount_once(const fs_std::path& point) {
   if (geteuid() == 0) return umount2(point.c_str(), 0) == 0;
