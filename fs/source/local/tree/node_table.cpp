@@ -120,32 +120,31 @@ void NodeTable::retire(Node& node) {
 }
 
 Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part) {
-  Node*& known = parts_[key_of(*part)];
-  if (known != nullptr) {
-    known->references++;
-    return *known;
+  if (const auto known = parts_.find(key_of(*part)); known != parts_.end()) {
+    known->second->references++;
+    return *known->second;
   }
   Node& made = make_node(parent, part->entry.full_name, {});
   made.type = part->entry.type;
   made.make_rare().part = part;
-  known = &made;
+  parts_.emplace(key_of(*part), &made);
   return made;
 }
 
 std::shared_ptr<const ArchivePart> NodeTable::set_part(Node& node,
                                                        std::shared_ptr<const ArchivePart> part) {
   leave_part(node);
-  if (part && part->archive) parts_.try_emplace(key_of(*part), &node);
+  if (part && part->archive) parts_.emplace(key_of(*part), &node);
   std::shared_ptr<const ArchivePart> before = std::exchange(node.make_rare().part, std::move(part));
   node.trim_rare();
   return before;
 }
 
-/// Another node may have the key of one whose archive is gone.
 void NodeTable::leave_part(const Node& node) {
   if (!node.rare().part) return;
-  const auto known = parts_.find(key_of(*node.rare().part));
-  if (known != parts_.end() && known->second == &node) parts_.erase(known);
+  auto [known, end] = parts_.equal_range(key_of(*node.rare().part));
+  known = std::find_if(known, end, [&](const auto& one) { return one.second == &node; });
+  if (known != end) parts_.erase(known);
 }
 
 std::vector<Node*> NodeTable::parts() const {

@@ -25,9 +25,6 @@
 
 namespace bloscfs::fs {
 
-/// Ids from here on are of what stores hold (fs/stores), and none of the tree's.
-inline constexpr NodeId kFirstInStores = NodeId{1} << 62;
-
 FileState state_of(const struct stat& st);
 
 /// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
@@ -187,7 +184,9 @@ class NodeTable {
   static PartKey key_of(const ArchivePart& part) {
     return {part.archive.get(), part.entry.key, part.entry.is_group()};
   }
-  std::map<PartKey, Node*> parts_;
+  /// Those that keep an archive. A part that goes on to another state may come to one that has a
+  /// node already.
+  std::multimap<PartKey, Node*> parts_;
 };
 
 }  // namespace bloscfs::fs
