@@ -15,10 +15,10 @@ namespace bloscfs::fs {
 
 /// The last four, by whatever tells them apart; others live as long as their nodes. One with
 /// 100,000 members takes 15 MB. Thread-safe.
-template <typename Key, typename Kept = Archive>
+template <typename Key>
 class RecentArchives {
  public:
-  using Pointer = std::shared_ptr<const Kept>;
+  using Pointer = std::shared_ptr<const Archive>;
 
   /// `budget` outlives it.
   explicit RecentArchives(MemoryBudget& budget) : budget_(budget) {}

@@ -129,6 +129,7 @@ class LocalSource final : public Source {
   SourceRoot root_;
   Classifier classifier_;
   Tree tree_;
+  RecentArchives<NodeId> recent_archives_;  ///< by the file or directory that an archive is
   EmbeddedStores embedded_;
   LocalArchives archives_;
   Namespace names_;               ///< before whatever holds a content

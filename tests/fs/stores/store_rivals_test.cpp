@@ -79,6 +79,40 @@ BOOST_AUTO_TEST_CASE(states_that_have_gone_take_no_memory) {
   BOOST_CHECK(mount.read("s/1060") == bytes_of("leaf"));
 }
 
+/// Another program's embed.b2e takes the place of the store's.
+void replace_embed(const EmbeddedStore& store, const Leaves& leaves) {
+  write_file(store.source / "new", embed_frame(leaves));
+  fs_std::rename(store.source / "new", store.path / "embed.b2e");
+}
+
+BOOST_AUTO_TEST_CASE(two_nodes_of_one_leaf_let_go_of_its_store_at_the_end) {
+  const EmbeddedStore store;
+  replace_embed(store, {{"/g/leaf", flat_frame("one")}});
+  InProcess mount(store.source.path());
+  const Reference before = mount.find("s/g/leaf");
+  replace_embed(store, {{"/g/leaf", flat_frame("other")}});
+  const Reference after = mount.find("s/g/leaf");
+  BOOST_TEST(*before != *after);
+  // Opened by a path to it that is known from before, it goes on to what is embedded now.
+  const auto opened = mount->open(*before, O_RDONLY);
+  mount->release(opened.handle);
+  mount.end();
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_in_place_of_a_group_keeps_what_waits_in_it) {
+  const EmbeddedStore store;
+  replace_embed(store, {{"/g/leaf", flat_frame("leaf")}});
+  InProcess mount(store.source.path(), "commit=30");
+  const Reference group = mount.find("s/g");
+  fs_std::create_directory(store.path / "g");
+  const InProcess::File made = mount.create("s/g/new");
+  made.write(0, bytes_of("new"));
+  // Whoever has the group open from before has to look for it again.
+  BOOST_TEST(error_of([&] { mount.source().list(*group, [] {}); }) == ESTALE);
+  BOOST_CHECK(mount.names("s/g") == (Names{"leaf", "new"}));
+  BOOST_TEST(error_of([&] { mount.create("s/g/new"); }) == EEXIST);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

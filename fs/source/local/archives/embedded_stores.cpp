@@ -38,10 +38,11 @@ EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
     log::warn(fmt::format("{}: {}", path.text(), message));
   struct stat status = entry.own_stat;
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
+  auto archive = std::make_unique<const StoreArchive>(std::move(store), raw_, std::move(charge));
   tree_.pin(place.root);
-  return {{new StoreArchive(std::move(store), raw_, std::move(charge)),
-           [&nodes = static_cast<Nodes&>(tree_), root = place.root](const StoreArchive* archive) {
-             delete archive;
+  return {{archive.release(),
+           [&nodes = static_cast<Nodes&>(tree_), root = place.root](const StoreArchive* ended) {
+             delete ended;
              nodes.unpin(root);
            }},
           std::make_shared<const struct stat>(status)};
@@ -100,17 +101,15 @@ std::optional<EmbeddedStores::Embedded> EmbeddedStores::known(NodeId root, const
 EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& state,
                                                   Embedded found, const StoreArchive* outdated) {
   std::shared_ptr<const StoreArchive> other;  // destroyed behind the lock
-  {
-    const MutexLock lock(mutex_);
-    State& last = states_[root];
-    // Somebody else may have come first.
-    other = last.archive.lock();
-    if (other && other.get() != outdated && last.state == state) return {other, last.status};
-    last = {state, found.archive, found.status, found.archive == nullptr};
-    if (states_.size() >= states_to_look_through_) {
-      std::erase_if(states_, [](const auto& one) { return one.second.archive.expired(); });
-      states_to_look_through_ = 64 + 2 * states_.size();
-    }
+  const MutexLock lock(mutex_);
+  State& last = states_[root];
+  // Somebody else may have come first.
+  other = last.archive.lock();
+  if (other && other.get() != outdated && last.state == state) return {other, last.status};
+  last = {state, found.archive, found.status, found.archive == nullptr};
+  if (states_.size() >= states_to_look_through_) {
+    std::erase_if(states_, [](const auto& one) { return one.second.archive.expired(); });
+    states_to_look_through_ = 64 + 2 * states_.size();
   }
   // What the kernel knows of other states keeps no more of these than it shows of it: each change
   // of embed.b2e makes a state.

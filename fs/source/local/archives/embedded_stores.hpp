@@ -26,8 +26,8 @@ class EmbeddedStores final : public Beside {
  public:
   /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
   /// MountOptions.
-  EmbeddedStores(const SourceRoot& root, Tree& tree, MemoryBudget& budget, bool raw)
-      : root_(root), tree_(tree), raw_(raw), recent_(budget) {
+  EmbeddedStores(const SourceRoot& root, Tree& tree, RecentArchives<NodeId>& recent, bool raw)
+      : root_(root), tree_(tree), raw_(raw), recent_(recent) {
     tree.set_beside(*this);
   }
 
@@ -71,7 +71,7 @@ class EmbeddedStores final : public Beside {
   const SourceRoot& root_;
   Tree& tree_;
   const bool raw_;
-  RecentArchives<NodeId, StoreArchive> recent_;
+  RecentArchives<NodeId>& recent_;
   Mutex mutex_;
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
   std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;

@@ -114,9 +114,9 @@ std::string LocalArchives::told_path(NodeId node) const {
 struct stat LocalArchives::attributes(NodeId node) {
   auto part = tree_.part(node);
   if (!part) throw_stale(node);
-  if (auto with_size = measured(*part, raw_)) {
+  if (std::shared_ptr<const ArchivePart> with_size = measured(*part, raw_)) {
+    tree_.replace_part(node, part.get(), with_size);
     part = std::move(with_size);
-    tree_.set_part(node, part);
   }
   return status(*part);
 }

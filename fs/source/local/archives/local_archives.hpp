@@ -25,9 +25,9 @@ namespace bloscfs::fs {
 class LocalArchives {
  public:
   /// All outlive this object. `raw` as of MountOptions.
-  LocalArchives(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded, MemoryBudget& budget,
-                bool raw)
-      : root_(root), tree_(tree), embedded_(embedded), raw_(raw), recent_(budget) {}
+  LocalArchives(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded,
+                RecentArchives<NodeId>& recent, bool raw)
+      : root_(root), tree_(tree), embedded_(embedded), raw_(raw), recent_(recent) {}
 
   /// What a node is in an archive; null for a node of the tree. The node of an embedded group is
   /// the tree's once the group has become a directory of SOURCE.
@@ -76,7 +76,7 @@ class LocalArchives {
   Tree& tree_;
   EmbeddedStores& embedded_;
   const bool raw_;
-  RecentArchives<NodeId> recent_;
+  RecentArchives<NodeId>& recent_;
 };
 
 }  // namespace bloscfs::fs

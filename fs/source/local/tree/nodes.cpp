@@ -281,11 +281,12 @@ NodeId Nodes::enter_part(NodeId directory, const std::shared_ptr<const ArchivePa
   return nodes_.enter_part(nodes_.node(directory), part).id;
 }
 
-void Nodes::set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
+void Nodes::replace_part(NodeId id, const ArchivePart* expected,
+                         const std::shared_ptr<const ArchivePart>& part) {
   std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.rare().part) before = nodes_.set_part(node, part);
+  if (node.rare().part.get() == expected) before = nodes_.set_part(node, part);
 }
 
 bool Nodes::set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
@@ -326,6 +327,9 @@ void Nodes::become_directory(NodeId id, const struct stat& st) {
   const MutexLock lock(mutex_);
   Node* const node = nodes_.find(id);
   if (node == nullptr || !node->rare().part) return;
+  // Somebody has looked the directory up already. Files may wait there for their names, which only
+  // its own node leads to.
+  if (nodes_.current(identity_of(st)) != nullptr) throw_stale(id);
   before = nodes_.set_part(*node, nullptr);
   nodes_.set_identity(*node, identity_of(st));
   node->state = state_of(st);

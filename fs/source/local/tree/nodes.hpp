@@ -111,8 +111,9 @@ class Nodes {
   bool is_part(NodeId id) const { return part(id) != nullptr; }
   /// Counts one reference of the kernel.
   NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
-  /// Without effect on what is no part any more.
-  void set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
+  /// Without effect where the node is another part by now, or none.
+  void replace_part(NodeId id, const ArchivePart* expected,
+                    const std::shared_ptr<const ArchivePart>& part);
   /// False where the kernel may have pages of the node's state.
   bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
   /// As share_opened().
@@ -120,7 +121,8 @@ class Nodes {
                                                   const std::shared_ptr<const OpenContainer>& file);
   /// Parts that are embedded below `root` keep no other state of it than that.
   void leave_states(NodeId root, const Archive* present);
-  /// An embedded group has become that directory of SOURCE.
+  /// An embedded group has become that directory of SOURCE. ESTALE where that has a node already:
+  /// the kernel looks for it again.
   void become_directory(NodeId id, const struct stat& st);
 
  protected:
