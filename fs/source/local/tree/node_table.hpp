@@ -25,9 +25,6 @@
 
 namespace bloscfs::fs {
 
-/// Ids from here on are of what stores hold (fs/stores), and none of the tree's.
-inline constexpr NodeId kFirstInStores = NodeId{1} << 62;
-
 FileState state_of(const struct stat& st);
 
 /// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
