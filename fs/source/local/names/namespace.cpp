@@ -69,7 +69,7 @@ void Namespace::check_name(NodeId directory, const std::string& name) const {
 FoundNode Namespace::found(NodeId node) {
   TurnAtNeed::need_no_more();
   try {
-    return {node, tree_.attributes(node), false};
+    return {node, tree_.attributes(node)};
   } catch (const std::exception&) {
     tree_.forget(node, 1);
     throw;

@@ -121,7 +121,7 @@ bool Classifier::is_container(const SourceObject& file) const {
   return judge({bytes_of(file), Role::file}, settings_).is_container();
 }
 
-SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread) {
+SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
       const auto find = [&](const std::string& name) -> std::optional<struct stat> {
@@ -142,18 +142,18 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bo
     note_unreadable(path, entry, error.code());
     return entry;
   }
-  const auto known = recall(entry);
-  is_unread = !known;
-  if (!known) return entry;
-  entry.shown_change_ns = known->shown_change_ns;
-  take(entry, known->verdict);
+  if (const auto known = recall(entry)) {
+    entry.shown_change_ns = known->shown_change_ns;
+    take(entry, known->verdict);
+  } else {
+    entry.trust = Trust::unread;
+  }
   return entry;
 }
 
 SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
-  bool is_unread = false;
-  SourceEntry entry = quick_look(path, std::move(found), is_unread);
-  if (!is_unread) return entry;
+  SourceEntry entry = quick_look(path, std::move(found));
+  if (entry.trust != Trust::unread) return entry;
   Attempts* const attempts = Attempts::current();
   if (attempts == nullptr) return read(path, std::move(entry));
   for (const auto& judged : attempts->judged())
@@ -175,6 +175,7 @@ SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
 }
 
 SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
+  entry.trust = Trust::file;
   try {
     take(entry, judge_stable(path, entry));
   } catch (const std::system_error& error) {

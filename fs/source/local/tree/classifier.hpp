@@ -21,6 +21,15 @@
 
 namespace bloscfs::fs {
 
+/// Who says what an entry is.
+enum class Trust : std::uint8_t {
+  unread,   ///< nobody yet: Classifier::read() is needed
+  file,     ///< the file itself, or its type where there is nothing to read
+  content,  ///< what this mount has open of it: the file may be in the midst of a commit
+  /// What this mount has open of it, which may have been made of another state of SOURCE.
+  outdated,
+};
+
 /// What an entry is, without holding it open.
 struct SourceEntry : Verdict {
   Role role = Role::file;  ///< of the file that tells what it is
@@ -29,10 +38,7 @@ struct SourceEntry : Verdict {
   /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
   /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
   std::error_code unreadable;
-  /// What this mount has open of it may have been made of another state of SOURCE.
-  bool is_outdated = false;
-  /// Told by what this mount has open: the file itself may be in the midst of a commit.
-  bool is_led = false;
+  Trust trust = Trust::file;
   /// The entry itself as it was found, to be opened without looking for it again.
   std::shared_ptr<const SourceObject> object;
   struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
@@ -70,9 +76,9 @@ class Classifier {
   /// never opened. Never asked about what this mount has open for writing. What has to be read is
   /// read in a break (fs/support/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, SourceEntry found);
-  /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
-  SourceEntry quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread);
-  /// What an entry is that is unread.
+  /// The same as far as that is known without reading: else the entry is unread.
+  SourceEntry quick_look(const SourcePath& path, SourceEntry entry);
+  /// What an unread entry is.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
   /// A state that a commit of this mount has left, so that nobody has to read what it is.

@@ -104,7 +104,7 @@ bool Nodes::has_name(NodeId id) const {
 FoundNode Nodes::reference(NodeId id, const struct stat& attributes) {
   const MutexLock lock(mutex_);
   nodes_.node(id).references++;
-  return {id, attributes, false};
+  return {id, attributes};
 }
 
 Node* Nodes::node_of(const SourceEntry& entry, bool is_live) const {

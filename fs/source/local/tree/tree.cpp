@@ -73,7 +73,7 @@ SourceEntry Tree::entry(NodeId id) {
     });
   };
   SourceEntry entry = look();
-  if (!entry.is_outdated || !follower_) return entry;
+  if (entry.trust != Trust::outdated || !follower_) return entry;
   follower_(id);
   return look();
 }
@@ -169,7 +169,7 @@ SourceEntry Tree::entry_of(const Known& known) {
   }
   const bool leads = known.open_file && known.open_file->leads();
   if (newest && leads && follower_) {
-    newest->is_outdated = true;
+    newest->trust = Trust::outdated;
     return *newest;
   }
   if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front().text());
@@ -233,7 +233,7 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
   StoredAttributes stored = look_at_attributes(id);
-  if (stored.is_outdated && follower_) {
+  if (stored.trust == Trust::outdated && follower_) {
     follower_(id);
     stored = look_at_attributes(id);
   }
@@ -251,12 +251,13 @@ Tree::StoredAttributes Tree::stored_attributes(const Known& known) {
   try {
     const SourceEntry entry = entry_of(known);
     const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
+    const bool is_open = entry.trust == Trust::file && known.open_file;
     return {known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text()),
-            entry.is_outdated, entry.is_led || known.open_file};
+            is_open ? Trust::content : entry.trust};
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
     if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
-    return {known.open_file->attributes, false, true};
+    return {known.open_file->attributes, Trust::content};
   }
 }
 
@@ -274,7 +275,7 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
 struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
-  if (!file && stored.is_led) {
+  if (!file && stored.trust != Trust::file) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
     st = look_at_attributes(id).st;
     file = opened_as<OpenContainer>(id);

@@ -130,20 +130,22 @@ class Tree : public Nodes {
   friend class TreeLooks;
 
   struct Adopted : FoundNode {
+    Trust trust = Trust::file;
     std::optional<std::string> beside;  ///< full name of what no entry of SOURCE is: it has no id
   };
 
   /// What SOURCE's file says of a node.
   struct StoredAttributes {
     struct stat st {};
-    bool is_outdated = false;  ///< as SourceEntry's
-    bool is_led = false;       ///< the same
+    Trust trust = Trust::file;
   };
   StoredAttributes look_at_attributes(NodeId id);
 
+  enum class IfUnread { read, leave };
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
-  std::optional<SourceEntry> look(const SourcePath& path) REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> look(const SourcePath& path, IfUnread if_unread = IfUnread::read)
+      REQUIRES_SHARED(names_);
   /// The same of what is at hand, with what the classifier says of it.
   SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
   /// The same; throws where what it is could not be found out.
@@ -156,17 +158,12 @@ class Tree : public Nodes {
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
   std::optional<SourceEntry> present_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
+                                           const std::string& full_name,
+                                           IfUnread if_unread = IfUnread::read)
+      REQUIRES_SHARED(names_);
   /// The same of what the mount shows.
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
-  /// What is known of it, for Classifier::read() where that is not enough.
-  struct QuickLook {
-    std::optional<SourceEntry> entry;
-    bool is_unread = false;
-  };
-  QuickLook quick_look(NodeId directory, const SourcePath& path, const std::string& full_name)
-      REQUIRES_SHARED(names_);
   bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name)
       REQUIRES_SHARED(names_);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
@@ -195,17 +192,13 @@ class Tree : public Nodes {
                                      const std::string& name) REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
+    explicit ListedEntry(const SourceEntry& entry)
+        : shown(entry.shown), type(entry.shown_type()), inode(entry.own_stat.st_ino) {}
     ShownAs shown;
     mode_t type;
     ino_t inode;
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
-  struct UnreadName {
-    std::string name;
-    SourceEntry entry;
-  };
-  static ListedEntry listed_entry_of(const SourceEntry& entry);
-  void read_all(const SourcePath& directory, std::vector<UnreadName>& unread, ListedEntries& seen);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
                                     const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,

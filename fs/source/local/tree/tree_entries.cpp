@@ -32,12 +32,14 @@ void add_keys(const std::string& name, ShownAs shown, mode_t type,
 
 }  // namespace
 
-std::optional<SourceEntry> Tree::look(const SourcePath& path) {
+std::optional<SourceEntry> Tree::look(const SourcePath& path, IfUnread if_unread) {
   const auto object = root_.find_any(path);
   if (!object) return std::nullopt;
   SourceEntry found = found_entry(object);
   if (auto own = own_entry(found, Own::leading)) return own;
-  return look_at(classifier_.look(path, std::move(found)));
+  SourceEntry entry = if_unread == IfUnread::read ? classifier_.look(path, std::move(found))
+                                                  : classifier_.quick_look(path, std::move(found));
+  return entry.trust == Trust::unread ? std::move(entry) : look_at(std::move(entry));
 }
 
 SourceEntry Tree::look_at(SourceEntry entry) {
@@ -80,7 +82,6 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
   SourceEntry entry = found;
   entry.kind = kind;
-  entry.is_led = true;
   if (entry.is_sframe()) {
     const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
@@ -94,9 +95,9 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
   // A commit changes the state, until the tree is told of the one that it leaves.
-  entry.is_outdated =
-      !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
-                                                     : !(state == state_of(entry.content_stat)));
+  const bool is_current = file->content->is_committing() ? file->content->is_file_current()
+                                                         : state == state_of(entry.content_stat);
+  entry.trust = is_pending || is_current ? Trust::content : Trust::outdated;
   return entry;
 }
 
@@ -106,7 +107,7 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
   entry.kind = EntryKind::frame;
-  entry.is_led = true;
+  entry.trust = Trust::content;
   return entry;
 }
 
@@ -122,10 +123,10 @@ std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::stri
 }
 
 std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name) {
+                                               const std::string& full_name, IfUnread if_unread) {
   if (auto entry = pending_entry(directory, full_name)) return entry;
   if (is_hidden(directory, path, full_name)) return std::nullopt;
-  return look(join_path(path, full_name));
+  return look(join_path(path, full_name), if_unread);
 }
 
 std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
@@ -143,21 +144,6 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   const auto frame = present_entry(directory, path, std::string(*locked));
   return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
          is_hidden_in_store(directory, path, full_name);
-}
-
-Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
-                                 const std::string& full_name) {
-  if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
-  if (is_hidden(directory, path, full_name)) return {};
-  const SourcePath place = join_path(path, full_name);
-  const auto object = root_.find_any(place);
-  if (!object) return {};
-  SourceEntry found = found_entry(object);
-  if (auto own = own_entry(found, Own::leading)) return {std::move(own)};
-  QuickLook seen;
-  seen.entry = classifier_.quick_look(place, std::move(found), seen.is_unread);
-  if (!seen.is_unread) seen.entry = look_at(*std::move(seen.entry));
-  return seen;
 }
 
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
@@ -191,10 +177,6 @@ std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePat
   for (Shown& shown : seen)
     if (shown.full_name == *owner) return std::move(shown);
   return Shown{*std::move(owner), std::nullopt};
-}
-
-Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
-  return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
 }
 
 /// Lists anew while names change, so that a file is there once, under the name that it has when
@@ -242,30 +224,26 @@ std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
 /// Throws one break for all names of the batch that have to be read.
 void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                    ListedEntries& seen) {
-  auto unread = std::make_shared<std::vector<UnreadName>>();
+  const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
+    if (!entry.is_left_out()) seen.emplace(name, entry);
+  };
+  auto unread = std::make_shared<std::vector<std::pair<std::string, SourceEntry>>>();
   for (const std::string& name : names) {
-    if (seen.count(name) != 0) continue;
-    QuickLook look = quick_look(directory, path, name);
-    if (!look.entry) continue;
-    if (look.is_unread)
-      unread->push_back({name, *std::move(look.entry)});
-    else if (!look.entry->is_left_out())
-      seen.emplace(name, listed_entry_of(*look.entry));
+    if (seen.contains(name)) continue;
+    auto entry = present_entry(directory, path, name, IfUnread::leave);
+    if (entry && entry->trust == Trust::unread)
+      unread->emplace_back(name, *std::move(entry));
+    else if (entry)
+      note(name, *entry);
   }
-  if (!unread->empty())
-    throw LockBreak{[this, path, unread, &seen] { read_all(path, *unread, seen); }};
-}
-
-void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread,
-                    ListedEntries& seen) {
-  TurnAtNeed::need();
-  for (UnreadName& file : unread)
-    file.entry = classifier_.read(join_path(directory, file.name), std::move(file.entry));
-  const ReadNames names(names_);
-  for (UnreadName& file : unread) {
-    const SourceEntry entry = look_at(file.entry);
-    if (!entry.is_left_out()) seen.emplace(file.name, listed_entry_of(entry));
-  }
+  if (unread->empty()) return;
+  throw LockBreak{[this, path, unread, note] {
+    TurnAtNeed::need();
+    for (auto& [name, entry] : *unread)
+      entry = classifier_.read(join_path(path, name), std::move(entry));
+    const ReadNames shared(names_);
+    for (const auto& [name, entry] : *unread) note(name, look_at(entry));
+  }};
 }
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,

@@ -20,7 +20,7 @@ std::optional<Tree::Adopted> Tree::find_followed(const Look& look) {
   // what is there now (follower_), without the lock on names, and then the look is repeated as
   // anybody's.
   std::optional<Adopted> found = look_once(follower_ ? First::owner : First::look);
-  if (found && found->is_outdated && follower_) {
+  if (found && found->trust == Trust::outdated && follower_) {
     try {
       follower_(found->id);
     } catch (...) {
@@ -31,8 +31,7 @@ std::optional<Tree::Adopted> Tree::find_followed(const Look& look) {
     found = look_once(First::look);
   }
   if (found && !found->beside)
-    found->attributes =
-        with_live({found->attributes, found->is_outdated, found->is_led}, found->id);
+    found->attributes = with_live({found->attributes, found->trust}, found->id);
   return found;
 }
 
@@ -85,9 +84,8 @@ std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& dir
       node.references++;
       id = node.id;
     }
-    Adopted found{{id, attributes_of(*pending), false, is_name_taken(id)}, {}};
-    found.is_led = true;
-    return found;
+    const Trust trust = is_name_taken(id) ? Trust::outdated : Trust::content;
+    return Adopted{{id, attributes_of(*pending)}, trust, {}};
   }
   const SourcePath path = join_path(directory_path, full_name);
   const auto entry = seen ? std::move(seen) : look(path);
@@ -106,16 +104,14 @@ std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& dir
     return outdated(overtaken, entry);
   // Done before a reference is counted: the look at where the link leads may throw, for a break.
   const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
-  Adopted found{adopt_entry(directory, full_name, *entry), {}};
+  Adopted found{adopt_entry(directory, full_name, *entry), entry->trust, {}};
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
-  found.is_outdated = entry->is_outdated;
-  found.is_led = entry->is_led;
   return found;
 }
 
 Tree::Adopted Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
-  Adopted found{{id, {}, false, true}, {}};
+  Adopted found{{id, {}}, Trust::outdated, {}};
   if (entry) found.attributes = attributes_of(*entry);
   const MutexLock lock(mutex_);
   nodes_.node(id).references++;
@@ -151,7 +147,7 @@ bool Tree::is_live(const SourceEntry& entry) const {
 
 FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
                             const SourceEntry& entry) {
-  FoundNode found{0, attributes_of(entry), false};
+  FoundNode found{0, attributes_of(entry)};
   const bool live = is_live(entry);
   NodeTable::Dropped dropped;  // destroyed behind the lock
   std::shared_ptr<const OpenFile> found_again;
