@@ -122,11 +122,10 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;
-  const DirectoryChanges changes(tree_, directory);
-  std::uint64_t counted = 0;
+  std::uint32_t counted = 0;
   std::string full_name;
   const auto choose = [&](TreeLooks& names) {
-    const std::uint64_t count = changes.count();
+    const std::uint32_t count = tree_.name_changes(directory);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
     counted = count;  // not where a break has cut it short
@@ -142,7 +141,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
   }));
   return found(Attempts::run([&] {
     TreeChanges names(tree_);
-    if (changes.count() != counted) choose(names);
+    if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
       Attempts::without_lock([make_in, in] { make_in(in); });
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());

@@ -132,13 +132,11 @@ Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePar
   return made;
 }
 
-std::shared_ptr<const ArchivePart> NodeTable::set_part(Node& node,
-                                                       std::shared_ptr<const ArchivePart> part) {
+void NodeTable::set_part(Node& node, std::shared_ptr<const ArchivePart> part) {
   leave_part(node);
   if (part && part->archive) parts_.try_emplace(key_of(*part), &node);
-  std::shared_ptr<const ArchivePart> before = std::exchange(node.make_rare().part, std::move(part));
+  drop(std::exchange(node.make_rare().part, std::move(part)));
   node.trim_rare();
-  return before;
 }
 
 /// Another node may have the key of one whose archive is gone.
@@ -154,24 +152,23 @@ std::vector<Node*> NodeTable::parts() const {
   return found;
 }
 
-NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
-  Dropped dropped;
+void NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   const Node::Name seen{&parent, name};
-  if (node.name == seen) return dropped;
+  if (node.name == seen) return;
   const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
-  std::vector<Node::Name> outdated;
+  Node* left = nullptr;
   // A directory has one name, so that a new one is a move. Another object may have several: the
   // newest comes to the front, and of too many the oldest is forgotten.
   if (S_ISDIR(node.type)) {
-    if (node.has_name()) outdated.push_back(std::move(node.name));
+    left = node.name.parent;
   } else if (node.has_name()) {
     std::vector<Node::Name>& others = node.make_rare().other_names;
     const auto known = std::find(others.begin(), others.end(), seen);
     const bool is_full = others.size() + 1 == kMaxNames;
     if (known != others.end() || is_full) {
       const auto leaving = known != others.end() ? known : others.begin();
-      outdated.push_back(std::move(*leaving));
+      left = leaving->parent;
       others.erase(leaving);
     }
     if (keeps_front)
@@ -180,12 +177,10 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
       others.push_back(std::move(node.name));
   }
   if (!keeps_front) node.name = seen;
-  for (const Node::Name& old : outdated) leave(old.parent, dropped);
-  return dropped;
+  if (left != nullptr) leave(*left);
 }
 
-NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const std::string& name) {
-  Dropped dropped;
+void NodeTable::remove_name(Node& node, const Node& parent, const std::string& name) {
   const auto is_it = [&](const Node::Name& known) {
     return known.parent == &parent && known.name == name;
   };
@@ -200,13 +195,12 @@ NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const 
   } else if (!node.rare().other_names.empty()) {
     std::vector<Node::Name>& others = node.make_rare().other_names;
     const auto found = std::find_if(others.begin(), others.end(), is_it);
-    if (found == others.end()) return dropped;
+    if (found == others.end()) return;
     left = found->parent;
     others.erase(found);
   }
   node.trim_rare();
-  if (left != nullptr) leave(left, dropped);
-  return dropped;
+  if (left != nullptr) leave(*left);
 }
 
 /// In one text, by steps: with one for each directory it would take time by the square of the
@@ -254,37 +248,38 @@ std::vector<SourcePath> NodeTable::paths(const Node& node) const {
   return result;
 }
 
-void NodeTable::leave(Node* parent, Dropped& dropped) {
-  parent->children--;
-  drop_if_unused(parent, dropped);
+void NodeTable::leave(Node& parent) {
+  parent.children--;
+  maybe_unused_.push_back(parent.id);
 }
 
-void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
-  // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or it
-  // waits for a name. Its end may be that of its directories, up to the first that is still needed.
-  if (candidate->id == kRootId || candidate->references != 0 || candidate->pins != 0 ||
-      candidate->children != 0 || candidate->rare().wanted_name)
-    return;
-  retire(*candidate);
-  leave_part(*candidate);
-  nodes_.erase(nodes_.iterator_to(*candidate));
-  dropped.emplace_back(candidate);
-  if (candidate->has_name()) leave(candidate->name.parent, dropped);
-  for (const Node::Name& name : candidate->rare().other_names) leave(name.parent, dropped);
+NodeTable::Dropped NodeTable::drop_unused() {
+  while (!maybe_unused_.empty()) {
+    Node* const node = find(maybe_unused_.back());
+    maybe_unused_.pop_back();
+    // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or
+    // it waits for a name. Its end may be that of its directories, up to the first that is needed.
+    if (node == nullptr || node->id == kRootId || node->references != 0 || node->pins != 0 ||
+        node->children != 0 || node->rare().wanted_name)
+      continue;
+    retire(*node);
+    leave_part(*node);
+    nodes_.erase(nodes_.iterator_to(*node));
+    dropped_.nodes.emplace_back(node);
+    if (node->has_name()) leave(*node->name.parent);
+    for (const Node::Name& name : node->rare().other_names) leave(*name.parent);
+  }
+  return std::exchange(dropped_, {});
 }
 
-NodeTable::Dropped NodeTable::forget(Node& node, std::uint64_t references) {
-  Dropped dropped;
+void NodeTable::forget(Node& node, std::uint64_t references) {
   node.references -= std::min(references, node.references);
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
-NodeTable::Dropped NodeTable::unpin(Node& node) {
-  Dropped dropped;
+void NodeTable::unpin(Node& node) {
   node.pins--;
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
 Node* NodeTable::pending(NodeId directory, const std::string& wanted_name) const {
@@ -297,16 +292,14 @@ void NodeTable::set_pending(Node& node, const std::string& wanted_name) {
   pending_[{node.name.parent->id, wanted_name}] = node.id;
 }
 
-NodeTable::Dropped NodeTable::clear_pending(Node& node) {
-  Dropped dropped;
-  if (!node.rare().wanted_name) return dropped;
+void NodeTable::clear_pending(Node& node) {
+  if (!node.rare().wanted_name) return;
   Node::Rare& rare = node.make_rare();
   pending_.erase({node.name.parent->id, *rare.wanted_name});
   rare.wanted_name.reset();
   rare.replaces.reset();
   node.trim_rare();
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
 std::vector<Node*> NodeTable::pending_in(NodeId directory) const {

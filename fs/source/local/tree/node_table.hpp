@@ -66,6 +66,7 @@ struct Node : OfKind {
   void trim_rare();
   bool has_name() const { return name.parent != nullptr; }
 
+  std::uint32_t name_changes = 0;  ///< of a directory: changes that this mount made to its names
   Hook by_id;
   Hook by_identity;  ///< linked while the node stands for its object
   NodeId id = 0;
@@ -86,17 +87,25 @@ struct Node : OfKind {
 };
 
 /// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
-/// are not in use (any more) and for nodes without a name.
+/// are not in use (any more) and for nodes without a name. A node that nobody needs any more stays
+/// until drop_unused() is called.
 class NodeTable {
  public:
-  /// Nodes that nobody needs any more. What they own is released by whoever destroys them, which
-  /// is not done under a lock.
-  using Dropped = std::vector<std::unique_ptr<Node>>;
+  /// To be destroyed after the owner has released its mutex: what nodes own may take long to end.
+  struct Dropped {
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::vector<std::shared_ptr<const void>> others;
+  };
 
   NodeTable();
   ~NodeTable();
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
+
+  /// Called before the owner releases its mutex.
+  [[nodiscard]] Dropped drop_unused();
+  /// Has drop_unused() return it, too.
+  void drop(std::shared_ptr<const void> other) { dropped_.others.push_back(std::move(other)); }
 
   Node& node(NodeId id) const;
   Node* find(NodeId id) const;
@@ -111,10 +120,9 @@ class NodeTable {
   void retire(Node& node);
 
   /// Adds a name, or brings it to the front; directories have only one. The front name of a node
-  /// that waits for its name is its temporary's, whatever else leads to that. Returns what lost its
-  /// last user by that.
-  [[nodiscard]] Dropped add_name(Node& node, Node& parent, const std::string& name);
-  [[nodiscard]] Dropped remove_name(Node& node, const Node& parent, const std::string& name);
+  /// that waits for its name is its temporary's, whatever else leads to that.
+  void add_name(Node& node, Node& parent, const std::string& name);
+  void remove_name(Node& node, const Node& parent, const std::string& name);
   /// Path below SOURCE by the name that was seen last.
   SourcePath path(const Node& node) const;
   /// Paths by all names that are known, the last one first.
@@ -124,22 +132,20 @@ class NodeTable {
 
   /// The node of what is there already, or a new one, with one more reference of the kernel.
   Node& enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part);
-  /// Null: it is an object of SOURCE from now on. Returns what it was, to be destroyed behind the
-  /// lock.
-  [[nodiscard]] std::shared_ptr<const ArchivePart> set_part(
-      Node& node, std::shared_ptr<const ArchivePart> part);
+  /// Null: it is an object of SOURCE from now on.
+  void set_part(Node& node, std::shared_ptr<const ArchivePart> part);
   std::vector<Node*> parts() const;
 
   /// Takes back references of the kernel, or a pin.
-  [[nodiscard]] Dropped forget(Node& node, std::uint64_t references);
-  [[nodiscard]] Dropped unpin(Node& node);
+  void forget(Node& node, std::uint64_t references);
+  void unpin(Node& node);
 
   /// The node that is shown under a name of `directory` without having it in SOURCE.
   Node* pending(NodeId directory, const std::string& wanted_name) const;
   /// The node shall have that name in the directory that it is in.
   void set_pending(Node& node, const std::string& wanted_name);
   /// The node has its name now, or none.
-  [[nodiscard]] Dropped clear_pending(Node& node);
+  void clear_pending(Node& node);
   std::vector<Node*> pending_in(NodeId directory) const;
 
  private:
@@ -169,8 +175,7 @@ class NodeTable {
   /// nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
-  void drop_if_unused(Node* candidate, Dropped& dropped);
-  void leave(Node* parent, Dropped& dropped);
+  void leave(Node& parent);
   void leave_part(const Node& node);
 
   NodeId next_id_ = kRootId + 1;
@@ -185,6 +190,8 @@ class NodeTable {
     return {part.archive.get(), part.entry.key, part.entry.is_group()};
   }
   std::map<PartKey, Node*> parts_;
+  std::vector<NodeId> maybe_unused_;
+  Dropped dropped_;
 };
 
 }  // namespace bloscfs::fs

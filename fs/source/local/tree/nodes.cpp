@@ -64,9 +64,8 @@ NodeId Nodes::parent(NodeId id) const {
 
 void Nodes::forget(NodeId id, std::uint64_t references) {
   if (id == kRootId) return;
-  NodeTable::Dropped dropped;
-  const MutexLock lock(mutex_);
-  if (Node* node = nodes_.find(id)) dropped = nodes_.forget(*node, references);
+  const DroppingLock lock(*this);
+  if (Node* node = nodes_.find(id)) nodes_.forget(*node, references);
 }
 
 void Nodes::pin(NodeId id) {
@@ -75,9 +74,19 @@ void Nodes::pin(NodeId id) {
 }
 
 void Nodes::unpin(NodeId id) {
-  NodeTable::Dropped dropped;
+  const DroppingLock lock(*this);
+  nodes_.unpin(nodes_.node(id));
+}
+
+std::uint32_t Nodes::name_changes(NodeId directory) const {
   const MutexLock lock(mutex_);
-  dropped = nodes_.unpin(nodes_.node(id));
+  const Node* const node = nodes_.find(directory);
+  return node == nullptr ? 0 : node->name_changes;
+}
+
+void Nodes::note_change(NodeId directory) {
+  const MutexLock lock(mutex_);
+  if (Node* const node = nodes_.find(directory)) node->name_changes++;
 }
 
 std::optional<Nodes::NodeName> Nodes::name_of(NodeId id) const {
@@ -124,13 +133,11 @@ bool Nodes::may_have_opened_in(NodeId directory) const {
 
 NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
                              const std::optional<Identity>& there) {
-  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   for (auto at = opened_names_.lower_bound({directory, full_name, 0});
        at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
     const Node* const node = nodes_.find(at->node);
-    const auto file = node == nullptr ? nullptr : node->open_file.lock();
-    if (file) files.push_back(file);
+    const auto file = node == nullptr ? nullptr : open_file(*node);
     // Entries of names that are no longer true are dropped on the way.
     if (!file || !node->has_name() || node->name.parent->id != directory ||
         node->name.name != full_name) {
@@ -194,10 +201,9 @@ std::shared_ptr<const OpenFile> Nodes::opened(NodeId id) const {
 
 std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const OpenFile> file,
                                              const SourceEntry& entry) {
-  std::shared_ptr<const OpenFile> other;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  other = node.open_file.lock();
+  const auto other = open_file(node);
   // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
   // no container.
   if (other && is_same_kind(*other, *file)) return other;
@@ -245,6 +251,12 @@ bool Nodes::is_last_plain_writer(NodeId id) const {
   return nodes_.node(id).rare().plain_writers == 1;
 }
 
+std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
+  auto file = node.open_file.lock();
+  if (file) nodes_.drop(file);
+  return file;
+}
+
 /// Names that nothing is open of any more are forgotten now and then.
 void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
@@ -259,11 +271,9 @@ void Nodes::note_opened(const Node& node) {
 }
 
 void Nodes::retire_opened(NodeId id, const OpenFile& file) {
-  std::shared_ptr<const OpenFile> opened;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  opened = node.open_file.lock();
-  if (opened.get() != &file) return;
+  if (open_file(node).get() != &file) return;
   node.open_file.reset();
   node.is_untold = true;
 }
@@ -282,60 +292,54 @@ NodeId Nodes::enter_part(NodeId directory, const std::shared_ptr<const ArchivePa
 }
 
 void Nodes::set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  if (node.rare().part) before = nodes_.set_part(node, part);
+  if (node.rare().part) nodes_.set_part(node, part);
 }
 
 bool Nodes::set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
   if (node == nullptr || node->was_opened || !node->rare().part) return false;
-  before = nodes_.set_part(*node, part);
+  nodes_.set_part(*node, part);
   return true;
 }
 
-std::shared_ptr<const OpenContainer> Nodes::share_part(
-    NodeId id, const std::shared_ptr<const OpenContainer>& file) {
-  const MutexLock lock(mutex_);
+std::shared_ptr<const OpenContainer> Nodes::share_part(NodeId id,
+                                                       std::shared_ptr<const OpenContainer> file) {
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
   node.was_opened = true;
   // Somebody else may have come first.
-  if (auto known = std::dynamic_pointer_cast<const OpenContainer>(node.open_file.lock()))
-    return known;
+  if (auto known = std::dynamic_pointer_cast<const OpenContainer>(open_file(node))) return known;
   node.open_file = file;
   return file;
 }
 
 void Nodes::leave_states(NodeId root, const Archive* present) {
-  std::vector<std::shared_ptr<const ArchivePart>> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   for (Node* const node : nodes_.parts()) {
     const auto& part = node->rare().part;
     if (part->root != root || !part->embed || part->archive.get() == present) continue;
     auto left = std::make_shared<ArchivePart>(*part);
     left->archive = nullptr;
-    before.push_back(nodes_.set_part(*node, std::move(left)));
+    nodes_.set_part(*node, std::move(left));
   }
 }
 
 void Nodes::become_directory(NodeId id, const struct stat& st) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
   if (node == nullptr || !node->rare().part) return;
-  before = nodes_.set_part(*node, nullptr);
+  nodes_.set_part(*node, nullptr);
   nodes_.set_identity(*node, identity_of(st));
   node->state = state_of(st);
 }
 
 /// Archives release nodes when they are destroyed.
 void Nodes::drop_parts() {
-  std::vector<std::shared_ptr<const ArchivePart>> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  for (Node* const node : nodes_.parts()) before.push_back(nodes_.set_part(*node, nullptr));
+  const DroppingLock lock(*this);
+  for (Node* const node : nodes_.parts()) nodes_.set_part(*node, nullptr);
 }
 
 }  // namespace bloscfs::fs

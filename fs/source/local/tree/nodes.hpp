@@ -35,6 +35,8 @@ class Nodes {
   FoundNode reference(NodeId id, const struct stat& attributes);
   /// The directory that holds a node.
   NodeId parent(NodeId id) const;
+  /// How often this mount has changed names of a directory, as long as the directory is known.
+  std::uint32_t name_changes(NodeId directory) const;
   void forget(NodeId id, std::uint64_t references);
   /// Keeps a node although the kernel may forget it.
   void pin(NodeId id);
@@ -115,15 +117,34 @@ class Nodes {
   void set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
   /// False where the kernel may have pages of the node's state.
   bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// As share_opened().
+  /// As share_opened(); the kernel may have pages of it from now on.
   std::shared_ptr<const OpenContainer> share_part(NodeId id,
-                                                  const std::shared_ptr<const OpenContainer>& file);
+                                                  std::shared_ptr<const OpenContainer> file);
   /// Parts that are embedded below `root` keep no other state of it than that.
   void leave_states(NodeId root, const Archive* present);
   /// An embedded group has become that directory of SOURCE.
   void become_directory(NodeId id, const struct stat& st);
 
  protected:
+  /// Locks the table. What is dropped meanwhile is destroyed after the lock is released.
+  class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) DroppingLock {
+   public:
+    explicit DroppingLock(Nodes& nodes) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(nodes.mutex_))
+        : nodes_(nodes) {
+      nodes.mutex_.lock();
+    }
+    ~DroppingLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability())
+        BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+      const NodeTable::Dropped dropped = nodes_.nodes_.drop_unused();
+      nodes_.mutex_.unlock();
+    }
+    DroppingLock(const DroppingLock&) = delete;
+    DroppingLock& operator=(const DroppingLock&) = delete;
+
+   private:
+    Nodes& nodes_;
+  };
+
   /// What is needed to find a node's entry, taken out of the table.
   struct Known : OfKind {
     NodeId id = 0;
@@ -148,6 +169,10 @@ class Nodes {
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   /// A container that nobody has opened becomes what the entry says; false for any other node.
   bool follow(NodeId id, const SourceEntry& entry);
+  /// Names of a directory are changed.
+  void note_change(NodeId directory);
+  /// What is open of a node, if anything; another thread may let go of it meanwhile.
+  std::shared_ptr<const OpenFile> open_file(const Node& node) REQUIRES(mutex_);
   /// The node has an open file by that name.
   void note_opened(const Node& node) REQUIRES(mutex_);
 

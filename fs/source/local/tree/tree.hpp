@@ -29,7 +29,6 @@
 #include "fs/options/owner_override.hpp"
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/classifier.hpp"
-#include "fs/source/local/tree/listed_directories.hpp"
 #include "fs/source/local/tree/nodes.hpp"
 #include "fs/support/names_lock.hpp"
 #include "fs/support/sync.hpp"
@@ -124,7 +123,6 @@ class Tree : public Nodes {
   void remember_commit(NodeId id, const frame::Snapshot& snapshot);
 
  private:
-  friend class DirectoryChanges;
   friend class ReadTree;
   friend class TreeChanges;
   friend class TreeLooks;
@@ -207,7 +205,7 @@ class Tree : public Nodes {
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
   Beside::Listed list_beside(NodeId directory, const std::function<void()>& if_many);
-  std::uint64_t changes_of(const ListedDirectories::Listing& listing);
+  std::uint32_t settled_name_changes(NodeId directory);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
@@ -263,7 +261,6 @@ class Tree : public Nodes {
   Beside* beside_ = nullptr;
   std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
   NamesLock names_;
-  ListedDirectories listed_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
 };
 

@@ -23,8 +23,7 @@ bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; 
 
 void TreeChanges::note_change(const struct stat& directory) {
   const MutexLock lock(tree_.mutex_);
-  if (const Node* const node = tree_.nodes_.current(identity_of(directory)))
-    tree_.listed_.note_change(node->id);
+  if (Node* const node = tree_.nodes_.current(identity_of(directory))) node->name_changes++;
 }
 
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
@@ -32,15 +31,15 @@ NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
   if (!entry) frame::throw_errno(ESTALE, path.text());
-  tree_.listed_.note_change(directory);
+  tree_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
                                     const std::string& wanted_name, const struct stat& file) {
-  tree_.listed_.note_change(directory);
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
+  parent.name_changes++;
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
   node.kind = EntryKind::frame;
   node.shown = ShownAs::flat;
@@ -56,59 +55,46 @@ void TreeChanges::take_state(Node& node, const SourcePath& path) {
   if (st) node.state = state_of(*st);
 }
 
-NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
-                                            const std::string& name) {
+void TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
+                              const std::string& name) {
   NodeTable& nodes = tree_.nodes_;
-  auto dropped = nodes.clear_pending(node);
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  keep(nodes.add_name(node, nodes.node(directory), name));
+  nodes.clear_pending(node);
+  nodes.add_name(node, nodes.node(directory), name);
   if (object.directory != directory || object.stored_name != name)
-    keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
+    nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
   take_state(node, nodes.path(node));
   if (!node.open_file.expired()) tree_.note_opened(node);
-  return dropped;
 }
 
 void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
-  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
   if (object.node == 0) return;
-  NodeTable::Dropped parents, unused;  // destroyed behind the lock
-  const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(object.node);
-  node.pins++;
-  parents = rename_node(node, object, directory, full_name);
-  unused = tree_.nodes_.unpin(node);
+  const Tree::DroppingLock lock(tree_);
+  rename_node(tree_.nodes_.node(object.node), object, directory, full_name);
   if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
 }
 
 void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
                                 const std::string& stored_name, const std::string& wanted_name,
                                 const std::optional<frame::FileStamp>& replaces) {
-  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
-  NodeTable::Dropped parents;
-  const MutexLock lock(tree_.mutex_);
+  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
+  const Tree::DroppingLock lock(tree_);
   Node& node = tree_.nodes_.node(object.node);
-  node.pins++;
-  parents = rename_node(node, object, directory, stored_name);
+  rename_node(node, object, directory, stored_name);
   tree_.nodes_.set_pending(node, wanted_name);
   node.make_rare().replaces = replaces;
-  node.pins--;
 }
 
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
-  tree_.listed_.note_change(object.directory);
+  tree_.note_change(object.directory);
   if (object.node == 0) return false;
   const auto open = tree_.opened_as<OpenContainer>(object.node);
   const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
-  NodeTable::Dropped parents, unused;
-  const MutexLock lock(tree_.mutex_);
+  const Tree::DroppingLock lock(tree_);
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(object.node);
-  node.pins++;
-  unused = nodes.clear_pending(node);
-  parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  nodes.clear_pending(node);
+  nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
   const bool is_last = !node.has_name();
   if (is_last) {
     node.make_rare().last_size = size;
@@ -121,7 +107,6 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
   } else {
     take_state(node, nodes.path(node));
   }
-  unused = nodes.unpin(node);
   return is_last;
 }
 
@@ -181,7 +166,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
 
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
                            ShownAs shown) {
-  tree_.listed_.note_change(directory);
+  tree_.note_change(directory);
   // Filled in without a look: what was just made here is known to be a container.
   const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
@@ -233,14 +218,11 @@ void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   node.state = state_of(entry.content_stat);
 }
 
-/// Takes its front name from a node, which is pinned.
-void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  keep(tree_.nodes_.clear_pending(node));
+/// Takes its front name from a node.
+void TreeChanges::leave_name(Node& node) {
+  tree_.nodes_.clear_pending(node);
   const Node::Name name = node.name;
-  keep(tree_.nodes_.remove_name(node, *name.parent, name.name));
+  tree_.nodes_.remove_name(node, *name.parent, name.name);
   if (!node.has_name()) tree_.nodes_.retire(node);
 }
 
@@ -257,49 +239,36 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
 
 /// Takes its names from a node that has nothing uncommitted, so that the one that was written to
 /// goes on as what they lead to. False for one that leads, or waits for a name.
-bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
-  if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
-  node.pins++;
-  while (node.has_name()) leave_name(node, dropped);
+bool TreeChanges::gives_way(Node& node) {
+  const auto file = tree_.open_file(node);
+  if (node.rare().wanted_name || (file && file->leads())) return false;
+  while (node.has_name()) leave_name(node);
   node.open_file.reset();
-  for (auto& one : tree_.nodes_.unpin(node)) dropped.push_back(std::move(one));
   return true;
 }
 
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
                          const std::optional<SourceEntry>& successor, Followed& followed) {
   if (!leads_to(name.path(), successor)) return false;
-  tree_.listed_.note_change(name.directory);
-  NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
-  std::shared_ptr<const OpenFile> others;
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  const MutexLock lock(tree_.mutex_);
+  tree_.note_change(name.directory);
+  const Tree::DroppingLock lock(tree_);
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(id);
   Node& directory = nodes.node(name.directory);
-  node.pins++;
-  directory.pins++;
   Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
-  if (other != nullptr && other != &node) {
-    others = other->open_file.lock();
-    followed.is_taken = !gives_way(*other, others.get(), dropped);
-  }
+  followed.is_taken = other != nullptr && other != &node && !gives_way(*other);
   followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
-  if (name.waiting_as || !successor || followed.is_taken) leave_name(node, dropped);
+  if (name.waiting_as || !successor || followed.is_taken) leave_name(node);
   if (followed.is_taken && !other->rare().wanted_name) {
-    keep(nodes.add_name(*other, directory, name.full_name));
+    nodes.add_name(*other, directory, name.full_name);
     tree_.note_opened(*other);
   }
   if (successor && !followed.is_taken) {
-    keep(nodes.add_name(node, directory, name.full_name));
+    nodes.add_name(node, directory, name.full_name);
     take_entry(node, *successor);
     node.is_untold = true;
     tree_.note_opened(node);
   }
-  keep(nodes.unpin(node));
-  keep(nodes.unpin(directory));
   return true;
 }
 

@@ -92,11 +92,10 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
  private:
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
-  bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
+  bool gives_way(Node& node) REQUIRES(tree_.mutex_);
+  void leave_name(Node& node) REQUIRES(tree_.mutex_);
+  void rename_node(Node& node, const NamedObject& object, NodeId directory, const std::string& name)
       REQUIRES(tree_.mutex_);
-  void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
-  NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
-                                 const std::string& name) REQUIRES(tree_.mutex_);
   /// When it was changed last, if it has a content that knows.
   std::optional<timespec> content_change(NodeId id) const;
   void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);

@@ -183,10 +183,9 @@ std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePat
 /// this ends: the lock is given back between batches, and where a becomes z after the directory was
 /// read and before a is looked at, the listing would have neither.
 std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<void()>& if_many) {
-  const ListedDirectories::Listing listing(listed_, directory);
   ListedEntries seen;
   for (int tries = 1;; tries++) {
-    const std::uint64_t before = changes_of(listing);
+    const std::uint32_t before = settled_name_changes(directory);
     std::vector<std::string> present;
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
@@ -210,15 +209,15 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
         see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     }
-    if (changes_of(listing) == before || tries == kListTries)
+    if (settled_name_changes(directory) == before || tries == kListTries)
       return entries_of(std::move(present), seen, std::move(beside));
   }
 }
 
 /// The count of changes, while none is under way.
-std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
+std::uint32_t Tree::settled_name_changes(NodeId directory) {
   const ReadNames names(names_);
-  return listing.changes();
+  return name_changes(directory);
 }
 
 /// Throws one break for all names of the batch that have to be read.

@@ -91,15 +91,4 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLook
   const ReadNames names_;
 };
 
-/// While one lives, changes of a directory's names are counted that this mount makes.
-class DirectoryChanges {
- public:
-  DirectoryChanges(Tree& tree, NodeId directory) : listing_(tree.listed_, directory) {}
-
-  std::uint64_t count() const { return listing_.changes(); }
-
- private:
-  ListedDirectories::Listing listing_;
-};
-
 }  // namespace bloscfs::fs

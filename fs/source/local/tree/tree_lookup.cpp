@@ -149,16 +149,15 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
                             const SourceEntry& entry) {
   FoundNode found{0, attributes_of(entry)};
   const bool live = is_live(entry);
-  NodeTable::Dropped dropped;  // destroyed behind the lock
   std::shared_ptr<const OpenFile> found_again;
   {
-    const MutexLock lock(mutex_);
+    const DroppingLock lock(*this);
     Node& parent = nodes_.node(directory);
     Node* known = node_of(entry, live);
     if (known != nullptr) {
       known->references++;
       if (!known->has_name()) found_again = known->open_file.lock();
-      dropped = nodes_.add_name(*known, parent, full_name);
+      nodes_.add_name(*known, parent, full_name);
       if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
     } else {
       known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
