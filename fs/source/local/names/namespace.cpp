@@ -405,7 +405,7 @@ void Namespace::change_locked(NodeId node, const Caller* caller, const Change& w
   TreeChanges names(tree_);
   const OnBehalfOf behalf(caller);
   if (node == kRootId) return work(root_.object({}), nullptr);
-  if (names.is_unlinked(node)) {
+  if (!tree_.has_name(node)) {
     work(*names.remains(node), nullptr);
     return names.changed_by_user(node);
   }
@@ -429,7 +429,7 @@ void Namespace::sync_directory(NodeId directory) {
   {
     TreeChanges names(tree_);
     // One that was removed while it was open has no entries any more.
-    if (names.is_unlinked(directory)) return;
+    if (!tree_.has_name(directory)) return;
     pending = names.pending_in(directory);
   }
   // First the files, which get their names by that, then the directory that the names are in.

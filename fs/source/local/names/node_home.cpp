@@ -34,7 +34,7 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
   const auto& object = stored.object;
   StoredPlace& place = stored.place;
   if (!object) {
-    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
+    if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
     return stored;

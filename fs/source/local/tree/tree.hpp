@@ -209,18 +209,15 @@ class Tree : public Nodes {
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  SourcePath path_to_look_in(NodeId directory) const REQUIRES_SHARED(names_);
-  /// `seen` of an entry that was just looked at.
+  /// `listed_as`: the full name by which a listing had it; null where it comes from none.
+  std::optional<FoundNode> find(NodeId directory, const std::string& name,
+                                const std::string* listed_as);
+  std::optional<Adopted> find_adopted(NodeId directory, const std::string& name,
+                                      const std::string* listed_as, First first);
+  /// What has the full name of `shown` is looked at, unless its entry was just seen.
   std::optional<Adopted> adopt(NodeId directory, const SourcePath& directory_path,
-                               const std::string& shown_name, const std::string& full_name,
-                               First first, std::optional<SourceEntry> seen = std::nullopt)
+                               const std::string& shown_name, Shown shown, First first)
       REQUIRES_SHARED(names_);
-  std::optional<Adopted> adopt_shown(NodeId directory, const SourcePath& path,
-                                     const std::string& shown_name, First first)
-      REQUIRES_SHARED(names_);
-  /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
-  template <typename Look>
-  std::optional<Adopted> find_followed(const Look& look);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   StoredAttributes stored_attributes(const Known& known) REQUIRES_SHARED(names_);

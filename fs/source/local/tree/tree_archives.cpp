@@ -82,18 +82,16 @@ std::optional<ShownAs> Tree::shown_as(NodeId directory, const SourcePath& path,
 
 std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::string& name) {
   if (!store_place(directory)) return std::nullopt;
-  return Attempts::run([&]() -> std::optional<ArchiveEntry> {
+  return Attempts::run([&] {
     const ReadNames names(names_);
     const SourcePath path = this->path(directory);
-    const auto full_name = resolve(directory, path, name);
-    if (!full_name || present_entry(directory, path, *full_name)) return std::nullopt;
-    return beside_entry(directory, path, *full_name);
+    const auto shown = resolve_entry(directory, path, name);
+    return shown && !shown->entry ? beside_entry(directory, path, shown->full_name) : std::nullopt;
   });
 }
 
 std::optional<FoundNode> Tree::entered_beside(NodeId directory, const std::string& name,
                                               std::optional<Adopted> found) {
-  if (found && !found->beside) return found;
   const auto place = store_place(directory);
   if (!place) return std::nullopt;
   if (!found) {

@@ -80,35 +80,13 @@ std::optional<NamedObject> TreeLooks::object_named(NodeId id, NodeId directory,
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
-  // Another program has put another object under the name: the next name may still be this one's.
-  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.own_stat)))
-    return std::nullopt;
-  return object;
-}
-
-bool TreeLooks::is_unlinked(NodeId node) const {
+  // Another program may have put another object under the name, or under that of a temporary: the
+  // next name may still be this one's.
   const MutexLock lock(tree_.mutex_);
-  return node != kRootId && !tree_.nodes_.node(node).has_name();
-}
-
-/// False where another file has the temporary's name by now, which then is none of the node's.
-bool TreeLooks::stands_for(NodeId node, const struct stat& object) const {
-  const MutexLock lock(tree_.mutex_);
-  return tree_.nodes_.node(node).identity == identity_of(object);
-}
-
-EntryProbe TreeLooks::probe(NodeId directory, const SourcePath& path,
-                            const AfterChange& after_change) {
-  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
-    tree_.names_.assert_shared();
-    // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
-    for (const AfterChange::Arrival& arrival : after_change.arrived)
-      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
-    for (const NamedObject* gone : after_change.gone)
-      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
-        return std::nullopt;
-    return tree_.shown_as(directory, path, name);
-  };
+  const bool is_it =
+      object.node == id &&
+      (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat));
+  return is_it ? std::optional(std::move(object)) : std::nullopt;
 }
 
 /// True if an entry of that name would be hidden itself, or hide another one.
@@ -139,8 +117,17 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
       tree_.root_.stat(join_path(path, full_name)))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
-         !hides(directory, path, full_name, shown);
+  // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
+  const auto ask = [&](const std::string& name) -> std::optional<ShownAs> {
+    tree_.names_.assert_shared();
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : after_change.gone)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    return tree_.shown_as(directory, path, name);
+  };
+  return shows_as(shown_name, full_name, shown, ask) && !hides(directory, path, full_name, shown);
 }
 
 }  // namespace bloscfs::fs

@@ -42,7 +42,6 @@ class TreeLooks {
   std::optional<NamedObject> object(NodeId node) { return object_in(node, false); }
   /// The same whatever has been done to its file.
   std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
-  bool is_unlinked(NodeId node) const;
   /// True for a directory of a store that is one itself.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
   /// How the names will differ from those of now after the change.
@@ -73,9 +72,7 @@ class TreeLooks {
   std::optional<NamedObject> object_in(NodeId id, bool any_state);
   std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
                                           bool any_state, bool is_own);
-  EntryProbe probe(NodeId directory, const SourcePath& path, const AfterChange& after_change);
   bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
-  bool stands_for(NodeId node, const struct stat& object) const;
 };
 
 /// Nobody changes names while one of these lives, and others look as well.

@@ -8,74 +8,50 @@
 
 namespace bloscfs::fs {
 
-template <typename Look>
-std::optional<Tree::Adopted> Tree::find_followed(const Look& look) {
-  const auto look_once = [&](First first) {
-    return Attempts::run([&] {
-      const ReadNames names(names_);
-      return look(first);
-    });
-  };
-  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
-  // what is there now (follower_), without the lock on names, and then the look is repeated as
-  // anybody's.
-  std::optional<Adopted> found = look_once(follower_ ? First::owner : First::look);
-  if (found && found->trust == Trust::outdated && follower_) {
-    try {
-      follower_(found->id);
-    } catch (...) {
-      forget(found->id, 1);
-      throw;
-    }
-    forget(found->id, 1);
-    found = look_once(First::look);
-  }
-  if (found && !found->beside)
-    found->attributes = with_live({found->attributes, found->trust}, found->id);
-  return found;
-}
-
-/// ESTALE has the kernel look for the directory again.
-SourcePath Tree::path_to_look_in(NodeId directory) const {
-  SourcePath path = this->path(directory);
-  root_.require(path);
-  return path;
-}
-
-std::optional<Tree::Adopted> Tree::adopt_shown(NodeId directory, const SourcePath& path,
-                                               const std::string& shown_name, First first) {
-  if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
-    return outdated(lost, std::nullopt);
-  auto shown = resolve_entry(directory, path, shown_name);
-  if (!shown) return std::nullopt;
-  return adopt(directory, path, shown_name, shown->full_name, first, std::move(shown->entry));
-}
-
 std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name) {
-  auto found = find_followed([&](First first) {
-    names_.assert_shared();
-    return adopt_shown(directory, path_to_look_in(directory), name, first);
-  });
-  return entered_beside(directory, name, std::move(found));
+  return find(directory, name, nullptr);
 }
 
 std::optional<FoundNode> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
-  auto found = find_followed([&](First first) {
-    names_.assert_shared();
-    const SourcePath path = path_to_look_in(directory);
-    if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
-      return std::optional(outdated(lost, std::nullopt));
-    auto listed = adopt(directory, path, entry.shown_name, entry.full_name, first);
+  return find(directory, entry.shown_name, &entry.full_name);
+}
+
+std::optional<FoundNode> Tree::find(NodeId directory, const std::string& name,
+                                    const std::string* listed_as) {
+  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
+  // what is there now (follower_), without the lock on names, and then the look is repeated as
+  // anybody's.
+  auto found = find_adopted(directory, name, listed_as, follower_ ? First::owner : First::look);
+  if (found && found->trust == Trust::outdated && follower_) {
+    const std::shared_ptr<void> counted(nullptr, [this, id = found->id](void*) { forget(id, 1); });
+    follower_(found->id);
+    found = find_adopted(directory, name, listed_as, First::look);
+  }
+  if (!found || found->beside) return entered_beside(directory, name, std::move(found));
+  found->attributes = with_live({found->attributes, found->trust}, found->id);
+  return found;
+}
+
+std::optional<Tree::Adopted> Tree::find_adopted(NodeId directory, const std::string& name,
+                                                const std::string* listed_as, First first) {
+  return Attempts::run([&]() -> std::optional<Adopted> {
+    const ReadNames names(names_);
+    const SourcePath path = this->path(directory);
+    root_.require(path);  // ESTALE has the kernel look for the directory again
+    if (const NodeId lost = first == First::owner ? lost_node(directory, name) : 0)
+      return outdated(lost, std::nullopt);
+    if (listed_as != nullptr)
+      if (auto listed = adopt(directory, path, name, {*listed_as, std::nullopt}, first))
+        return listed;
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    return listed ? listed : adopt_shown(directory, path, entry.shown_name, first);
+    auto shown = resolve_entry(directory, path, name);
+    return shown ? adopt(directory, path, name, *std::move(shown), first) : std::nullopt;
   });
-  return entered_beside(directory, entry.shown_name, std::move(found));
 }
 
 std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& directory_path,
-                                         const std::string& shown_name,
-                                         const std::string& full_name, First first,
-                                         std::optional<SourceEntry> seen) {
+                                         const std::string& shown_name, Shown shown, First first) {
+  const std::string& full_name = shown.full_name;
   if (const auto pending = pending_entry(directory, full_name)) {
     NodeId id = 0;
     {
@@ -88,7 +64,7 @@ std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& dir
     return Adopted{{id, attributes_of(*pending)}, trust, {}};
   }
   const SourcePath path = join_path(directory_path, full_name);
-  const auto entry = seen ? std::move(seen) : look(path);
+  const auto entry = shown.entry ? std::move(shown.entry) : look(path);
   if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   if (!entry) {
     const auto beside = beside_entry(directory, directory_path, full_name);
