@@ -47,6 +47,7 @@ struct FileState {
   std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
   bool operator==(const FileState&) const = default;
 };
+FileState state_of(const struct stat& st);
 
 /// As an owner to set: there is the same one as before, but that counts as a change.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);

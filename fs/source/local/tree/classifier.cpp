@@ -44,13 +44,13 @@ std::optional<struct stat> stat_file_in(const SourceObject& directory, const std
   }
 }
 
-JudgedFile file_of(const struct stat& st) {
-  return {st.st_dev, st.st_ino, st.st_size, nanoseconds(st.st_mtim), nanoseconds(st.st_ctim)};
+JudgedFile file_of(const SourceEntry& entry) {
+  return {entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role};
 }
 
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
-  return a.role == b.role && file_of(a.content_stat) == file_of(b.content_stat) &&
-         file_of(a.own_stat) == file_of(b.own_stat);
+  return a.role == b.role && state_of(a.content_stat) == state_of(b.content_stat) &&
+         state_of(a.own_stat) == state_of(b.own_stat);
 }
 
 /// The file that tells what a directory is.
@@ -62,7 +62,7 @@ bool is_unchanged(const SourceEntry& entry) {
   const std::optional<struct stat> now = S_ISDIR(entry.own_stat.st_mode)
                                              ? entry.object->stat(file_in_directory(entry.role))
                                              : entry.object->stat();
-  return now && file_of(*now) == file_of(entry.content_stat);
+  return now && state_of(*now) == state_of(entry.content_stat);
 }
 
 void take(SourceEntry& entry, const Verdict& verdict) {
@@ -239,14 +239,12 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
 
 void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
                           const ReasonedVerdict& verdict) {
-  const struct stat& st = entry.content_stat;
   const bool is_itself = verdict.kind == EntryKind::itself;
-  const KnownVerdict remembered{.file = file_of(st),
-                                .role = entry.role,
-                                .is_young = is_itself && is_young(st),
+  const KnownVerdict remembered{.state = state_of(entry.content_stat),
+                                .is_young = is_itself && is_young(entry.content_stat),
                                 .verdict = verdict};
   const MutexLock lock(mutex_);
-  const KnownVerdict* const known = verdicts_.find(st.st_dev, st.st_ino, entry.role);
+  const KnownVerdict* const known = verdicts_.find(file_of(entry));
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
     log::warn(fmt::format("{}: {}: {}", path.text(),
@@ -256,7 +254,7 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
     log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
-  verdicts_.remember(remembered);
+  verdicts_.remember(file_of(entry), remembered);
 }
 
 void Classifier::remember(const Committed& committed) {
@@ -268,20 +266,19 @@ void Classifier::remember(const Committed& committed) {
   const Verdict verdict = judge(committed.snapshot, role, settings_);
   if (verdict.kind == EntryKind::itself) return;
   const MutexLock lock(mutex_);
-  verdicts_.remember({.file = {stamp.device, stamp.inode, stamp.size,
-                               nanoseconds(modification_time(stamp)), committed.ctime_ns},
+  verdicts_.remember({stamp.device, stamp.inode, role},
+                     {.state = {stamp, committed.ctime_ns},
                       .shown_change_ns = committed.shown_change_ns,
-                      .role = role,
                       .verdict = verdict});
 }
 
 std::optional<KnownVerdict> Classifier::recall(const SourceEntry& entry) const {
-  const struct stat& st = entry.content_stat;
   const MutexLock lock(mutex_);
-  const KnownVerdict* const found = verdicts_.find(st.st_dev, st.st_ino, entry.role);
+  const KnownVerdict* const found = verdicts_.find(file_of(entry));
   // A file that was seen within 2 s of its last change may have changed again, with the same size
   // and times: such a verdict is not believed.
-  const bool is_believed = found != nullptr && !found->is_young && found->file == file_of(st);
+  const bool is_believed =
+      found != nullptr && !found->is_young && found->state == state_of(entry.content_stat);
   return is_believed ? std::optional(*found) : std::nullopt;
 }
 

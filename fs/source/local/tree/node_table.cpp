@@ -8,7 +8,6 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -18,8 +17,6 @@ constexpr std::size_t kMaxNames = 16;
 constexpr std::size_t kFewestBuckets = 64;
 
 }  // namespace
-
-FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 
 const Node::Rare& Node::rare() const {
   static const Rare kNothing;

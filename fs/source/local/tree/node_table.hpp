@@ -25,8 +25,6 @@
 
 namespace bloscfs::fs {
 
-FileState state_of(const struct stat& st);
-
 /// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
 /// did: that time cannot be set.
 struct ShownChange {
