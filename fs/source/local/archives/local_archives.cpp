@@ -41,7 +41,7 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
   auto opened =
-      entry.is_store() ? tree_.open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
+      entry.is_store() ? tree_.classifier().open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));

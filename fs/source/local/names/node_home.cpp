@@ -30,7 +30,7 @@ struct Stored {
 Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
   Stored stored;
   // Only the content's own writer tells its changes from those of others.
-  stored.object = names.object_in_any_state(node);
+  stored.object = names.object(node, TreeLooks::State::any);
   const auto& object = stored.object;
   StoredPlace& place = stored.place;
   if (!object) {

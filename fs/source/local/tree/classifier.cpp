@@ -76,6 +76,10 @@ bool SourceEntry::may_be_unfinished() const {
   return (health == Health::damaged || health == Health::empty) && is_young(content_stat);
 }
 
+SourcePath content_path(const SourcePath& path, const OfKind& entry) {
+  return entry.is_sframe() ? join_path(path, frame::kSframeIndexName) : path;
+}
+
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object) {
   SourceEntry entry;
   entry.object = std::move(object);
@@ -142,7 +146,11 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
     note_unreadable(path, entry, error.code());
     return entry;
   }
-  if (const auto known = recall(entry)) {
+  const MutexLock lock(mutex_);
+  const KnownVerdict* const known = verdicts_.find(file_of(entry));
+  // A file that was seen within 2 s of its last change may have changed again, with the same size
+  // and times: such a verdict is not believed.
+  if (known != nullptr && !known->is_young && known->state == state_of(entry.content_stat)) {
     entry.shown_change_ns = known->shown_change_ns;
     take(entry, known->verdict);
   } else {
@@ -257,29 +265,15 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
   verdicts_.remember(file_of(entry), remembered);
 }
 
-void Classifier::remember(const Committed& committed) {
-  const frame::FileStamp& stamp = committed.snapshot.stamp();
+void Classifier::remember(const frame::Snapshot& committed, Role role, const std::string& name,
+                          KnownVerdict known) {
   // Whether one with the suffix of an archive is that is read.
-  if (!committed.is_sframe && settings_.stores && archive_kind_of(committed.name) != nullptr)
-    return;
-  const Role role = committed.is_sframe ? Role::index : Role::file;
-  const Verdict verdict = judge(committed.snapshot, role, settings_);
-  if (verdict.kind == EntryKind::itself) return;
+  if (role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
+  known.verdict = judge(committed, role, settings_);
+  if (known.verdict.kind == EntryKind::itself) return;
+  const frame::FileStamp& stamp = committed.stamp();
   const MutexLock lock(mutex_);
-  verdicts_.remember({stamp.device, stamp.inode, role},
-                     {.state = {stamp, committed.ctime_ns},
-                      .shown_change_ns = committed.shown_change_ns,
-                      .verdict = verdict});
-}
-
-std::optional<KnownVerdict> Classifier::recall(const SourceEntry& entry) const {
-  const MutexLock lock(mutex_);
-  const KnownVerdict* const found = verdicts_.find(file_of(entry));
-  // A file that was seen within 2 s of its last change may have changed again, with the same size
-  // and times: such a verdict is not believed.
-  const bool is_believed =
-      found != nullptr && !found->is_young && found->state == state_of(entry.content_stat);
-  return is_believed ? std::optional(*found) : std::nullopt;
+  verdicts_.remember({stamp.device, stamp.inode, role}, known);
 }
 
 }  // namespace bloscfs::fs

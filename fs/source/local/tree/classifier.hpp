@@ -53,6 +53,9 @@ struct SourceEntry : Verdict {
   }
 };
 
+/// The path of the file that holds the contents: of a sparse frame, its index.
+SourcePath content_path(const SourcePath& path, const OfKind& entry);
+
 /// An object as it is now, of which nothing else is known.
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object);
 
@@ -81,15 +84,10 @@ class Classifier {
   /// What an unread entry is.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
-  /// A state that a commit of this mount has left, so that nobody has to read what it is.
-  struct Committed {
-    const frame::Snapshot& snapshot;
-    std::string name;  ///< of the file, or of a sparse frame's directory
-    bool is_sframe = false;
-    std::int64_t ctime_ns = 0;         ///< of the file that snapshot.stamp() tells of
-    std::int64_t shown_change_ns = 0;  ///< as SourceEntry's
-  };
-  void remember(const Committed& committed);
+  /// What a commit of this mount has left in the state of `known`, so that nobody has to read it.
+  /// `name` is that of the file, or of a sparse frame's directory.
+  void remember(const frame::Snapshot& committed, Role role, const std::string& name,
+                KnownVerdict known);
 
   /// Opens the archive that was found at `path`. Null if it is none any more.
   std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
@@ -107,7 +105,6 @@ class Classifier {
   Verdict judge_stable(const SourcePath& path, const SourceEntry& entry);
   void remember(const SourcePath& path, const SourceEntry& entry, const ReasonedVerdict& verdict);
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
-  std::optional<KnownVerdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;
   const JudgeSettings settings_;

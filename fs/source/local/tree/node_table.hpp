@@ -51,7 +51,7 @@ struct Node : OfKind {
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
     /// Size of a container without a name, which is shown while nobody has it open.
     std::int64_t last_size = 0;
-    std::shared_ptr<void> at_end;  ///< destroyed with the node
+    std::vector<std::shared_ptr<void>> at_end;  ///< destroyed with the node
     /// Of a node that stands for no object of SOURCE, but for what an archive holds.
     std::shared_ptr<const ArchivePart> part;
     bool operator==(const Rare&) const = default;

@@ -128,15 +128,15 @@ Node* Nodes::node_of(const SourceEntry& entry, bool is_live) const {
 bool Nodes::may_have_opened_in(NodeId directory) const {
   const MutexLock lock(mutex_);
   const auto first = opened_names_.lower_bound({directory, {}, 0});
-  return first != opened_names_.end() && first->directory == directory;
+  return first != opened_names_.end() && std::get<0>(*first) == directory;
 }
 
 NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
                              const std::optional<Identity>& there) {
   const DroppingLock lock(*this);
-  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
-       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
-    const Node* const node = nodes_.find(at->node);
+  const auto end = opened_names_.upper_bound({directory, full_name, ~NodeId{0}});
+  for (auto at = opened_names_.lower_bound({directory, full_name, 0}); at != end;) {
+    const Node* const node = nodes_.find(std::get<2>(*at));
     const auto file = node == nullptr ? nullptr : open_file(*node);
     // Entries of names that are no longer true are dropped on the way.
     if (!file || !node->has_name() || node->name.parent->id != directory ||
@@ -228,9 +228,9 @@ void Nodes::begin_plain_writing(NodeId id) {
   node.make_rare().plain_writers++;
 }
 
-bool Nodes::has_plain_writers(NodeId id) const {
+std::uint32_t Nodes::plain_writers(NodeId id) const {
   const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers > 0;
+  return nodes_.node(id).rare().plain_writers;
 }
 
 void Nodes::end_plain_writing(NodeId id) {
@@ -246,11 +246,6 @@ void Nodes::keep_last_size(NodeId id, std::int64_t size) {
   if (!node.has_name()) node.make_rare().last_size = size;
 }
 
-bool Nodes::is_last_plain_writer(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers == 1;
-}
-
 std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
   auto file = node.open_file.lock();
   if (file) nodes_.drop(file);
@@ -262,7 +257,7 @@ void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {
     std::erase_if(opened_names_, [&](const OpenedName& named) REQUIRES(mutex_) {
-      const Node* const known = nodes_.find(named.node);
+      const Node* const known = nodes_.find(std::get<2>(named));
       return known == nullptr || known->open_file.expired();
     });
     names_to_look_through_ = 64 + 2 * opened_names_.size();

@@ -101,8 +101,7 @@ class Nodes {
   /// ESTALE where it has become a container since it was looked at.
   void begin_plain_writing(NodeId id);
   void end_plain_writing(NodeId id);
-  bool has_plain_writers(NodeId id) const;
-  bool is_last_plain_writer(NodeId id) const;
+  std::uint32_t plain_writers(NodeId id) const;
   /// A container was closed: it is shown so large from now on, if it has no name any more.
   void keep_last_size(NodeId id, std::int64_t size);
 
@@ -184,17 +183,10 @@ class Nodes {
                                         const SourceEntry& entry);
   void drop_parts();
 
-  /// A name of a node that something is or was open of. The node may have lost it since, and
-  /// others may be open that had it, of files that were there before or after its own.
-  struct OpenedName {
-    NodeId directory;
-    std::string full_name;
-    NodeId node;
-    bool operator<(const OpenedName& other) const {
-      return std::tie(directory, full_name, node) <
-             std::tie(other.directory, other.full_name, other.node);
-    }
-  };
+  /// Directory and full name of a node that something is or was open of, and the node. It may have
+  /// lost the name since, and others may be open that had it, of files that were there before or
+  /// after its own.
+  using OpenedName = std::tuple<NodeId, std::string, NodeId>;
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };

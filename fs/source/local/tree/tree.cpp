@@ -83,10 +83,13 @@ bool Tree::is_in_place(NodeId id) {
   if (is_name_taken(id)) return false;
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
-  return std::any_of(what.paths.begin(), what.paths.end(), [&](const SourcePath& path) {
-    const auto st = root_.stat(path);
-    return st && identity_of(*st) == what.identity;
-  });
+  return place_of(what).has_value();
+}
+
+std::optional<SourcePath> Tree::place_of(const Known& known) const {
+  for (const SourcePath& path : known.paths)
+    if (const auto st = root_.stat(path); st && identity_of(*st) == known.identity) return path;
+  return std::nullopt;
 }
 
 /// True if another program has made something of the name that a node waits for, or has changed
@@ -130,13 +133,9 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
 std::optional<FileState> Tree::state_in_source(NodeId id) {
   const ReadNames names(names_);
   const Known what = known(id);
-  for (const SourcePath& path : what.paths) {
-    auto st = root_.stat(path);
-    if (!st || !(identity_of(*st) == what.identity)) continue;
-    if (what.is_sframe()) st = root_.stat(join_path(path, frame::kSframeIndexName));
-    if (st) return state_of(*st);
-  }
-  return std::nullopt;
+  const auto path = place_of(what);
+  const auto st = path ? root_.stat(content_path(*path, what)) : std::nullopt;
+  return st ? std::optional(state_of(*st)) : std::nullopt;
 }
 
 void Tree::confirm_state(NodeId id, const FileState& state) {
@@ -202,27 +201,28 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     return what.remains;
   }
   for (const SourcePath& path : what.paths)
-    if (auto found = root_.find(what.is_sframe() ? join_path(path, frame::kSframeIndexName) : path))
-      return found;
+    if (auto found = root_.find(content_path(path, what))) return found;
   throw_errno(ESTALE, what.paths.front().text());
 }
 
 void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
-  Classifier::Committed committed{.snapshot = snapshot, .name = {}};
+  Role role = Role::file;
+  std::string name;
+  KnownVerdict known;
   {
     const MutexLock lock(mutex_);
     const Node* const node = nodes_.find(id);
     if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
         !(node->state.stamp == snapshot.stamp()))
       return;
-    committed.name = node->name.name;
-    committed.is_sframe = node->is_sframe();
-    committed.ctime_ns = node->state.ctime_ns;
+    if (node->is_sframe()) role = Role::index;
+    name = node->name.name;
+    known.state = node->state;
     if (node->shown_change.stored_ns == node->state.ctime_ns)
-      committed.shown_change_ns = node->shown_change.shown_ns;
+      known.shown_change_ns = node->shown_change.shown_ns;
   }
   try {
-    classifier_.remember(committed);
+    classifier_.remember(snapshot, role, name, std::move(known));
   } catch (const std::exception&) {
     // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
   }

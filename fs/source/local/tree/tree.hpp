@@ -100,15 +100,7 @@ class Tree : public Nodes {
   bool is_in_place(NodeId id);
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
   std::optional<SourceEntry> successor(const NodeName& name);
-  std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
-                                                        const SourceEntry& entry) const {
-    return classifier_.open(path, entry);
-  }
-  /// The same of an archive.
-  std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
-                                              std::shared_ptr<MemoryBudget::Listing> charge) const {
-    return classifier_.open_archive(path, entry, std::move(charge));
-  }
+  const Classifier& classifier() const { return classifier_; }
   /// What to do about a node whose content was made of another state of SOURCE; called without any
   /// lock, and before anybody asks.
   using Follower = std::function<void(NodeId)>;
@@ -241,6 +233,8 @@ class Tree : public Nodes {
   /// nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Adopted outdated(NodeId id, const std::optional<SourceEntry>& entry);
+  /// The first path that leads to the node's object.
+  std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);

@@ -50,39 +50,26 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
 }
 
 void TreeChanges::take_state(Node& node, const SourcePath& path) {
-  const auto st =
-      tree_.root_.stat_anew(node.is_sframe() ? join_path(path, frame::kSframeIndexName) : path);
-  if (st) node.state = state_of(*st);
+  if (const auto st = tree_.root_.stat_anew(content_path(path, node))) node.state = state_of(*st);
 }
 
-void TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
-                              const std::string& name) {
-  NodeTable& nodes = tree_.nodes_;
-  nodes.clear_pending(node);
-  nodes.add_name(node, nodes.node(directory), name);
-  if (object.directory != directory || object.stored_name != name)
-    nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
-  take_state(node, nodes.path(node));
-  if (!node.open_file.expired()) tree_.note_opened(node);
-}
-
-void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
+                        std::optional<Wait> wait) {
   for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
   if (object.node == 0) return;
   const Tree::DroppingLock lock(tree_);
-  rename_node(tree_.nodes_.node(object.node), object, directory, full_name);
-  if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
-}
-
-void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
-                                const std::string& stored_name, const std::string& wanted_name,
-                                const std::optional<frame::FileStamp>& replaces) {
-  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
-  const Tree::DroppingLock lock(tree_);
-  Node& node = tree_.nodes_.node(object.node);
-  rename_node(node, object, directory, stored_name);
-  tree_.nodes_.set_pending(node, wanted_name);
-  node.make_rare().replaces = replaces;
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(object.node);
+  nodes.clear_pending(node);
+  nodes.add_name(node, nodes.node(directory), stored_name);
+  if (object.directory != directory || object.stored_name != stored_name)
+    nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  take_state(node, nodes.path(node));
+  if (!node.open_file.expired()) tree_.note_opened(node);
+  if (tree_.single_ && directory == kRootId) tree_.single_ = stored_name;
+  if (!wait) return;
+  nodes.set_pending(node, wait->wanted_name);
+  node.make_rare().replaces = wait->replaces;
 }
 
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
@@ -171,12 +158,12 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
   entry.shown = shown;
-  auto st = tree_.root_.stat(path);
-  if (st) entry.own_stat = entry.content_stat = *st;
-  entry.kind = st && S_ISDIR(st->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
-  if (entry.is_sframe()) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
-  if (!st) frame::throw_errno(ESTALE, path.text());
-  entry.content_stat = *st;
+  const auto own = tree_.root_.stat(path);
+  entry.kind = own && S_ISDIR(own->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
+  const auto content = entry.is_sframe() ? tree_.root_.stat(content_path(path, entry)) : own;
+  if (!own || !content) frame::throw_errno(ESTALE, path.text());
+  entry.own_stat = *own;
+  entry.content_stat = *content;
   const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(id);
@@ -232,9 +219,8 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   const auto st = tree_.root_.stat(path);
   if (!known) return true;
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
-  const auto source =
-      known->is_sframe() ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
-  return source && state_of(*source) == state_of(known->content_stat);
+  const auto content = tree_.root_.stat(content_path(path, *known));
+  return content && state_of(*content) == state_of(known->content_stat);
 }
 
 /// Takes its names from a node that has nothing uncommitted, so that the one that was written to
@@ -273,11 +259,9 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
-  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
   if (id == 0) return behind_.push_back(std::move(keeper));
   const MutexLock lock(tree_.mutex_);
-  std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
-  kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
+  tree_.nodes_.node(id).make_rare().at_end.push_back(std::move(keeper));
 }
 
 // --- looking
@@ -289,7 +273,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
-  return describe(directory, path, shown->full_name, entry, false);
+  return describe(directory, path, shown->full_name, entry, State::same);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {

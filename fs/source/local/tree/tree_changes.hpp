@@ -55,12 +55,14 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// The same for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
                          const std::string& wanted_name, const struct stat& file);
-  /// The object has that name now, and no other for which it was waiting.
-  void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
-  /// The object is still waiting, in that directory now, for that name.
-  void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
-                     const std::string& wanted_name,
-                     const std::optional<frame::FileStamp>& replaces);
+  /// What a temporary waits for: to have that name, and to replace what has it now.
+  struct Wait {
+    std::string wanted_name;
+    std::optional<frame::FileStamp> replaces;
+  };
+  /// The object has that name in SOURCE now. From now on it waits for another one, or for none.
+  void moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
+             std::optional<Wait> wait = std::nullopt);
   /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Its source file's attributes have been changed by us: that makes no other state of it.
@@ -94,8 +96,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   bool gives_way(Node& node) REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
-  void rename_node(Node& node, const NamedObject& object, NodeId directory, const std::string& name)
-      REQUIRES(tree_.mutex_);
   /// When it was changed last, if it has a content that knows.
   std::optional<timespec> content_change(NodeId id) const;
   void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);

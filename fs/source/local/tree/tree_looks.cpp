@@ -35,8 +35,8 @@ void require_no_links(const NamedObject& object) {
 
 NamedObject TreeLooks::describe(NodeId directory, const SourcePath& path,
                                 const std::string& full_name, const SourceEntry& entry,
-                                bool any_state) {
-  const bool live = any_state || tree_.is_live(entry);
+                                State state) {
+  const bool live = state == State::any || tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
@@ -50,43 +50,45 @@ NamedObject TreeLooks::describe(NodeId directory, const SourcePath& path,
   return object;
 }
 
-std::optional<NamedObject> TreeLooks::object_in(NodeId id, bool any_state) {
-  std::vector<std::pair<NodeId, std::string>> names;  // the one seen last comes first
+std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
+  tree_.names_.assert_shared();
+  struct Name {
+    NodeId directory;
+    SourcePath path;
+    std::string full_name;
+  };
+  std::vector<Name> names;  // the one seen last comes first
   bool is_own = false;
   {
     const MutexLock lock(tree_.mutex_);
     const Node& node = tree_.nodes_.node(id);
     if (!node.has_name()) return std::nullopt;
     const auto& wanted = node.rare().wanted_name;
-    is_own = any_state && !wanted;
-    names.emplace_back(node.name.parent->id, wanted.value_or(node.name.name));
+    is_own = state == State::any && !wanted;
+    const auto add = [&](const Node& directory, const std::string& name) REQUIRES(tree_.mutex_) {
+      // None of a directory that is gone.
+      for (SourcePath& path : tree_.nodes_.paths(directory))
+        names.push_back({directory.id, std::move(path), name});
+    };
+    add(*node.name.parent, wanted.value_or(node.name.name));
     for (const Node::Name& name : boost::adaptors::reverse(node.rare().other_names))
-      names.emplace_back(name.parent->id, name.name);
+      add(*name.parent, name.name);
   }
-  for (const auto& [directory, full_name] : names)
-    if (auto object = object_named(id, directory, full_name, any_state, is_own)) return object;
+  for (const auto& [directory, path, full_name] : names) {
+    std::optional<SourceEntry> entry;
+    if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
+      entry = tree_.own_entry(found_entry(own), Tree::Own::any);
+    if (!entry) entry = tree_.visible_entry(directory, path, full_name);
+    if (!entry) continue;
+    if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
+    NamedObject object = describe(directory, path, full_name, *entry, state);
+    if (object.node != id) continue;
+    // Another file may have the temporary's name by now, which then is none of the node's.
+    const MutexLock lock(tree_.mutex_);
+    if (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat))
+      return object;
+  }
   return std::nullopt;
-}
-
-std::optional<NamedObject> TreeLooks::object_named(NodeId id, NodeId directory,
-                                                   const std::string& full_name, bool any_state,
-                                                   bool is_own) {
-  tree_.names_.assert_shared();
-  const SourcePath path = tree_.path(directory);
-  std::optional<SourceEntry> entry;
-  if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
-    entry = tree_.own_entry(found_entry(own), Tree::Own::any);
-  if (!entry) entry = tree_.visible_entry(directory, path, full_name);
-  if (!entry) return std::nullopt;
-  if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
-  NamedObject object = describe(directory, path, full_name, *entry, any_state);
-  // Another program may have put another object under the name, or under that of a temporary: the
-  // next name may still be this one's.
-  const MutexLock lock(tree_.mutex_);
-  const bool is_it =
-      object.node == id &&
-      (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat));
-  return is_it ? std::optional(std::move(object)) : std::nullopt;
 }
 
 /// True if an entry of that name would be hidden itself, or hide another one.

@@ -38,10 +38,10 @@ void require_no_links(const NamedObject& object);
 class TreeLooks {
  public:
   SourcePath path(NodeId directory) const { return tree_.path(directory); }
+  /// Whether a file counts as the node's after another program has changed it.
+  enum class State { same, any };
   /// What a node is by one of its names; nullopt when it has none, or something else has it.
-  std::optional<NamedObject> object(NodeId node) { return object_in(node, false); }
-  /// The same whatever has been done to its file.
-  std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
+  std::optional<NamedObject> object(NodeId node, State state = State::same);
   /// True for a directory of a store that is one itself.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
   /// How the names will differ from those of now after the change.
@@ -64,14 +64,11 @@ class TreeLooks {
   ~TreeLooks() = default;
 
   NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
-                       const SourceEntry& entry, bool any_state);
+                       const SourceEntry& entry, State state);
 
   Tree& tree_;
 
  private:
-  std::optional<NamedObject> object_in(NodeId id, bool any_state);
-  std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
-                                          bool any_state, bool is_own);
   bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
 };
 
