@@ -232,33 +232,30 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
-  StoredAttributes stored = look_at_attributes(id);
+  StoredAttributes stored = stored_attributes(id);
   if (stored.trust == Trust::outdated && follower_) {
     follower_(id);
-    stored = look_at_attributes(id);
+    stored = stored_attributes(id);
   }
   return with_live(stored, id);
 }
 
-Tree::StoredAttributes Tree::look_at_attributes(NodeId id) {
-  return Attempts::run([&] {
+Tree::StoredAttributes Tree::stored_attributes(NodeId id) {
+  return Attempts::run([&]() -> StoredAttributes {
     const ReadNames names(names_);
-    return stored_attributes(known(id));
+    const Known what = known(id);
+    try {
+      const SourceEntry entry = entry_of(what);
+      const struct stat st = with_shown_change(attributes_of(entry), what.shown_change);
+      const bool is_open = entry.trust == Trust::file && what.open_file;
+      return {what.paths.empty() ? st : with_link_size(st, entry, what.paths.front().text()),
+              is_open ? Trust::content : entry.trust};
+    } catch (const std::system_error& error) {
+      // Whoever has the old state open keeps seeing it.
+      if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
+      return {what.open_file->attributes, Trust::content};
+    }
   });
-}
-
-Tree::StoredAttributes Tree::stored_attributes(const Known& known) {
-  try {
-    const SourceEntry entry = entry_of(known);
-    const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
-    const bool is_open = entry.trust == Trust::file && known.open_file;
-    return {known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text()),
-            is_open ? Trust::content : entry.trust};
-  } catch (const std::system_error& error) {
-    // Whoever has the old state open keeps seeing it.
-    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
-    return {known.open_file->attributes, Trust::content};
-  }
 }
 
 struct stat Tree::attributes_of(const SourceEntry& entry) const {
@@ -277,7 +274,7 @@ struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   auto file = opened_as<OpenContainer>(id);
   if (!file && stored.trust != Trust::file) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
-    st = look_at_attributes(id).st;
+    st = stored_attributes(id).st;
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
@@ -287,7 +284,7 @@ struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   if (!counts) {
     // The attributes may be from the midst of a commit, before that gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
-    return look_at_attributes(id).st;
+    return stored_attributes(id).st;
   }
   st.st_size = live.size;
   st.st_blocks =

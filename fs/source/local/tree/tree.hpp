@@ -129,7 +129,7 @@ class Tree : public Nodes {
     struct stat st {};
     Trust trust = Trust::file;
   };
-  StoredAttributes look_at_attributes(NodeId id);
+  StoredAttributes stored_attributes(NodeId id);
 
   enum class IfUnread { read, leave };
   /// What this mount is committing, has changed or has open for writing is never judged by reading
@@ -196,8 +196,6 @@ class Tree : public Nodes {
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
-  Beside::Listed list_beside(NodeId directory, const std::function<void()>& if_many);
-  std::uint32_t settled_name_changes(NodeId directory);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
@@ -212,17 +210,14 @@ class Tree : public Nodes {
       REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
-  StoredAttributes stored_attributes(const Known& known) REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
-  static void forget_link(Node& node);
   /// The same as the mount gives it.
   std::string shown_link(const std::string& path, std::string text) REQUIRES_SHARED(names_);
   /// The directory that a text leads to; nullopt where that is none of SOURCE.
   std::optional<std::string> walk(std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
-  bool is_shown_directory(const std::string& path) REQUIRES_SHARED(names_);
   /// The shown name of a frame whose stored name no entry of the directory is shown by.
   std::optional<std::string> shown_instead(const std::string& directory, const std::string& name)
       REQUIRES_SHARED(names_);

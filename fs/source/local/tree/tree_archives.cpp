@@ -105,9 +105,4 @@ std::optional<FoundNode> Tree::entered_beside(NodeId directory, const std::strin
   return found;
 }
 
-Beside::Listed Tree::list_beside(NodeId directory, const std::function<void()>& if_many) {
-  const auto place = store_place(directory);
-  return place ? beside_->list(*place, if_many) : Beside::Listed();
-}
-
 }  // namespace bloscfs::fs

@@ -183,13 +183,19 @@ std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePat
 /// this ends: the lock is given back between batches, and where a becomes z after the directory was
 /// read and before a is looked at, the listing would have neither.
 std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<void()>& if_many) {
+  // Counted while no change is under way.
+  const auto changes = [&] {
+    const ReadNames names(names_);
+    return name_changes(directory);
+  };
   ListedEntries seen;
   for (int tries = 1;; tries++) {
-    const std::uint32_t before = settled_name_changes(directory);
+    const std::uint32_t before = changes();
     std::vector<std::string> present;
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
-    Beside::Listed beside = list_beside(directory, if_many);
+    const auto place = store_place(directory);
+    Beside::Listed beside = place ? beside_->list(*place, if_many) : Beside::Listed();
     try {
       present = names_in(directory, path(directory), if_many);
     } catch (const std::system_error& error) {
@@ -209,15 +215,9 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
         see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     }
-    if (settled_name_changes(directory) == before || tries == kListTries)
+    if (changes() == before || tries == kListTries)
       return entries_of(std::move(present), seen, std::move(beside));
   }
-}
-
-/// The count of changes, while none is under way.
-std::uint32_t Tree::settled_name_changes(NodeId directory) {
-  const ReadNames names(names_);
-  return name_changes(directory);
 }
 
 /// Throws one break for all names of the batch that have to be read.

@@ -134,7 +134,10 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
       known->references++;
       if (!known->has_name()) found_again = known->open_file.lock();
       nodes_.add_name(*known, parent, full_name);
-      if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
+      if (known->rare().link_text && !(known->state == state_of(entry.content_stat))) {
+        known->make_rare().link_text.reset();
+        known->trim_rare();
+      }
     } else {
       known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
       known->kind = entry.kind;
