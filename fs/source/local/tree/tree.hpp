@@ -131,6 +131,13 @@ class Tree : public Nodes {
   };
   StoredAttributes stored_attributes(NodeId id);
 
+  /// A directory, and where it is now.
+  struct Directory {
+    NodeId id;
+    SourcePath path;
+  };
+  Directory directory(NodeId id) const { return {id, path(id)}; }
+
   enum class IfUnread { read, leave };
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
@@ -147,39 +154,36 @@ class Tree : public Nodes {
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
-  std::optional<SourceEntry> present_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name,
+  std::optional<SourceEntry> present_entry(const Directory& in, const std::string& full_name,
                                            IfUnread if_unread = IfUnread::read)
       REQUIRES_SHARED(names_);
   /// The same of what the mount shows.
-  std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name)
+  std::optional<SourceEntry> visible_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
+  bool is_hidden(const Directory& in, const std::string& full_name) REQUIRES_SHARED(names_);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// What stands beside, by full name, unless a file hides it.
-  std::optional<ArchiveEntry> beside_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name)
+  std::optional<ArchiveEntry> beside_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
+  bool is_leaf_hidden(const Directory& in, const std::string& key_name) REQUIRES_SHARED(names_);
   /// What has a full name is shown as, whether SOURCE has it or not.
-  std::optional<ShownAs> shown_as(NodeId directory, const SourcePath& path,
-                                  const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_hidden_in_store(NodeId directory, const SourcePath& path, const std::string& full_name)
+  std::optional<ShownAs> shown_as(const Directory& in, const std::string& full_name)
+      REQUIRES_SHARED(names_);
+  bool is_hidden_in_store(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// Found by what stands beside, now that names are not locked.
   std::optional<FoundNode> entered_beside(NodeId directory, const std::string& name,
                                           std::optional<Adopted> found);
-  std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
-                                     const std::string& name) REQUIRES_SHARED(names_);
+  std::optional<std::string> resolve(const Directory& in, const std::string& name)
+      REQUIRES_SHARED(names_);
   /// Whose name that is, with what was seen of it; no entry for what stands beside.
   struct Shown {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
-  std::optional<Shown> resolve_entry(NodeId directory, const SourcePath& path,
-                                     const std::string& name) REQUIRES_SHARED(names_);
+  std::optional<Shown> resolve_entry(const Directory& in, const std::string& name)
+      REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
     explicit ListedEntry(const SourceEntry& entry)
@@ -189,10 +193,9 @@ class Tree : public Nodes {
     ino_t inode;
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
-  std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
-                                    const std::function<void()>& if_many);
-  void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-               ListedEntries& seen) REQUIRES_SHARED(names_);
+  std::vector<std::string> names_in(const Directory& in, const std::function<void()>& if_many);
+  void see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen)
+      REQUIRES_SHARED(names_);
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
@@ -205,9 +208,8 @@ class Tree : public Nodes {
   std::optional<Adopted> find_adopted(NodeId directory, const std::string& name,
                                       const std::string* listed_as, First first);
   /// What has the full name of `shown` is looked at, unless its entry was just seen.
-  std::optional<Adopted> adopt(NodeId directory, const SourcePath& directory_path,
-                               const std::string& shown_name, Shown shown, First first)
-      REQUIRES_SHARED(names_);
+  std::optional<Adopted> adopt(const Directory& in, const std::string& shown_name, Shown shown,
+                               First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which

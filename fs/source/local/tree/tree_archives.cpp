@@ -33,12 +33,11 @@ std::optional<StorePlace> Tree::store_place(NodeId directory) const {
   return StorePlace{node->id, nodes_.path(*node), group.empty() ? "/" : std::move(group)};
 }
 
-bool Tree::is_hidden_in_store(NodeId directory, const SourcePath& path,
-                              const std::string& full_name) {
+bool Tree::is_hidden_in_store(const Directory& in, const std::string& full_name) {
   if (!has_store_directories_ || !frame::is_hidden_in_store(full_name, true)) return false;
-  const auto place = store_place(directory);
+  const auto place = store_place(in.id);
   if (!place || !frame::is_hidden_in_store(full_name, place->group == "/")) return false;
-  const auto st = root_.stat(join_path(path, full_name));
+  const auto st = root_.stat(join_path(in.path, full_name));
   return !st || S_ISREG(st->st_mode);
 }
 
@@ -49,10 +48,10 @@ bool TreeChanges::belongs_to_store(const NamedObject& directory, const std::stri
          frame::leaf_stem(name) == frame::kGroupAttributes;
 }
 
-bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name) {
+bool Tree::is_leaf_hidden(const Directory& in, const std::string& key_name) {
   const auto hides = [&](const std::string& name) {
     names_.assert_shared();
-    const auto entry = present_entry(directory, path, name);
+    const auto entry = present_entry(in, name);
     if (!entry) return false;
     const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
     return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
@@ -63,20 +62,18 @@ bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::s
   return false;
 }
 
-std::optional<ArchiveEntry> Tree::beside_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name) {
-  const auto place = store_place(directory);
+std::optional<ArchiveEntry> Tree::beside_entry(const Directory& in, const std::string& full_name) {
+  const auto place = store_place(in.id);
   if (!place) return std::nullopt;
   auto entry = beside_->find(*place, full_name);
   if (!entry || entry->is_group()) return entry;
   const std::string key_name(frame::last_part(entry->key));
-  return is_leaf_hidden(directory, path, key_name) ? std::nullopt : std::move(entry);
+  return is_leaf_hidden(in, key_name) ? std::nullopt : std::move(entry);
 }
 
-std::optional<ShownAs> Tree::shown_as(NodeId directory, const SourcePath& path,
-                                      const std::string& full_name) {
-  if (const auto entry = visible_entry(directory, path, full_name)) return entry->shown;
-  if (const auto entry = beside_entry(directory, path, full_name)) return entry->shown;
+std::optional<ShownAs> Tree::shown_as(const Directory& in, const std::string& full_name) {
+  if (const auto entry = visible_entry(in, full_name)) return entry->shown;
+  if (const auto entry = beside_entry(in, full_name)) return entry->shown;
   return std::nullopt;
 }
 
@@ -84,9 +81,9 @@ std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::strin
   if (!store_place(directory)) return std::nullopt;
   return Attempts::run([&] {
     const ReadNames names(names_);
-    const SourcePath path = this->path(directory);
-    const auto shown = resolve_entry(directory, path, name);
-    return shown && !shown->entry ? beside_entry(directory, path, shown->full_name) : std::nullopt;
+    const Directory in = this->directory(directory);
+    const auto shown = resolve_entry(in, name);
+    return shown && !shown->entry ? beside_entry(in, shown->full_name) : std::nullopt;
   });
 }
 

@@ -268,12 +268,12 @@ void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
-  const SourcePath path = tree_.path(directory);
-  const auto shown = tree_.resolve_entry(directory, path, shown_name);
+  const Tree::Directory in = tree_.directory(directory);
+  const auto shown = tree_.resolve_entry(in, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
-  return describe(directory, path, shown->full_name, entry, State::same);
+  return describe(in, shown->full_name, entry, State::same);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
@@ -308,7 +308,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
   tree_.names_.assert_alone();
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
-  const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
+  const auto owner = tree_.resolve({object.directory, object.directory_path}, preferred);
   return owner == object.full_name ? preferred : object.full_name;
 }
 
@@ -319,11 +319,11 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
       tree_.beside_->has_any(above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;
-  const SourcePath path = directory.path();
-  const auto entries = tree_.root_.list(path);
+  const Tree::Directory in{directory.node, directory.path()};
+  const auto entries = tree_.root_.list(in.path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
     tree_.names_.assert_alone();
-    return tree_.present_entry(directory.node, path, entry.name).has_value();
+    return tree_.present_entry(in, entry.name).has_value();
   });
 }
 

@@ -122,51 +122,48 @@ std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::stri
   return waiting_entry(path);
 }
 
-std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name, IfUnread if_unread) {
-  if (auto entry = pending_entry(directory, full_name)) return entry;
-  if (is_hidden(directory, path, full_name)) return std::nullopt;
-  return look(join_path(path, full_name), if_unread);
+std::optional<SourceEntry> Tree::present_entry(const Directory& in, const std::string& full_name,
+                                               IfUnread if_unread) {
+  if (auto entry = pending_entry(in.id, full_name)) return entry;
+  if (is_hidden(in, full_name)) return std::nullopt;
+  return look(join_path(in.path, full_name), if_unread);
 }
 
-std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name) {
-  auto entry = present_entry(directory, path, full_name);
+std::optional<SourceEntry> Tree::visible_entry(const Directory& in, const std::string& full_name) {
+  auto entry = present_entry(in, full_name);
   return entry && !entry->is_left_out() ? std::move(entry) : std::nullopt;
 }
 
-bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
+bool Tree::is_hidden(const Directory& in, const std::string& full_name) {
   if (is_temporary(full_name) || is_lock_file(full_name)) return true;
   // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
   // any other.
   const auto locked = locked_name(full_name);
-  if (!locked) return is_hidden_in_store(directory, path, full_name);
-  const auto frame = present_entry(directory, path, std::string(*locked));
+  if (!locked) return is_hidden_in_store(in, full_name);
+  const auto frame = present_entry(in, std::string(*locked));
   return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
-         is_hidden_in_store(directory, path, full_name);
+         is_hidden_in_store(in, full_name);
 }
 
-std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
-                                         const std::string& name) {
-  auto shown = resolve_entry(directory, path, name);
+std::optional<std::string> Tree::resolve(const Directory& in, const std::string& name) {
+  auto shown = resolve_entry(in, name);
   return shown ? std::optional(std::move(shown->full_name)) : std::nullopt;
 }
 
-std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& name) {
+std::optional<Tree::Shown> Tree::resolve_entry(const Directory& in, const std::string& name) {
   std::vector<Shown> seen;
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
-    auto entry = visible_entry(directory, path, full_name);
+    auto entry = visible_entry(in, full_name);
     if (entry) {
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = beside_entry(directory, path, full_name);
+    const auto beside = beside_entry(in, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
-  if (is_virtual(directory)) {
+  if (is_virtual(in.id)) {
     owner = single().value();
     const auto shown = ask(*owner);
     if (!shown || preferred_name(*owner, *shown) != name) return std::nullopt;
@@ -197,7 +194,7 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
     const auto place = store_place(directory);
     Beside::Listed beside = place ? beside_->list(*place, if_many) : Beside::Listed();
     try {
-      present = names_in(directory, path(directory), if_many);
+      present = names_in(this->directory(directory), if_many);
     } catch (const std::system_error& error) {
       // A directory above is renamed between path() and the reading of it: nothing is there then.
       const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
@@ -212,7 +209,7 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
       Attempts::run([&] {
         const ReadNames names(names_);
         const std::span batch = std::span(present).subspan(done);
-        see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+        see_all(this->directory(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     }
     if (changes() == before || tries == kListTries)
@@ -221,22 +218,21 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
 }
 
 /// Throws one break for all names of the batch that have to be read.
-void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-                   ListedEntries& seen) {
+void Tree::see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen) {
   const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
     if (!entry.is_left_out()) seen.emplace(name, entry);
   };
   auto unread = std::make_shared<std::vector<std::pair<std::string, SourceEntry>>>();
   for (const std::string& name : names) {
     if (seen.contains(name)) continue;
-    auto entry = present_entry(directory, path, name, IfUnread::leave);
+    auto entry = present_entry(in, name, IfUnread::leave);
     if (entry && entry->trust == Trust::unread)
       unread->emplace_back(name, *std::move(entry));
     else if (entry)
       note(name, *entry);
   }
   if (unread->empty()) return;
-  throw LockBreak{[this, path, unread, note] {
+  throw LockBreak{[this, path = in.path, unread, note] {
     TurnAtNeed::need();
     for (auto& [name, entry] : *unread)
       entry = classifier_.read(join_path(path, name), std::move(entry));
@@ -273,17 +269,15 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
   return entries;
 }
 
-std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path,
-                                        const std::function<void()>& if_many) {
-  if (is_virtual(directory)) return {single().value()};
+std::vector<std::string> Tree::names_in(const Directory& in, const std::function<void()>& if_many) {
+  if (is_virtual(in.id)) return {single().value()};
   std::vector<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path, if_many))
+  for (SourceRoot::Entry& entry : root_.list(in.path, if_many))
     present.push_back(std::move(entry.name));
-  root_.expect_looks(path, present.size());
+  root_.expect_looks(in.path, present.size());
   {
     const MutexLock lock(mutex_);
-    for (const Node* node : nodes_.pending_in(directory))
-      present.push_back(*node->rare().wanted_name);
+    for (const Node* node : nodes_.pending_in(in.id)) present.push_back(*node->rare().wanted_name);
   }
   std::sort(present.begin(), present.end());
   present.erase(std::unique(present.begin(), present.end()), present.end());

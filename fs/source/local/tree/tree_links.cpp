@@ -110,13 +110,14 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
     const Node* node = nodes_.current(identity_of(*st));
     id = node != nullptr ? node->id : 0;
   }
+  const Directory in{id, directory};
   // The text leads somewhere as it is.
-  if (resolve(id, directory, name)) return std::nullopt;
-  const auto entry = visible_entry(id, directory, name);
+  if (resolve(in, name)) return std::nullopt;
+  const auto entry = visible_entry(in, name);
   if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
-  return resolve(id, directory, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
+  return resolve(in, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
 struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,

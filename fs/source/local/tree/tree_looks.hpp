@@ -63,13 +63,13 @@ class TreeLooks {
   explicit TreeLooks(Tree& tree) : tree_(tree) {}
   ~TreeLooks() = default;
 
-  NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
+  NamedObject describe(const Tree::Directory& in, const std::string& full_name,
                        const SourceEntry& entry, State state);
 
   Tree& tree_;
 
  private:
-  bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
+  bool hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown);
 };
 
 /// Nobody changes names while one of these lives, and others look as well.

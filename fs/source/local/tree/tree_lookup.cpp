@@ -36,51 +36,50 @@ std::optional<Tree::Adopted> Tree::find_adopted(NodeId directory, const std::str
                                                 const std::string* listed_as, First first) {
   return Attempts::run([&]() -> std::optional<Adopted> {
     const ReadNames names(names_);
-    const SourcePath path = this->path(directory);
-    root_.require(path);  // ESTALE has the kernel look for the directory again
+    const Directory in = this->directory(directory);
+    root_.require(in.path);  // ESTALE has the kernel look for the directory again
     if (const NodeId lost = first == First::owner ? lost_node(directory, name) : 0)
       return outdated(lost, std::nullopt);
     if (listed_as != nullptr)
-      if (auto listed = adopt(directory, path, name, {*listed_as, std::nullopt}, first))
-        return listed;
+      if (auto listed = adopt(in, name, {*listed_as, std::nullopt}, first)) return listed;
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    auto shown = resolve_entry(directory, path, name);
-    return shown ? adopt(directory, path, name, *std::move(shown), first) : std::nullopt;
+    auto shown = resolve_entry(in, name);
+    return shown ? adopt(in, name, *std::move(shown), first) : std::nullopt;
   });
 }
 
-std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const SourcePath& directory_path,
-                                         const std::string& shown_name, Shown shown, First first) {
+std::optional<Tree::Adopted> Tree::adopt(const Directory& in, const std::string& shown_name,
+                                         Shown shown, First first) {
   const std::string& full_name = shown.full_name;
-  if (const auto pending = pending_entry(directory, full_name)) {
+  if (const auto pending = pending_entry(in.id, full_name)) {
     NodeId id = 0;
     {
       const MutexLock lock(mutex_);
-      Node& node = *nodes_.pending(directory, full_name);
+      Node& node = *nodes_.pending(in.id, full_name);
       node.references++;
       id = node.id;
     }
     const Trust trust = is_name_taken(id) ? Trust::outdated : Trust::content;
     return Adopted{{id, attributes_of(*pending)}, trust, {}};
   }
-  const SourcePath path = join_path(directory_path, full_name);
+  const SourcePath path = join_path(in.path, full_name);
   const auto entry = shown.entry ? std::move(shown.entry) : look(path);
   if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   if (!entry) {
-    const auto beside = beside_entry(directory, directory_path, full_name);
+    const auto beside = beside_entry(in, full_name);
     if (!beside) return std::nullopt;
     Adopted found;
     found.is_fallback = preferred_name(full_name, beside->shown) != shown_name;
     found.beside = full_name;
     return found;
   }
-  if (const NodeId overtaken =
-          first == First::owner ? overtaken_node(directory, full_name, identity_of(entry->own_stat))
-                                : 0)
+  if (const NodeId overtaken = first == First::owner
+                                   ? overtaken_node(in.id, full_name, identity_of(entry->own_stat))
+                                   : 0)
     return outdated(overtaken, entry);
   // Done before a reference is counted: the look at where the link leads may throw, for a break.
   const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
-  Adopted found{adopt_entry(directory, full_name, *entry), entry->trust, {}};
+  Adopted found{adopt_entry(in.id, full_name, *entry), entry->trust, {}};
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
   return found;
