@@ -121,7 +121,6 @@ class Tree : public Nodes {
 
   struct Adopted : FoundNode {
     Trust trust = Trust::file;
-    std::optional<std::string> beside;  ///< full name of what no entry of SOURCE is: it has no id
   };
 
   /// What SOURCE's file says of a node.
@@ -172,9 +171,8 @@ class Tree : public Nodes {
       REQUIRES_SHARED(names_);
   bool is_hidden_in_store(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// Found by what stands beside, now that names are not locked.
-  std::optional<FoundNode> entered_beside(NodeId directory, const std::string& name,
-                                          std::optional<Adopted> found);
+  /// The node of what find_beside() finds.
+  std::optional<FoundNode> find_part_beside(NodeId directory, const std::string& name);
   std::optional<std::string> resolve(const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
   /// Whose name that is, with what was seen of it; no entry for what stands beside.
@@ -205,11 +203,11 @@ class Tree : public Nodes {
   /// `listed_as`: the full name by which a listing had it; null where it comes from none.
   std::optional<FoundNode> find(NodeId directory, const std::string& name,
                                 const std::string* listed_as);
-  std::optional<Adopted> find_adopted(NodeId directory, const std::string& name,
-                                      const std::string* listed_as, First first);
-  /// What has the full name of `shown` is looked at, unless its entry was just seen.
-  std::optional<Adopted> adopt(const Directory& in, const std::string& shown_name, Shown shown,
-                               First first) REQUIRES_SHARED(names_);
+  std::optional<Adopted> adopt(NodeId directory, const std::string& name,
+                               const std::string* listed_as, First first);
+  /// `shown` has an entry.
+  Adopted adopt_shown(const Directory& in, const std::string& shown_name, const Shown& shown,
+                      First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
@@ -229,7 +227,6 @@ class Tree : public Nodes {
   /// Another node that was known by a name that is shown, if its content leads and SOURCE has
   /// nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
-  Adopted outdated(NodeId id, const std::optional<SourceEntry>& entry);
   /// The first path that leads to the node's object.
   std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);

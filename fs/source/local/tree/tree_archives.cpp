@@ -87,19 +87,16 @@ std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::strin
   });
 }
 
-std::optional<FoundNode> Tree::entered_beside(NodeId directory, const std::string& name,
-                                              std::optional<Adopted> found) {
+std::optional<FoundNode> Tree::find_part_beside(NodeId directory, const std::string& name) {
   const auto place = store_place(directory);
   if (!place) return std::nullopt;
-  if (!found) {
-    beside_->require_complete(*place, name);
-    return std::nullopt;
-  }
-  const auto part = beside_->part(*place, *found->beside);
+  const auto entry = find_beside(directory, name);
+  if (!entry) beside_->require_complete(*place, name);
+  const auto part = entry ? beside_->part(*place, entry->full_name) : nullptr;
   if (!part) return std::nullopt;
-  found->attributes = beside_->attributes(*part);
-  found->id = enter_part(directory, part);
-  return found;
+  const struct stat attributes = beside_->attributes(*part);
+  const bool is_fallback = preferred_name(entry->full_name, entry->shown) != name;
+  return FoundNode{enter_part(directory, part), attributes, is_fallback};
 }
 
 }  // namespace bloscfs::fs
