@@ -81,7 +81,7 @@ std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const std::string& na
     std::optional<Shown> shown;
     if (listed_as != nullptr) shown = {*listed_as, visible_entry(in, *listed_as)};
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    if (!shown || !shown->entry) shown = resolve_entry(in, name);
+    if (!shown || !shown->entry) shown = resolve(in, name);
     if (!shown || !shown->entry) return std::nullopt;
     return adopt_shown(in, name, *shown, first);
   });

@@ -166,21 +166,16 @@ class Tree : public Nodes {
   std::optional<ArchiveEntry> beside_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   bool is_leaf_hidden(const Directory& in, const std::string& key_name) REQUIRES_SHARED(names_);
-  /// What has a full name is shown as, whether SOURCE has it or not.
-  std::optional<ShownAs> shown_as(const Directory& in, const std::string& full_name)
-      REQUIRES_SHARED(names_);
   bool is_hidden_in_store(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// The node of what find_beside() finds.
   std::optional<FoundNode> find_part_beside(NodeId directory, const std::string& name);
-  std::optional<std::string> resolve(const Directory& in, const std::string& name)
-      REQUIRES_SHARED(names_);
-  /// Whose name that is, with what was seen of it; no entry for what stands beside.
+  /// What is shown by a name, as it was seen for that; no entry for what stands beside.
   struct Shown {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
-  std::optional<Shown> resolve_entry(const Directory& in, const std::string& name)
+  std::optional<Shown> resolve(const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {

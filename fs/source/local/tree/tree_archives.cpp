@@ -71,18 +71,12 @@ std::optional<ArchiveEntry> Tree::beside_entry(const Directory& in, const std::s
   return is_leaf_hidden(in, key_name) ? std::nullopt : std::move(entry);
 }
 
-std::optional<ShownAs> Tree::shown_as(const Directory& in, const std::string& full_name) {
-  if (const auto entry = visible_entry(in, full_name)) return entry->shown;
-  if (const auto entry = beside_entry(in, full_name)) return entry->shown;
-  return std::nullopt;
-}
-
 std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::string& name) {
   if (!store_place(directory)) return std::nullopt;
   return Attempts::run([&] {
     const ReadNames names(names_);
     const Directory in = this->directory(directory);
-    const auto shown = resolve_entry(in, name);
+    const auto shown = resolve(in, name);
     return shown && !shown->entry ? beside_entry(in, shown->full_name) : std::nullopt;
   });
 }

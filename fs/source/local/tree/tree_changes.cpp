@@ -269,7 +269,7 @@ void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
   const Tree::Directory in = tree_.directory(directory);
-  const auto shown = tree_.resolve_entry(in, shown_name);
+  const auto shown = tree_.resolve(in, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
@@ -309,7 +309,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
   const auto owner = tree_.resolve({object.directory, object.directory_path}, preferred);
-  return owner == object.full_name ? preferred : object.full_name;
+  return owner && owner->full_name == object.full_name ? preferred : object.full_name;
 }
 
 bool TreeChanges::is_empty(const NamedObject& directory) {

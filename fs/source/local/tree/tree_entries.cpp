@@ -145,12 +145,7 @@ bool Tree::is_hidden(const Directory& in, const std::string& full_name) {
          is_hidden_in_store(in, full_name);
 }
 
-std::optional<std::string> Tree::resolve(const Directory& in, const std::string& name) {
-  auto shown = resolve_entry(in, name);
-  return shown ? std::optional(std::move(shown->full_name)) : std::nullopt;
-}
-
-std::optional<Tree::Shown> Tree::resolve_entry(const Directory& in, const std::string& name) {
+std::optional<Tree::Shown> Tree::resolve(const Directory& in, const std::string& name) {
   std::vector<Shown> seen;
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();

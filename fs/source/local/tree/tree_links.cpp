@@ -117,7 +117,8 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
   if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
-  return resolve(in, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
+  const auto owner = resolve(in, shown);
+  return owner && owner->full_name == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
 struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,

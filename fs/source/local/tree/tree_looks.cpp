@@ -124,7 +124,9 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
     for (const NamedObject* gone : after_change.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
-    return tree_.shown_as(in, name);
+    if (const auto entry = tree_.visible_entry(in, name)) return entry->shown;
+    const auto beside = tree_.beside_entry(in, name);
+    return beside ? std::optional(beside->shown) : std::nullopt;
   };
   return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
 }
