@@ -73,6 +73,20 @@ BOOST_AUTO_TEST_CASE(file_is_committed_by_its_other_name_when_a_directory_is_gon
   BOOST_CHECK(shown_contents(source / "a.b2frame") == with_bytes(contents, 1000, more));
 }
 
+BOOST_AUTO_TEST_CASE(name_is_removed_when_the_directory_of_another_one_is_gone) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  fs_std::create_hard_link(source / "a.b2frame", source / "d" / "b.b2frame");
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("d/b");
+  BOOST_TEST(*mount.find("a") == file.node());
+  fs_std::remove(source / "d" / "b.b2frame");
+  mount.remove_directory("d");
+  mount.remove("a");
+  BOOST_TEST(mount.names().empty());
+}
+
 BOOST_AUTO_TEST_CASE(open_files_are_read_and_written_without_a_name) {
   const TempDir source;
   const ByteVector contents = make_contents("noise", 1, 300000, 1);

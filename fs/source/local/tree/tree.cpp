@@ -241,15 +241,10 @@ bool Tree::is_name_taken(NodeId id) const {
     path = join_path(above.front(), *node.rare().wanted_name);
   }
   // Nothing, or the very state that is to be replaced, is as it should be.
-  const auto present = stamp_at(path);
-  return present && present != replaces;
-}
-
-std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
-  auto st = root_.stat(path);
-  if (st && S_ISDIR(st->st_mode))
-    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) st = index;
-  return st ? std::optional(frame::stamp_of(*st)) : std::nullopt;
+  auto present = root_.stat(path);
+  if (present && S_ISDIR(present->st_mode))
+    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) present = index;
+  return present && frame::stamp_of(*present) != replaces;
 }
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {

@@ -225,8 +225,6 @@ class Tree : public Nodes {
   /// The first path that leads to the node's object.
   std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
-  /// Stamp of what is there; that of a sparse frame is its index file's.
-  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(StoredAttributes stored, NodeId id);

@@ -49,8 +49,14 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   return node.id;
 }
 
-void TreeChanges::take_state(Node& node, const SourcePath& path) {
-  if (const auto st = tree_.root_.stat_anew(content_path(path, node))) node.state = state_of(*st);
+void TreeChanges::take_state(Node& node) {
+  for (const SourcePath& path : tree_.nodes_.paths(node)) {
+    const auto own = tree_.root_.stat_anew(path);
+    if (!own || !(identity_of(*own) == node.identity)) continue;
+    const auto content = node.is_sframe() ? tree_.root_.stat_anew(content_path(path, node)) : own;
+    if (content) node.state = state_of(*content);
+    return;
+  }
 }
 
 void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
@@ -64,7 +70,7 @@ void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::
   nodes.add_name(node, nodes.node(directory), stored_name);
   if (object.directory != directory || object.stored_name != stored_name)
     nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
-  take_state(node, nodes.path(node));
+  take_state(node);
   if (!node.open_file.expired()) tree_.note_opened(node);
   if (tree_.single_ && directory == kRootId) tree_.single_ = stored_name;
   if (!wait) return;
@@ -92,7 +98,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
     else
       node.state = state_of(kept->stat());  // by which it is found again under another name
   } else {
-    take_state(node, nodes.path(node));
+    take_state(node);
   }
   return is_last;
 }
@@ -102,7 +108,7 @@ void TreeChanges::touched(const NamedObject& object) {
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(object.node);
   if (node.is_sframe())
-    take_state(node, object.path());
+    take_state(node);
   else
     node.state = state_of(object.entry.object->stat_anew());
 }
@@ -141,14 +147,10 @@ void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& c
 }
 
 void TreeChanges::link_lost(const NamedObject& object) {
-  const Identity identity = identity_of(object.entry.own_stat);
   const MutexLock lock(tree_.mutex_);
-  Node* node = tree_.nodes_.current(identity);
+  Node* const node = tree_.nodes_.current(identity_of(object.entry.own_stat));
   // unlink(2) of one link changes the time of the others: that is ours, and no change of the file.
-  if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
-  for (const SourcePath& path : tree_.nodes_.paths(*node))
-    if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
-      return take_state(*node, path);
+  if (node != nullptr && node->state == state_of(object.entry.content_stat)) take_state(*node);
 }
 
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
@@ -171,20 +173,20 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   keep_shown_change(node, changed);
 }
 
-bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
-  tree_.names_.assert_alone();
-  const auto st = tree_.root_.stat_anew(object.path());
-  const bool is_file = st && !S_ISDIR(st->st_mode);
-  const auto now = is_file ? std::optional(frame::stamp_of(*st)) : tree_.stamp_at(object.path());
-  if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
+bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
+  const SourcePath path = object.path();
+  const auto own = tree_.root_.stat_anew(path);
+  const auto content =
+      object.entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, object.entry)) : own;
+  if (!own || !content || !(identity_of(*content) == frame::id_of(stamp))) return false;
   ShownAs shown = ShownAs::flat;
   const auto changed = content_change(object.node);
   {
     const MutexLock lock(tree_.mutex_);
     Node& node = tree_.nodes_.node(object.node);
     shown = node.shown;
-    if (!node.is_sframe() && identity_of(*st) == node.identity) {
-      node.state = state_of(*st);
+    if (!node.is_sframe() && identity_of(*own) == node.identity) {
+      node.state = state_of(*own);
       keep_shown_change(node, changed);
       return true;
     }

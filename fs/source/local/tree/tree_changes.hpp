@@ -77,9 +77,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// What stands under that name now is a new state of the node, a frame made by us: a commit.
   void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
   /// The same after a commit to a container that leaves it what it is, under its name. False, and
-  /// nothing changes, if what has the name is not the file of the stamp `own`, of a sparse frame
-  /// the index.
-  bool rewritten(const NamedObject& object, const frame::FileStamp& own);
+  /// nothing changes, if what has the name is not the file of the stamp, of a sparse frame the
+  /// index.
+  bool rewritten(const NamedObject& object, const frame::FileStamp& stamp);
   /// What a content's node becomes when another program has changed its file: it stands for the
   /// frame `successor` under that name from now on; without one it has lost the name. False where
   /// SOURCE has changed since it was looked at.
@@ -98,7 +98,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
   /// When it was changed last, if it has a content that knows.
   std::optional<timespec> content_change(NodeId id) const;
-  void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);
+  /// What this mount has done to the node's object has made no other state of it.
+  void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
   static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
