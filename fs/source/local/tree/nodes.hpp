@@ -64,6 +64,10 @@ class Nodes {
     std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
     bool is_lost = false;  ///< its directory has no name any more: the root stands for that
     SourcePath path() const { return join_path(directory_path, full_name); }
+    bool is_same(const NodeName& other) const {
+      return directory == other.directory && full_name == other.full_name &&
+             waiting_as == other.waiting_as;
+    }
   };
   /// nullopt for a node without a name.
   std::optional<NodeName> name_of(NodeId id) const;

@@ -237,7 +237,9 @@ bool TreeChanges::gives_way(Node& node) {
 
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
                          const std::optional<SourceEntry>& successor, Followed& followed) {
-  if (!leads_to(name.path(), successor)) return false;
+  // The mount may have renamed or removed the file since.
+  const auto name_now = tree_.name_of(id);
+  if (!name_now || !name_now->is_same(name) || !leads_to(name.path(), successor)) return false;
   tree_.note_change(name.directory);
   const Tree::DroppingLock lock(tree_);
   NodeTable& nodes = tree_.nodes_;

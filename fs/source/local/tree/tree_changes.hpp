@@ -82,7 +82,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool rewritten(const NamedObject& object, const frame::FileStamp& stamp);
   /// What a content's node becomes when another program has changed its file: it stands for the
   /// frame `successor` under that name from now on; without one it has lost the name. False where
-  /// SOURCE has changed since it was looked at.
+  /// the node has another name by now, or SOURCE has changed since it was looked at.
   struct Followed {
     bool is_own_file = false;  ///< the successor is the node's own object, changed in place
     bool is_taken = false;     ///< another node leads the successor, and has the name then
