@@ -184,7 +184,7 @@ std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(NodeId node) {
   const auto present = std::make_shared<const ArchivePart>(ArchivePart{
       std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
   // Pages that the kernel has, and handles, belong to one state.
-  if (!tree_.set_part_if_unopened(node, present)) throw_errno(ESTALE, part->entry.key);
+  if (!tree_.set_part(node, present)) throw_errno(ESTALE, part->entry.key);
   return present;
 }
 

@@ -286,16 +286,11 @@ NodeId Nodes::enter_part(NodeId directory, const std::shared_ptr<const ArchivePa
   return nodes_.enter_part(nodes_.node(directory), part).id;
 }
 
-void Nodes::set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
-  const DroppingLock lock(*this);
-  Node& node = nodes_.node(id);
-  if (node.rare().part) nodes_.set_part(node, part);
-}
-
-bool Nodes::set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
+bool Nodes::set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
   const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
-  if (node == nullptr || node->was_opened || !node->rare().part) return false;
+  const auto known = node == nullptr ? nullptr : node->rare().part;
+  if (!known || (node->was_opened && known->archive != part->archive)) return false;
   nodes_.set_part(*node, part);
   return true;
 }

@@ -116,10 +116,9 @@ class Nodes {
   bool is_part(NodeId id) const { return part(id) != nullptr; }
   /// Counts one reference of the kernel.
   NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
-  /// Without effect on what is no part any more.
-  void set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// False where the kernel may have pages of the node's state.
-  bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
+  /// False, and nothing changes, for what is no part any more, and where the kernel may have pages
+  /// of another state than that of `part`.
+  bool set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
   /// As share_opened(); the kernel may have pages of it from now on.
   std::shared_ptr<const OpenContainer> share_part(NodeId id,
                                                   std::shared_ptr<const OpenContainer> file);
@@ -133,19 +132,16 @@ class Nodes {
   class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) DroppingLock {
    public:
     explicit DroppingLock(Nodes& nodes) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(nodes.mutex_))
-        : nodes_(nodes) {
-      nodes.mutex_.lock();
-    }
+        : nodes_(nodes), lock_(nodes.mutex_) {}
     ~DroppingLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability())
         BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
-      const NodeTable::Dropped dropped = nodes_.nodes_.drop_unused();
-      nodes_.mutex_.unlock();
+      dropped_ = nodes_.nodes_.drop_unused();
     }
-    DroppingLock(const DroppingLock&) = delete;
-    DroppingLock& operator=(const DroppingLock&) = delete;
 
    private:
     Nodes& nodes_;
+    NodeTable::Dropped dropped_;  ///< destroyed after lock_
+    const MutexLock lock_;
   };
 
   /// What is needed to find a node's entry, taken out of the table.

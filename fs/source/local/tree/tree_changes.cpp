@@ -135,17 +135,6 @@ void TreeChanges::hid_change(NodeId directory, const timespec& before, const tim
   change.stored_ns = nanoseconds(after);
 }
 
-std::optional<timespec> TreeChanges::content_change(NodeId id) const {
-  const auto file = tree_.opened_as<OpenContainer>(id);
-  return file ? file->content->attributes().changed : std::nullopt;
-}
-
-/// Shows the time of the last change by a user in place of that of the commit, which the content
-/// still knows.
-void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
-  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
-}
-
 void TreeChanges::link_lost(const NamedObject& object) {
   const MutexLock lock(tree_.mutex_);
   Node* const node = tree_.nodes_.current(identity_of(object.entry.own_stat));
@@ -153,46 +142,45 @@ void TreeChanges::link_lost(const NamedObject& object) {
   if (node != nullptr && node->state == state_of(object.entry.content_stat)) take_state(*node);
 }
 
-void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
-                           ShownAs shown) {
-  tree_.note_change(directory);
-  // Filled in without a look: what was just made here is known to be a container.
-  const SourcePath path = join_path(tree_.path(directory), stored_name);
+/// Filled in without a look: what this mount has just made there is known to be a container.
+std::optional<SourceEntry> TreeChanges::made_entry(const SourcePath& path) const {
+  const auto own = tree_.root_.stat_anew(path);
+  if (!own) return std::nullopt;
   SourceEntry entry;
-  entry.shown = shown;
-  const auto own = tree_.root_.stat(path);
-  entry.kind = own && S_ISDIR(own->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
-  const auto content = entry.is_sframe() ? tree_.root_.stat(content_path(path, entry)) : own;
-  if (!own || !content) frame::throw_errno(ESTALE, path.text());
+  entry.kind = S_ISDIR(own->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
+  const auto content = entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, entry)) : own;
+  if (!content) return std::nullopt;
   entry.own_stat = *own;
   entry.content_stat = *content;
-  const auto changed = content_change(id);
+  return entry;
+}
+
+void TreeChanges::take_made(NodeId id, NodeId directory, SourceEntry entry,
+                            std::optional<ShownAs> shown) {
+  const auto file = tree_.opened_as<OpenContainer>(id);
+  const auto changed = file ? file->content->attributes().changed : std::nullopt;
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(id);
+  if (!(node.identity == identity_of(entry.own_stat))) tree_.nodes_.node(directory).name_changes++;
+  entry.shown = shown.value_or(node.shown);
   take_entry(node, entry);
-  keep_shown_change(node, changed);
+  // The time of the last change by a user is shown in place of that of the commit.
+  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
+}
+
+void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
+                           ShownAs shown) {
+  const SourcePath path = join_path(tree_.path(directory), stored_name);
+  auto entry = made_entry(path);
+  if (!entry) frame::throw_errno(ESTALE, path.text());
+  take_made(id, directory, *std::move(entry), shown);
 }
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
-  const SourcePath path = object.path();
-  const auto own = tree_.root_.stat_anew(path);
-  const auto content =
-      object.entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, object.entry)) : own;
-  if (!own || !content || !(identity_of(*content) == frame::id_of(stamp))) return false;
-  ShownAs shown = ShownAs::flat;
-  const auto changed = content_change(object.node);
-  {
-    const MutexLock lock(tree_.mutex_);
-    Node& node = tree_.nodes_.node(object.node);
-    shown = node.shown;
-    if (!node.is_sframe() && identity_of(*own) == node.identity) {
-      node.state = state_of(*own);
-      keep_shown_change(node, changed);
-      return true;
-    }
-  }
-  // The frame layer has put another file under the name, as it does for fixed metalayers.
-  replaced(object.node, object.directory, object.stored_name, shown);
+  // The frame layer puts another file under the name for fixed metalayers.
+  auto entry = made_entry(object.path());
+  if (!entry || !(identity_of(entry->content_stat) == frame::id_of(stamp))) return false;
+  take_made(object.node, object.directory, *std::move(entry), std::nullopt);
   return true;
 }
 

@@ -96,12 +96,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   bool gives_way(Node& node) REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
-  /// When it was changed last, if it has a content that knows.
-  std::optional<timespec> content_change(NodeId id) const;
+  std::optional<SourceEntry> made_entry(const SourcePath& path) const;
+  /// The entry is the node's new state; a null `shown`: shown as before.
+  void take_made(NodeId id, NodeId directory, SourceEntry entry, std::optional<ShownAs> shown);
   /// What this mount has done to the node's object has made no other state of it.
   void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
-  static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
   /// What is changed meanwhile ends what was known; what others change takes effect by the system
