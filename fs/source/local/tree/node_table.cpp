@@ -143,27 +143,22 @@ void NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   if (left != nullptr) leave(*left);
 }
 
-void NodeTable::remove_name(Node& node, const Node& parent, const std::string& name) {
-  const auto is_it = [&](const Node::Name& known) {
-    return known.parent == &parent && known.name == name;
-  };
-  Node* left = nullptr;
-  if (is_it(node.name)) {
-    left = std::exchange(node.name, {}).parent;
-    if (!node.rare().other_names.empty()) {
-      std::vector<Node::Name>& others = node.make_rare().other_names;
+void NodeTable::remove_name(Node& node, Node& parent, const std::string& name) {
+  const Node::Name gone{&parent, name};
+  const bool is_front = node.name == gone;
+  if (!is_front && node.rare().other_names.empty()) return;
+  std::vector<Node::Name>& others = node.make_rare().other_names;
+  if (is_front) {
+    node.name = {};
+    if (!others.empty()) {
       node.name = std::move(others.back());
       others.pop_back();
     }
-  } else if (!node.rare().other_names.empty()) {
-    std::vector<Node::Name>& others = node.make_rare().other_names;
-    const auto found = std::find_if(others.begin(), others.end(), is_it);
-    if (found == others.end()) return;
-    left = found->parent;
-    others.erase(found);
+  } else if (std::erase(others, gone) == 0) {
+    return;
   }
   node.trim_rare();
-  if (left != nullptr) leave(*left);
+  leave(parent);
 }
 
 /// In one text, by steps: with one for each directory it would take time by the square of the

@@ -117,7 +117,7 @@ class NodeTable {
   /// Adds a name, or brings it to the front; directories have only one. The front name of a node
   /// that waits for its name is its temporary's, whatever else leads to that.
   void add_name(Node& node, Node& parent, const std::string& name);
-  void remove_name(Node& node, const Node& parent, const std::string& name);
+  void remove_name(Node& node, Node& parent, const std::string& name);
   /// Path below SOURCE by the name that was seen last.
   SourcePath path(const Node& node) const;
   /// Paths by all names that are known, the last one first.

@@ -229,22 +229,16 @@ std::optional<SourcePath> Tree::place_of(const Known& known) const {
 /// True if another program has made something of the name that a node waits for, or has changed
 /// what it shall replace there; also where the directory is gone.
 bool Tree::is_name_taken(NodeId id) const {
-  SourcePath path;
-  std::optional<frame::FileStamp> replaces;
-  {
-    const MutexLock lock(mutex_);
-    const Node& node = nodes_.node(id);
-    if (!node.rare().wanted_name) return false;
-    const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
-    if (above.empty()) return true;
-    replaces = node.rare().replaces;
-    path = join_path(above.front(), *node.rare().wanted_name);
-  }
-  // Nothing, or the very state that is to be replaced, is as it should be.
+  const auto name = name_of(id);
+  if (!name || !name->waiting_as) return false;
+  if (name->is_lost) return true;
+  const SourcePath path = name->path();
   auto present = root_.stat(path);
   if (present && S_ISDIR(present->st_mode))
     if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) present = index;
-  return present && frame::stamp_of(*present) != replaces;
+  // Nothing, or the very state that is to be replaced, is as it should be.
+  const MutexLock lock(mutex_);
+  return present && frame::stamp_of(*present) != nodes_.node(id).rare().replaces;
 }
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {

@@ -160,8 +160,6 @@ class Tree : public Nodes {
   std::optional<SourceEntry> visible_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   bool is_hidden(const Directory& in, const std::string& full_name) REQUIRES_SHARED(names_);
-  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
-      REQUIRES_SHARED(names_);
   /// What stands beside, by full name, unless a file hides it.
   std::optional<ArchiveEntry> beside_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);

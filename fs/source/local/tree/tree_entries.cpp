@@ -64,25 +64,23 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
 }
 
 std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) {
+  SourceEntry entry;
   std::shared_ptr<const OpenFile> opened;
-  EntryKind kind = EntryKind::frame;
   bool is_pending = false;
-  ShownAs shown_as = ShownAs::flat;
   FileState state;
   {
     const MutexLock lock(mutex_);
     const Node* node = nodes_.current(identity_of(found.own_stat));
     if (node == nullptr || !node->is_container()) return std::nullopt;
+    entry = found;
+    entry.kind = node->kind;
+    entry.shown = node->shown;
     opened = node->open_file.lock();
-    kind = node->kind;
     is_pending = node->rare().wanted_name.has_value();
-    shown_as = node->shown;
     state = node->state;
   }
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
-  SourceEntry entry = found;
-  entry.kind = kind;
   if (entry.is_sframe()) {
     const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
@@ -91,7 +89,6 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   // Told by the content, and not by the bytes: in the midst of a commit these may be no whole
   // frame.
   const Content::Shown shown = file->content->shown();
-  entry.shown = shown_as;
   entry.is_read_only = shown.is_read_only;
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
@@ -112,20 +109,14 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
-  SourcePath path;
-  {
-    const MutexLock lock(mutex_);
-    const Node* node = nodes_.pending(directory, full_name);
-    if (node == nullptr) return std::nullopt;
-    path = nodes_.path(*node);
-  }
-  return waiting_entry(path);
-}
-
 std::optional<SourceEntry> Tree::present_entry(const Directory& in, const std::string& full_name,
                                                IfUnread if_unread) {
-  if (auto entry = pending_entry(in.id, full_name)) return entry;
+  std::optional<SourcePath> waiting;
+  {
+    const MutexLock lock(mutex_);
+    if (const Node* node = nodes_.pending(in.id, full_name)) waiting = nodes_.path(*node);
+  }
+  if (waiting) return waiting_entry(*waiting);
   if (is_hidden(in, full_name)) return std::nullopt;
   return look(join_path(in.path, full_name), if_unread);
 }
