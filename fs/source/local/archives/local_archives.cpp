@@ -40,8 +40,9 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
   TurnAtNeed::need();
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
-  auto opened =
-      entry.is_store() ? tree_.classifier().open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
+  auto opened = entry.is_store()
+                    ? tree_.classifier().open_archive(path, entry, recent_.charge_for(path.text()))
+                    : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
@@ -196,7 +197,7 @@ std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
   const struct stat shown = attributes(node);
   if (auto known = tree_.opened_as<OpenContainer>(node)) return known;
   TurnAtNeed::need();
-  return tree_.share_part(
+  return tree_.share_opened(
       node, std::make_shared<const OpenContainer>(
                 shown, std::make_shared<Content>(services, part->archive->open(part->entry))));
 }

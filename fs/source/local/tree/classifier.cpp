@@ -58,13 +58,6 @@ std::string file_in_directory(Role role) {
   return role == Role::index ? frame::kSframeIndexName : kEmbedFile;
 }
 
-bool is_unchanged(const SourceEntry& entry) {
-  const std::optional<struct stat> now = S_ISDIR(entry.own_stat.st_mode)
-                                             ? entry.object->stat(file_in_directory(entry.role))
-                                             : entry.object->stat();
-  return now && state_of(*now) == state_of(entry.content_stat);
-}
-
 void take(SourceEntry& entry, const Verdict& verdict) {
   static_cast<Verdict&>(entry) = verdict;
   if (!entry.is_container()) entry.content_stat = entry.own_stat;
@@ -237,7 +230,10 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
     } catch (const std::system_error&) {
       failure = std::current_exception();
     }
-    const bool unchanged = is_unchanged(entry);
+    const std::optional<struct stat> now = S_ISDIR(entry.own_stat.st_mode)
+                                               ? entry.object->stat(file_in_directory(entry.role))
+                                               : entry.object->stat();
+    const bool unchanged = now && state_of(*now) == state_of(entry.content_stat);
     if (!unchanged && tries < kClassifyTries) continue;
     if (failure) std::rethrow_exception(failure);
     if (unchanged) remember(path, entry, verdict);

@@ -161,23 +161,19 @@ void NodeTable::remove_name(Node& node, Node& parent, const std::string& name) {
   leave(parent);
 }
 
-/// In one text, by steps: with one for each directory it would take time by the square of the
-/// depth.
+/// By steps: with one text for each directory it would take time by the square of the depth.
 std::optional<std::string> NodeTable::text_by(const Node::Name& name) {
-  std::size_t size = name.name.size();
+  std::vector<const std::string*> parts{&name.name};
   for (const Node* above = name.parent; above->id != kRootId; above = above->name.parent) {
     if (!above->has_name()) return std::nullopt;
-    size += above->name.name.size() + 1;
+    parts.push_back(&above->name.name);
   }
-  std::string text(size, '/');
-  const Node::Name* at = &name;
-  for (;;) {
-    size -= at->name.size();
-    at->name.copy(text.data() + size, at->name.size());
-    if (at->parent->id == kRootId) return text;
-    size--;
-    at = &at->parent->name;
+  std::string text;
+  for (const std::string* part : boost::adaptors::reverse(parts)) {
+    if (!text.empty()) text += '/';
+    text += *part;
   }
+  return text;
 }
 
 std::optional<SourcePath> NodeTable::path_by(const Node& node, const Node::Name& name) {

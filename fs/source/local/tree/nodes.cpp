@@ -203,6 +203,7 @@ std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const Op
                                              const SourceEntry& entry) {
   const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
+  if (node.rare().part) node.was_opened = true;  // others call take_change()
   const auto other = open_file(node);
   // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
   // no container.
@@ -293,17 +294,6 @@ bool Nodes::set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part) 
   if (!known || (node->was_opened && known->archive != part->archive)) return false;
   nodes_.set_part(*node, part);
   return true;
-}
-
-std::shared_ptr<const OpenContainer> Nodes::share_part(NodeId id,
-                                                       std::shared_ptr<const OpenContainer> file) {
-  const DroppingLock lock(*this);
-  Node& node = nodes_.node(id);
-  node.was_opened = true;
-  // Somebody else may have come first.
-  if (auto known = std::dynamic_pointer_cast<const OpenContainer>(open_file(node))) return known;
-  node.open_file = file;
-  return file;
 }
 
 void Nodes::leave_states(NodeId root, const Archive* present) {

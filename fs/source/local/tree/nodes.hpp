@@ -83,10 +83,10 @@ class Nodes {
   }
   /// What all handles of the node share from now on: `file`, which was opened in the state that
   /// `entry` tells, unless somebody else came first who opened it as the same kind. ESTALE if the
-  /// node is in another state by now.
+  /// node is in another state by now. A part of an archive has no entry.
   template <typename File>
   std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
-                                           const SourceEntry& entry) {
+                                           const SourceEntry& entry = {}) {
     return std::static_pointer_cast<const File>(share(id, std::move(file), entry));
   }
   /// The same for a file that nobody else knows yet.
@@ -119,9 +119,6 @@ class Nodes {
   /// False, and nothing changes, for what is no part any more, and where the kernel may have pages
   /// of another state than that of `part`.
   bool set_part(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// As share_opened(); the kernel may have pages of it from now on.
-  std::shared_ptr<const OpenContainer> share_part(NodeId id,
-                                                  std::shared_ptr<const OpenContainer> file);
   /// Parts that are embedded below `root` keep no other state of it than that.
   void leave_states(NodeId root, const Archive* present);
   /// An embedded group has become that directory of SOURCE.
