@@ -19,6 +19,12 @@ bool is_same_kind(const OpenFile& one, const OpenFile& other) {
 
 // --- what is known
 
+Nodes::~Nodes() {
+  // Archives release nodes when they are destroyed.
+  const DroppingLock lock(*this);
+  for (Node* const node : nodes_.parts()) nodes_.set_part(*node, nullptr);
+}
+
 Nodes::Known Nodes::known(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);
@@ -314,12 +320,6 @@ void Nodes::become_directory(NodeId id, const struct stat& st) {
   nodes_.set_part(*node, nullptr);
   nodes_.set_identity(*node, identity_of(st));
   node->state = state_of(st);
-}
-
-/// Archives release nodes when they are destroyed.
-void Nodes::drop_parts() {
-  const DroppingLock lock(*this);
-  for (Node* const node : nodes_.parts()) nodes_.set_part(*node, nullptr);
 }
 
 }  // namespace bloscfs::fs

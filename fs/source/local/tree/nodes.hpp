@@ -27,7 +27,7 @@ namespace bloscfs::fs {
 class Nodes {
  public:
   Nodes() = default;
-  ~Nodes() { drop_parts(); }
+  ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
@@ -178,7 +178,6 @@ class Nodes {
  private:
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);
-  void drop_parts();
 
   /// Directory and full name of a node that something is or was open of, and the node. It may have
   /// lost the name since, and others may be open that had it, of files that were there before or

@@ -46,16 +46,8 @@ std::optional<std::string> Tree::single() const {
 
 // --- names
 
-std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name) {
-  return find(directory, name, nullptr);
-}
-
-std::optional<FoundNode> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
-  return find(directory, entry.shown_name, &entry.full_name);
-}
-
-std::optional<FoundNode> Tree::find(NodeId directory, const std::string& name,
-                                    const std::string* listed_as) {
+std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name,
+                                      const std::string* listed_as) {
   // At first by whoever owns the name: a content that is written to and was overtaken goes on from
   // what is there now (follower_), without the lock on names, and then the look is repeated as
   // anybody's.
@@ -253,16 +245,21 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   });
 }
 
-std::optional<FileState> Tree::state_in_source(NodeId id) {
-  const ReadNames names(names_);
-  const Known what = known(id);
-  const auto path = place_of(what);
-  const auto st = path ? root_.stat(content_path(*path, what)) : std::nullopt;
+std::optional<FileState> Tree::state_of_known(const Known& known) const {
+  const auto path = place_of(known);
+  const auto st = path ? root_.stat(content_path(*path, known)) : std::nullopt;
   return st ? std::optional(state_of(*st)) : std::nullopt;
 }
 
+std::optional<FileState> Tree::state_in_source(NodeId id) {
+  const ReadNames names(names_);
+  return state_of_known(known(id));
+}
+
 void Tree::confirm_state(NodeId id, const FileState& state) {
-  if (state_in_source(id) != state) return;
+  // A commit that ended between the look and the change would be forgotten.
+  const ReadNames names(names_);
+  if (state_of_known(known(id)) != state) return;
   const MutexLock lock(mutex_);
   nodes_.node(id).state = state;
 }

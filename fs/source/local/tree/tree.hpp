@@ -14,11 +14,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -44,9 +42,9 @@ class Tree : public Nodes {
        OwnerOverride owner);
 
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
-  /// The same for an entry of list().
-  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
+  /// `listed_as`: the full name by which list() had it; null where it comes from no listing.
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name,
+                                  const std::string* listed_as = nullptr);
   struct stat attributes(NodeId id);
   /// What is shown of an entry whose file has no content that knows better.
   struct stat attributes_of(const SourceEntry& entry) const;
@@ -193,9 +191,6 @@ class Tree : public Nodes {
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  /// `listed_as`: the full name by which a listing had it; null where it comes from none.
-  std::optional<FoundNode> find(NodeId directory, const std::string& name,
-                                const std::string* listed_as);
   std::optional<Adopted> adopt(NodeId directory, const std::string& name,
                                const std::string* listed_as, First first);
   /// `shown` has an entry.
@@ -222,6 +217,7 @@ class Tree : public Nodes {
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   /// The first path that leads to the node's object.
   std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
+  std::optional<FileState> state_of_known(const Known& known) const REQUIRES_SHARED(names_);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;

@@ -225,11 +225,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
 void TreeChanges::touched(const NamedObject& object) {
   if (object.node == 0) return;
   const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(object.node);
-  if (node.is_sframe())
-    take_state(node);
-  else
-    node.state = state_of(object.entry.object->stat_anew());
+  take_state(tree_.nodes_.node(object.node));
 }
 
 void TreeChanges::changed_by_user(NodeId id) {
@@ -401,10 +397,9 @@ bool TreeChanges::is_known(const struct stat& object) const {
 }
 
 std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
-  const MutexLock lock(tree_.mutex_);
-  const Node& found = tree_.nodes_.node(node);
-  if (!found.rare().remains) throw_stale(node);
-  return found.rare().remains;
+  auto remains = tree_.known(node).remains;
+  if (!remains) throw_stale(node);
+  return remains;
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
