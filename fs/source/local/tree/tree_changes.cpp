@@ -101,7 +101,7 @@ bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, S
   tree_.names_.assert_shared();
   if (const auto locked = locked_name(full_name)) {
     const auto frame = tree_.present_entry(in, std::string(*locked));
-    if (frame && frame->is_container()) return true;
+    if (frame && (frame->is_container() || frame->is_store())) return true;
   }
   if (tree_.is_hidden_in_store(in, full_name)) return true;
   if (shown == ShownAs::itself) return false;
