@@ -26,8 +26,6 @@ constexpr off_t kMaxSidecar = 16;
 
 bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
 
-bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }
-
 }  // namespace
 
 bool has_links(const NamedObject& object) {
@@ -212,7 +210,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
     // Where nothing of the object is kept its inode number may be given to another one at any time.
-    if (!kept || S_ISDIR(node.type) || node.is_sframe() || !is_linked(*kept))
+    if (!kept || S_ISDIR(node.type) || node.is_sframe() || kept->stat().st_nlink == 0)
       nodes.retire(node);
     else
       node.state = state_of(kept->stat());  // by which it is found again under another name
