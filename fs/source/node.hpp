@@ -28,12 +28,7 @@ struct FoundNode {
   struct stat attributes {};
   /// The shown name depends on the other entries of its directory, and may change with them.
   bool is_fallback = false;
-  /// What is open of it may have been made of another state of SOURCE.
-  bool is_outdated = false;
   bool is_cacheable = true;  ///< the kernel may keep name and attributes for a while
-  /// The attributes come from what this mount has open: the stored file may be in the midst of a
-  /// commit.
-  bool is_led = false;
 };
 
 /// What a listing tells of an entry.
@@ -52,6 +47,7 @@ struct FileState {
   std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
   bool operator==(const FileState&) const = default;
 };
+FileState state_of(const struct stat& st);
 
 /// As an owner to set: there is the same one as before, but that counts as a change.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);

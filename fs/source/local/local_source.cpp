@@ -167,7 +167,7 @@ std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
 /// Of what a store holds names and types are known alone, until somebody asks for more.
 std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
   if (entry.is_beside || archives_.answers_for(directory)) return FoundNode{};
-  return tree_.enter(directory, entry);
+  return tree_.lookup(directory, entry.shown_name, &entry.full_name);
 }
 
 struct stat LocalSource::attributes(NodeId node) {

@@ -105,7 +105,7 @@ void PlainFiles::end_writing(NodeId node) {
 }
 
 bool PlainFiles::stores_unless_read(NodeId node) {
-  if (!tree_.is_last_plain_writer(node)) return true;
+  if (tree_.plain_writers(node) != 1) return true;
   try {
     if (!classifier_.is_container(*tree_.object(node))) return true;
     const auto read = tree_.opened_as<OpenPlainFile>(node);

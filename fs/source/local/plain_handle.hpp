@@ -32,7 +32,7 @@ class PlainHandle : public FileHandle {
   struct stat attributes() const override;
   ReadBytes read(std::int64_t offset, std::int64_t size) final;
   std::int64_t seek(std::int64_t offset, int whence) const override;
-  bool has_writers() const override { return tree_.has_plain_writers(node()); }
+  bool has_writers() const override { return tree_.plain_writers(node()) > 0; }
   std::size_t copy_to(int descriptor, const CopiedRange& range) const override;
   void sync() override;
   void before_close() override { owner_.before_close(); }

@@ -210,6 +210,26 @@ BOOST_AUTO_TEST_CASE(own_state_that_no_room_is_for_is_committed_again) {
   BOOST_TEST(it.conflict() == "");
 }
 
+// Between the look at what has taken the name of a new file and the change of names.
+BOOST_AUTO_TEST_CASE(new_file_that_is_renamed_meanwhile_keeps_its_new_name) {
+  const TempDir source;
+  InProcess mount(source.path());
+  const InProcess::File file = mount.create("a");
+  fs::Tree& tree = mount.local().tree();
+  const auto name = tree.name_of(file.node());
+  BOOST_REQUIRE(name.has_value());
+  mount.rename("a", "b");
+  write_file(source / "a.b2frame", flat_frame("theirs"));
+  const auto successor = tree.successor(*name);
+  BOOST_REQUIRE(successor.has_value());
+  {
+    fs::TreeChanges names(tree);
+    fs::TreeChanges::Followed followed;
+    BOOST_TEST(!names.follow(file.node(), *name, successor, followed));
+  }
+  BOOST_TEST((mount.names() == Names{"a", "b"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

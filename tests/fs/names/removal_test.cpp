@@ -54,6 +54,39 @@ BOOST_AUTO_TEST_CASE(removed_files_that_are_forgotten_are_closed) {
   BOOST_TEST(open_files_of(source.path()).removed == 0);
 }
 
+// Another program has removed the name that was seen last, and nobody has looked for it since.
+BOOST_AUTO_TEST_CASE(file_is_committed_by_its_other_name_when_a_directory_is_gone) {
+  const TempDir source;
+  const ByteVector contents = make_contents("noise", 1, 300000, 1);
+  const ByteVector more = make_contents("text", 2, 5000, 1);
+  fs_std::create_directory(source / "d");
+  write_file(source / "a.b2frame", flat_frame(contents));
+  fs_std::create_hard_link(source / "a.b2frame", source / "d" / "b.b2frame");
+  InProcess mount(source.path());
+  const Reference first = mount.find("a");
+  const InProcess::File file = mount.open("d/b");
+  BOOST_TEST(file.node() == *first);
+  fs_std::remove(source / "d" / "b.b2frame");
+  mount.remove_directory("d");
+  file.write(1000, more);
+  file.sync();
+  BOOST_CHECK(shown_contents(source / "a.b2frame") == with_bytes(contents, 1000, more));
+}
+
+BOOST_AUTO_TEST_CASE(name_is_removed_when_the_directory_of_another_one_is_gone) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  fs_std::create_hard_link(source / "a.b2frame", source / "d" / "b.b2frame");
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("d/b");
+  BOOST_TEST(*mount.find("a") == file.node());
+  fs_std::remove(source / "d" / "b.b2frame");
+  mount.remove_directory("d");
+  mount.remove("a");
+  BOOST_TEST(mount.names().empty());
+}
+
 BOOST_AUTO_TEST_CASE(open_files_are_read_and_written_without_a_name) {
   const TempDir source;
   const ByteVector contents = make_contents("noise", 1, 300000, 1);

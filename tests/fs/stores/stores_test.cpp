@@ -161,6 +161,13 @@ BOOST_AUTO_TEST_CASE(groups_and_leaves_have_their_attributes) {
   BOOST_TEST(mount.attribute("tree0/h0/x11/leaf2.npy", "user.blosc2.shape") == "20000");
 }
 
+BOOST_AUTO_TEST_CASE(name_of_a_stores_lock_sidecar_is_given_to_nothing_else) {
+  const Source source({"dict.b2z"});
+  InProcess mount(source.directory.path());
+  BOOST_TEST(error_of([&] { mount.make_directory("dict.b2z.b2lock"); }) == EEXIST);
+  BOOST_TEST((stored_names(source.directory.path()) == Names{"dict.b2z"}));
+}
+
 BOOST_AUTO_TEST_CASE(nothing_in_them_is_changed) {
   const Source source({"dict.b2z"});
   InProcess mount(source.directory.path());

@@ -31,7 +31,7 @@ EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
   SourceEntry entry = found_entry(std::move(embed));
   const SourcePath path = embed_path(place);
   auto charge = recent_.charge_for(path.text());
-  auto frame = tree_.open_container(path, entry);
+  auto frame = tree_.classifier().open(path, entry);
   auto store = frame ? frame::open_embedded_part(std::move(frame), charge) : nullptr;
   if (!store) return {};
   for (const std::string& message : store->messages())

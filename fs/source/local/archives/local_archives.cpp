@@ -40,8 +40,9 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
   TurnAtNeed::need();
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
-  auto opened =
-      entry.is_store() ? tree_.open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
+  auto opened = entry.is_store()
+                    ? tree_.classifier().open_archive(path, entry, recent_.charge_for(path.text()))
+                    : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
@@ -115,7 +116,7 @@ struct stat LocalArchives::attributes(NodeId node) {
   auto part = tree_.part(node);
   if (!part) throw_stale(node);
   if (std::shared_ptr<const ArchivePart> with_size = measured(*part, raw_)) {
-    tree_.replace_part(node, part.get(), with_size);
+    tree_.replace_part(node, *part, with_size);
     part = std::move(with_size);
   }
   return status(*part);
@@ -184,8 +185,9 @@ std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(NodeId node) {
   const auto present = std::make_shared<const ArchivePart>(ArchivePart{
       std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
   // Pages that the kernel has, and handles, belong to one state.
-  if (!tree_.set_part_if_unopened(node, present)) throw_errno(ESTALE, part->entry.key);
-  return present;
+  if (tree_.replace_part(node, *part, present)) return present;
+  if (tree_.part(node) != part) return leaf_to_open(node);  // somebody else came first
+  throw_errno(ESTALE, part->entry.key);
 }
 
 std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
@@ -196,7 +198,7 @@ std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
   const struct stat shown = attributes(node);
   if (auto known = tree_.opened_as<OpenContainer>(node)) return known;
   TurnAtNeed::need();
-  return tree_.share_part(
+  return tree_.share_opened(
       node, std::make_shared<const OpenContainer>(
                 shown, std::make_shared<Content>(services, part->archive->open(part->entry))));
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fs/source/local/tree/tree_looks.hpp"
+#include "fs/source/local/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
 

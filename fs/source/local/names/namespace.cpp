@@ -69,7 +69,7 @@ void Namespace::check_name(NodeId directory, const std::string& name) const {
 FoundNode Namespace::found(NodeId node) {
   TurnAtNeed::need_no_more();
   try {
-    return {node, tree_.attributes(node), false};
+    return {node, tree_.attributes(node)};
   } catch (const std::exception&) {
     tree_.forget(node, 1);
     throw;
@@ -122,11 +122,10 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;
-  const DirectoryChanges changes(tree_, directory);
-  std::uint64_t counted = 0;
+  std::uint32_t counted = 0;
   std::string full_name;
   const auto choose = [&](TreeLooks& names) {
-    const std::uint64_t count = changes.count();
+    const std::uint32_t count = tree_.name_changes(directory);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
     counted = count;  // not where a break has cut it short
@@ -142,7 +141,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
   }));
   return found(Attempts::run([&] {
     TreeChanges names(tree_);
-    if (changes.count() != counted) choose(names);
+    if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
       Attempts::without_lock([make_in, in] { make_in(in); });
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
@@ -406,7 +405,7 @@ void Namespace::change_locked(NodeId node, const Caller* caller, const Change& w
   TreeChanges names(tree_);
   const OnBehalfOf behalf(caller);
   if (node == kRootId) return work(root_.object({}), nullptr);
-  if (names.is_unlinked(node)) {
+  if (!tree_.has_name(node)) {
     work(*names.remains(node), nullptr);
     return names.changed_by_user(node);
   }
@@ -430,7 +429,7 @@ void Namespace::sync_directory(NodeId directory) {
   {
     TreeChanges names(tree_);
     // One that was removed while it was open has no entries any more.
-    if (names.is_unlinked(directory)) return;
+    if (!tree_.has_name(directory)) return;
     pending = names.pending_in(directory);
   }
   // First the files, which get their names by that, then the directory that the names are in.

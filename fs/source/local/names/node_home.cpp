@@ -30,11 +30,11 @@ struct Stored {
 Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
   Stored stored;
   // Only the content's own writer tells its changes from those of others.
-  stored.object = names.object_in_any_state(node);
+  stored.object = names.object(node, TreeLooks::State::any);
   const auto& object = stored.object;
   StoredPlace& place = stored.place;
   if (!object) {
-    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
+    if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
     return stored;

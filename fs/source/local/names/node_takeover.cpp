@@ -257,7 +257,7 @@ void NodeTakeover::remove_waiting(const Tree::NodeName& name) const {
 std::shared_ptr<const frame::Snapshot> NodeTakeover::open_successor(const SourcePath& path,
                                                                     const SourceEntry& seen) const {
   try {
-    auto snapshot = services_.tree.open_container(path, seen);
+    std::shared_ptr<const frame::Snapshot> snapshot = services_.tree.classifier().open(path, seen);
     const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.content_stat);
     return is_it ? snapshot : nullptr;
   } catch (const std::system_error& error) {

@@ -16,10 +16,7 @@ namespace bloscfs::fs {
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
   if (object.entry.object && !object.entry.is_sframe()) return object.entry.object->kept();
-  const SourcePath path = object.path();
-  return services_.root
-      .object(object.entry.is_sframe() ? join_path(path, frame::kSframeIndexName) : path)
-      .kept();
+  return services_.root.object(content_path(object.path(), object.entry)).kept();
 }
 
 void Removal::store_for_links(const NamedObject& object) const {

@@ -125,7 +125,7 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   if (target_) removal_.remove_name(*target_, std::move(remains));
   if (target_ && !shadows) removal_.remove_behind(*target_, to_);
   removal_.remove_behind(source_, from_);
-  names_.moved_pending(source_, request_.to, temporary, full_name, replaces);
+  names_.moved(source_, request_.to, temporary, TreeChanges::Wait{full_name, replaces});
   note_renamed(source_);
   return std::nullopt;
 }

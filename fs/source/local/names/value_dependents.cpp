@@ -89,7 +89,7 @@ struct ValueDependents::Place {
 std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
   return Attempts::run([&]() -> std::optional<Place> {
     ReadTree names(services_.tree);
-    const auto object = names.object_in_any_state(node);
+    const auto object = names.object(node, TreeLooks::State::any);
     if (!object) return std::nullopt;
     return Place{object->directory, object->directory_path, object->full_name,
                  is_array(object->entry.shown, object->full_name)};

@@ -44,25 +44,18 @@ std::optional<struct stat> stat_file_in(const SourceObject& directory, const std
   }
 }
 
-JudgedFile file_of(const struct stat& st) {
-  return {st.st_dev, st.st_ino, st.st_size, nanoseconds(st.st_mtim), nanoseconds(st.st_ctim)};
+JudgedFile file_of(const SourceEntry& entry) {
+  return {entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role};
 }
 
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
-  return a.role == b.role && file_of(a.content_stat) == file_of(b.content_stat) &&
-         file_of(a.own_stat) == file_of(b.own_stat);
+  return a.role == b.role && state_of(a.content_stat) == state_of(b.content_stat) &&
+         state_of(a.own_stat) == state_of(b.own_stat);
 }
 
 /// The file that tells what a directory is.
 std::string file_in_directory(Role role) {
   return role == Role::index ? frame::kSframeIndexName : kEmbedFile;
-}
-
-bool is_unchanged(const SourceEntry& entry) {
-  const std::optional<struct stat> now = S_ISDIR(entry.own_stat.st_mode)
-                                             ? entry.object->stat(file_in_directory(entry.role))
-                                             : entry.object->stat();
-  return now && file_of(*now) == file_of(entry.content_stat);
 }
 
 void take(SourceEntry& entry, const Verdict& verdict) {
@@ -74,6 +67,10 @@ void take(SourceEntry& entry, const Verdict& verdict) {
 
 bool SourceEntry::may_be_unfinished() const {
   return (health == Health::damaged || health == Health::empty) && is_young(content_stat);
+}
+
+SourcePath content_path(const SourcePath& path, const OfKind& entry) {
+  return entry.is_sframe() ? join_path(path, frame::kSframeIndexName) : path;
 }
 
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object) {
@@ -121,7 +118,7 @@ bool Classifier::is_container(const SourceObject& file) const {
   return judge({bytes_of(file), Role::file}, settings_).is_container();
 }
 
-SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread) {
+SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
       const auto find = [&](const std::string& name) -> std::optional<struct stat> {
@@ -142,18 +139,22 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bo
     note_unreadable(path, entry, error.code());
     return entry;
   }
-  const auto known = recall(entry);
-  is_unread = !known;
-  if (!known) return entry;
-  entry.shown_change_ns = known->shown_change_ns;
-  take(entry, known->verdict);
+  const MutexLock lock(mutex_);
+  const KnownVerdict* const known = verdicts_.find(file_of(entry));
+  // A file that was seen within 2 s of its last change may have changed again, with the same size
+  // and times: such a verdict is not believed.
+  if (known != nullptr && !known->is_young && known->state == state_of(entry.content_stat)) {
+    entry.shown_change_ns = known->shown_change_ns;
+    take(entry, known->verdict);
+  } else {
+    entry.trust = Trust::unread;
+  }
   return entry;
 }
 
 SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
-  bool is_unread = false;
-  SourceEntry entry = quick_look(path, std::move(found), is_unread);
-  if (!is_unread) return entry;
+  SourceEntry entry = quick_look(path, std::move(found));
+  if (entry.trust != Trust::unread) return entry;
   Attempts* const attempts = Attempts::current();
   if (attempts == nullptr) return read(path, std::move(entry));
   for (const auto& judged : attempts->judged())
@@ -175,6 +176,7 @@ SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
 }
 
 SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
+  entry.trust = Trust::file;
   try {
     take(entry, judge_stable(path, entry));
   } catch (const std::system_error& error) {
@@ -228,7 +230,10 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
     } catch (const std::system_error&) {
       failure = std::current_exception();
     }
-    const bool unchanged = is_unchanged(entry);
+    const std::optional<struct stat> now = S_ISDIR(entry.own_stat.st_mode)
+                                               ? entry.object->stat(file_in_directory(entry.role))
+                                               : entry.object->stat();
+    const bool unchanged = now && state_of(*now) == state_of(entry.content_stat);
     if (!unchanged && tries < kClassifyTries) continue;
     if (failure) std::rethrow_exception(failure);
     if (unchanged) remember(path, entry, verdict);
@@ -238,14 +243,12 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
 
 void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
                           const ReasonedVerdict& verdict) {
-  const struct stat& st = entry.content_stat;
   const bool is_itself = verdict.kind == EntryKind::itself;
-  const KnownVerdict remembered{.file = file_of(st),
-                                .role = entry.role,
-                                .is_young = is_itself && is_young(st),
+  const KnownVerdict remembered{.state = state_of(entry.content_stat),
+                                .is_young = is_itself && is_young(entry.content_stat),
                                 .verdict = verdict};
   const MutexLock lock(mutex_);
-  const KnownVerdict* const known = verdicts_.find(st.st_dev, st.st_ino, entry.role);
+  const KnownVerdict* const known = verdicts_.find(file_of(entry));
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
     log::warn(fmt::format("{}: {}: {}", path.text(),
@@ -255,33 +258,18 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
     log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
-  verdicts_.remember(remembered);
+  verdicts_.remember(file_of(entry), remembered);
 }
 
-void Classifier::remember(const Committed& committed) {
-  const frame::FileStamp& stamp = committed.snapshot.stamp();
+void Classifier::remember(const frame::Snapshot& committed, Role role, const std::string& name,
+                          KnownVerdict known) {
   // Whether one with the suffix of an archive is that is read.
-  if (!committed.is_sframe && settings_.stores && archive_kind_of(committed.name) != nullptr)
-    return;
-  const Role role = committed.is_sframe ? Role::index : Role::file;
-  const Verdict verdict = judge(committed.snapshot, role, settings_);
-  if (verdict.kind == EntryKind::itself) return;
+  if (role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
+  known.verdict = judge(committed, role, settings_);
+  if (known.verdict.kind == EntryKind::itself) return;
+  const frame::FileStamp& stamp = committed.stamp();
   const MutexLock lock(mutex_);
-  verdicts_.remember({.file = {stamp.device, stamp.inode, stamp.size,
-                               nanoseconds(modification_time(stamp)), committed.ctime_ns},
-                      .shown_change_ns = committed.shown_change_ns,
-                      .role = role,
-                      .verdict = verdict});
-}
-
-std::optional<KnownVerdict> Classifier::recall(const SourceEntry& entry) const {
-  const struct stat& st = entry.content_stat;
-  const MutexLock lock(mutex_);
-  const KnownVerdict* const found = verdicts_.find(st.st_dev, st.st_ino, entry.role);
-  // A file that was seen within 2 s of its last change may have changed again, with the same size
-  // and times: such a verdict is not believed.
-  const bool is_believed = found != nullptr && !found->is_young && found->file == file_of(st);
-  return is_believed ? std::optional(*found) : std::nullopt;
+  verdicts_.remember({stamp.device, stamp.inode, role}, known);
 }
 
 }  // namespace bloscfs::fs

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
 
@@ -21,6 +20,15 @@
 
 namespace bloscfs::fs {
 
+/// Who says what an entry is.
+enum class Trust : std::uint8_t {
+  unread,   ///< nobody yet: Classifier::read() is needed
+  file,     ///< the file itself, or its type where there is nothing to read
+  content,  ///< what this mount has open of it: the file may be in the midst of a commit
+  /// What this mount has open of it, which may have been made of another state of SOURCE.
+  outdated,
+};
+
 /// What an entry is, without holding it open.
 struct SourceEntry : Verdict {
   Role role = Role::file;  ///< of the file that tells what it is
@@ -29,10 +37,7 @@ struct SourceEntry : Verdict {
   /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
   /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
   std::error_code unreadable;
-  /// What this mount has open of it may have been made of another state of SOURCE.
-  bool is_outdated = false;
-  /// Told by what this mount has open: the file itself may be in the midst of a commit.
-  bool is_led = false;
+  Trust trust = Trust::file;
   /// The entry itself as it was found, to be opened without looking for it again.
   std::shared_ptr<const SourceObject> object;
   struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
@@ -46,6 +51,9 @@ struct SourceEntry : Verdict {
     return is_container() ? S_IFREG : own_stat.st_mode & S_IFMT;
   }
 };
+
+/// The path of the file that holds the contents: of a sparse frame, its index.
+SourcePath content_path(const SourcePath& path, const OfKind& entry);
 
 /// An object as it is now, of which nothing else is known.
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object);
@@ -70,20 +78,15 @@ class Classifier {
   /// never opened. Never asked about what this mount has open for writing. What has to be read is
   /// read in a break (fs/support/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, SourceEntry found);
-  /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
-  SourceEntry quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread);
-  /// What an entry is that is unread.
+  /// The same as far as that is known without reading: else the entry is unread.
+  SourceEntry quick_look(const SourcePath& path, SourceEntry entry);
+  /// What an unread entry is.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
-  /// A state that a commit of this mount has left, so that nobody has to read what it is.
-  struct Committed {
-    const frame::Snapshot& snapshot;
-    std::string name;  ///< of the file, or of a sparse frame's directory
-    bool is_sframe = false;
-    std::int64_t ctime_ns = 0;         ///< of the file that snapshot.stamp() tells of
-    std::int64_t shown_change_ns = 0;  ///< as SourceEntry's
-  };
-  void remember(const Committed& committed);
+  /// What a commit of this mount has left in the state of `known`, so that nobody has to read it.
+  /// `name` is that of the file, or of a sparse frame's directory.
+  void remember(const frame::Snapshot& committed, Role role, const std::string& name,
+                KnownVerdict known);
 
   /// Opens the archive that was found at `path`. Null if it is none any more.
   std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
@@ -101,7 +104,6 @@ class Classifier {
   Verdict judge_stable(const SourcePath& path, const SourceEntry& entry);
   void remember(const SourcePath& path, const SourceEntry& entry, const ReasonedVerdict& verdict);
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
-  std::optional<KnownVerdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;
   const JudgeSettings settings_;

@@ -8,18 +8,14 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// Names remembered of a file with many hard links. Others are learnt again when they are used.
 constexpr std::size_t kMaxNames = 16;
-constexpr std::size_t kFewestBuckets = 64;
 
 }  // namespace
-
-FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 
 const Node::Rare& Node::rare() const {
   static const Rare kNothing;
@@ -35,43 +31,16 @@ void Node::trim_rare() {
   if (rare_parts && *rare_parts == Rare{}) rare_parts.reset();
 }
 
-std::size_t NodeTable::Hash::operator()(const Identity& id) const {
-  // The index takes the low bits alone.
-  const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
-  return static_cast<std::size_t>(mixed ^ mixed >> 32);
-}
-
-NodeTable::NodeTable()
-    : id_buckets_(kFewestBuckets),
-      identity_buckets_(kFewestBuckets),
-      nodes_({id_buckets_.data(), id_buckets_.size()}),
-      current_({identity_buckets_.data(), identity_buckets_.size()}) {
-  auto root = std::make_unique<Node>();
-  root->id = kRootId;
-  root->references = 1;
-  root->type = S_IFDIR;
-  nodes_.insert(*root.release());
-}
-
-NodeTable::~NodeTable() {
-  current_.clear();
-  nodes_.clear_and_dispose(std::default_delete<Node>());
-}
-
-/// Doubles the tables, so that a bucket has one node on average, at most.
-void NodeTable::grow() {
-  if (nodes_.size() < id_buckets_.size()) return;
-  std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
-  std::vector<ByIdentity::bucket_type> more_identities(more_ids.size());
-  nodes_.rehash({more_ids.data(), more_ids.size()});
-  current_.rehash({more_identities.data(), more_identities.size()});
-  id_buckets_ = std::move(more_ids);
-  identity_buckets_ = std::move(more_identities);
+NodeTable::NodeTable() {
+  Node& root = nodes_[kRootId];
+  root.id = kRootId;
+  root.references = 1;
+  root.type = S_IFDIR;
 }
 
 Node* NodeTable::find(NodeId id) const {
   const auto found = nodes_.find(id);
-  return found == nodes_.end() ? nullptr : const_cast<Node*>(&*found);
+  return found == nodes_.end() ? nullptr : const_cast<Node*>(&found->second);
 }
 
 Node& NodeTable::node(NodeId id) const {
@@ -82,41 +51,35 @@ Node& NodeTable::node(NodeId id) const {
 
 Node* NodeTable::current(const Identity& identity) const {
   const auto found = current_.find(identity);
-  return found == current_.end() ? nullptr : const_cast<Node*>(&*found);
+  return found == current_.end() ? nullptr : found->second;
 }
 
-Node& NodeTable::make_node(Node& parent, const std::string& name, const Identity& identity) {
-  grow();
-  auto made = std::make_unique<Node>();
-  made->references = 1;
-  made->identity = identity;
-  made->name = {&parent, name};
-  made->id = next_id_++;
+Node& NodeTable::make_node(Node& parent, const std::string& name) {
+  const NodeId id = next_id_++;
+  Node& made = nodes_[id];
+  made.id = id;
+  made.references = 1;
+  made.name = {&parent, name};
   parent.children++;
-  Node& result = *made.release();
-  nodes_.insert(result);
-  return result;
+  return made;
 }
 
 Node& NodeTable::add(Node& parent, const std::string& name, const Identity& identity) {
-  Node& made = make_node(parent, name, identity);
-  if (Node* const previous = current(identity)) retire(*previous);
-  current_.insert(made);
+  Node& made = make_node(parent, name);
+  set_identity(made, identity);
   return made;
 }
 
 void NodeTable::set_identity(Node& node, const Identity& identity) {
-  if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
+  node.identity = identity;
   // Another node with this identity stands for a file that is gone: inode numbers are given out
   // again.
-  if (Node* const previous = current(identity)) retire(*previous);
-  node.identity = identity;
-  current_.insert(node);
+  current_[identity] = &node;
 }
 
 void NodeTable::retire(Node& node) {
-  if (node.by_identity.is_linked()) current_.erase(current_.iterator_to(node));
+  if (current(node.identity) == &node) current_.erase(node.identity);
 }
 
 Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part) {
@@ -124,20 +87,18 @@ Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePar
     known->second->references++;
     return *known->second;
   }
-  Node& made = make_node(parent, part->entry.full_name, {});
+  Node& made = make_node(parent, part->entry.full_name);
   made.type = part->entry.type;
   made.make_rare().part = part;
   parts_.emplace(key_of(*part), &made);
   return made;
 }
 
-std::shared_ptr<const ArchivePart> NodeTable::set_part(Node& node,
-                                                       std::shared_ptr<const ArchivePart> part) {
+void NodeTable::set_part(Node& node, std::shared_ptr<const ArchivePart> part) {
   leave_part(node);
   if (part && part->archive) parts_.emplace(key_of(*part), &node);
-  std::shared_ptr<const ArchivePart> before = std::exchange(node.make_rare().part, std::move(part));
+  drop(std::exchange(node.make_rare().part, std::move(part)));
   node.trim_rare();
-  return before;
 }
 
 void NodeTable::leave_part(const Node& node) {
@@ -153,24 +114,23 @@ std::vector<Node*> NodeTable::parts() const {
   return found;
 }
 
-NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
-  Dropped dropped;
+void NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   const Node::Name seen{&parent, name};
-  if (node.name == seen) return dropped;
+  if (node.name == seen) return;
   const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
-  std::vector<Node::Name> outdated;
+  Node* left = nullptr;
   // A directory has one name, so that a new one is a move. Another object may have several: the
   // newest comes to the front, and of too many the oldest is forgotten.
   if (S_ISDIR(node.type)) {
-    if (node.has_name()) outdated.push_back(std::move(node.name));
+    left = node.name.parent;
   } else if (node.has_name()) {
     std::vector<Node::Name>& others = node.make_rare().other_names;
     const auto known = std::find(others.begin(), others.end(), seen);
     const bool is_full = others.size() + 1 == kMaxNames;
     if (known != others.end() || is_full) {
       const auto leaving = known != others.end() ? known : others.begin();
-      outdated.push_back(std::move(*leaving));
+      left = leaving->parent;
       others.erase(leaving);
     }
     if (keeps_front)
@@ -179,52 +139,40 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
       others.push_back(std::move(node.name));
   }
   if (!keeps_front) node.name = seen;
-  for (const Node::Name& old : outdated) leave(old.parent, dropped);
-  return dropped;
+  if (left != nullptr) leave(*left);
 }
 
-NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const std::string& name) {
-  Dropped dropped;
-  const auto is_it = [&](const Node::Name& known) {
-    return known.parent == &parent && known.name == name;
-  };
-  Node* left = nullptr;
-  if (is_it(node.name)) {
-    left = std::exchange(node.name, {}).parent;
-    if (!node.rare().other_names.empty()) {
-      std::vector<Node::Name>& others = node.make_rare().other_names;
+void NodeTable::remove_name(Node& node, Node& parent, const std::string& name) {
+  const Node::Name gone{&parent, name};
+  const bool is_front = node.name == gone;
+  if (!is_front && node.rare().other_names.empty()) return;
+  std::vector<Node::Name>& others = node.make_rare().other_names;
+  if (is_front) {
+    node.name = {};
+    if (!others.empty()) {
       node.name = std::move(others.back());
       others.pop_back();
     }
-  } else if (!node.rare().other_names.empty()) {
-    std::vector<Node::Name>& others = node.make_rare().other_names;
-    const auto found = std::find_if(others.begin(), others.end(), is_it);
-    if (found == others.end()) return dropped;
-    left = found->parent;
-    others.erase(found);
+  } else if (std::erase(others, gone) == 0) {
+    return;
   }
   node.trim_rare();
-  if (left != nullptr) leave(left, dropped);
-  return dropped;
+  leave(parent);
 }
 
-/// In one text, by steps: with one for each directory it would take time by the square of the
-/// depth.
+/// By steps: with one text for each directory it would take time by the square of the depth.
 std::optional<std::string> NodeTable::text_by(const Node::Name& name) {
-  std::size_t size = name.name.size();
+  std::vector<const std::string*> parts{&name.name};
   for (const Node* above = name.parent; above->id != kRootId; above = above->name.parent) {
     if (!above->has_name()) return std::nullopt;
-    size += above->name.name.size() + 1;
+    parts.push_back(&above->name.name);
   }
-  std::string text(size, '/');
-  const Node::Name* at = &name;
-  for (;;) {
-    size -= at->name.size();
-    at->name.copy(text.data() + size, at->name.size());
-    if (at->parent->id == kRootId) return text;
-    size--;
-    at = &at->parent->name;
+  std::string text;
+  for (const std::string* part : boost::adaptors::reverse(parts)) {
+    if (!text.empty()) text += '/';
+    text += *part;
   }
+  return text;
 }
 
 std::optional<SourcePath> NodeTable::path_by(const Node& node, const Node::Name& name) {
@@ -253,37 +201,37 @@ std::vector<SourcePath> NodeTable::paths(const Node& node) const {
   return result;
 }
 
-void NodeTable::leave(Node* parent, Dropped& dropped) {
-  parent->children--;
-  drop_if_unused(parent, dropped);
+void NodeTable::leave(Node& parent) {
+  parent.children--;
+  maybe_unused_.push_back(parent.id);
 }
 
-void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
-  // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or it
-  // waits for a name. Its end may be that of its directories, up to the first that is still needed.
-  if (candidate->id == kRootId || candidate->references != 0 || candidate->pins != 0 ||
-      candidate->children != 0 || candidate->rare().wanted_name)
-    return;
-  retire(*candidate);
-  leave_part(*candidate);
-  nodes_.erase(nodes_.iterator_to(*candidate));
-  dropped.emplace_back(candidate);
-  if (candidate->has_name()) leave(candidate->name.parent, dropped);
-  for (const Node::Name& name : candidate->rare().other_names) leave(name.parent, dropped);
+NodeTable::Dropped NodeTable::drop_unused() {
+  while (!maybe_unused_.empty()) {
+    Node* const node = find(maybe_unused_.back());
+    maybe_unused_.pop_back();
+    // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or
+    // it waits for a name. Its end may be that of its directories, up to the first that is needed.
+    if (node == nullptr || node->id == kRootId || node->references != 0 || node->pins != 0 ||
+        node->children != 0 || node->rare().wanted_name)
+      continue;
+    retire(*node);
+    leave_part(*node);
+    if (node->has_name()) leave(*node->name.parent);
+    for (const Node::Name& name : node->rare().other_names) leave(*name.parent);
+    dropped_.nodes.push_back(nodes_.extract(node->id));
+  }
+  return std::exchange(dropped_, {});
 }
 
-NodeTable::Dropped NodeTable::forget(Node& node, std::uint64_t references) {
-  Dropped dropped;
+void NodeTable::forget(Node& node, std::uint64_t references) {
   node.references -= std::min(references, node.references);
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
-NodeTable::Dropped NodeTable::unpin(Node& node) {
-  Dropped dropped;
+void NodeTable::unpin(Node& node) {
   node.pins--;
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
 Node* NodeTable::pending(NodeId directory, const std::string& wanted_name) const {
@@ -296,16 +244,14 @@ void NodeTable::set_pending(Node& node, const std::string& wanted_name) {
   pending_[{node.name.parent->id, wanted_name}] = node.id;
 }
 
-NodeTable::Dropped NodeTable::clear_pending(Node& node) {
-  Dropped dropped;
-  if (!node.rare().wanted_name) return dropped;
+void NodeTable::clear_pending(Node& node) {
+  if (!node.rare().wanted_name) return;
   Node::Rare& rare = node.make_rare();
   pending_.erase({node.name.parent->id, *rare.wanted_name});
   rare.wanted_name.reset();
   rare.replaces.reset();
   node.trim_rare();
-  drop_if_unused(&node, dropped);
-  return dropped;
+  maybe_unused_.push_back(node.id);
 }
 
 std::vector<Node*> NodeTable::pending_in(NodeId directory) const {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <boost/intrusive/unordered_set.hpp>
 #include <sys/stat.h>
 
 #include "frame/store/byte_source.hpp"
@@ -24,8 +24,6 @@
 #include "fs/source/node.hpp"
 
 namespace bloscfs::fs {
-
-FileState state_of(const struct stat& st);
 
 /// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
 /// did: that time cannot be set.
@@ -53,21 +51,18 @@ struct Node : OfKind {
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
     /// Size of a container without a name, which is shown while nobody has it open.
     std::int64_t last_size = 0;
-    std::shared_ptr<void> at_end;  ///< destroyed with the node
+    std::vector<std::shared_ptr<void>> at_end;  ///< destroyed with the node
     /// Of a node that stands for no object of SOURCE, but for what an archive holds.
     std::shared_ptr<const ArchivePart> part;
     bool operator==(const Rare&) const = default;
   };
-  using Hook = boost::intrusive::unordered_set_member_hook<>;
-
   const Rare& rare() const;
   Rare& make_rare();
   /// Gives the memory back once nothing rare is left.
   void trim_rare();
   bool has_name() const { return name.parent != nullptr; }
 
-  Hook by_id;
-  Hook by_identity;  ///< linked while the node stands for its object
+  std::uint32_t name_changes = 0;  ///< of a directory: changes that this mount made to its names
   NodeId id = 0;
   std::uint64_t references = 0;  ///< the kernel's
   std::uint32_t pins = 0;        ///< ours
@@ -86,17 +81,26 @@ struct Node : OfKind {
 };
 
 /// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
-/// are not in use (any more) and for nodes without a name.
+/// are not in use (any more) and for nodes without a name. A node that nobody needs any more stays
+/// until drop_unused() is called.
 class NodeTable {
+  using ById = std::unordered_map<NodeId, Node>;
+
  public:
-  /// Nodes that nobody needs any more. What they own is released by whoever destroys them, which
-  /// is not done under a lock.
-  using Dropped = std::vector<std::unique_ptr<Node>>;
+  /// To be destroyed after the owner has released its mutex: what nodes own may take long to end.
+  struct Dropped {
+    std::vector<ById::node_type> nodes;
+    std::vector<std::shared_ptr<const void>> others;
+  };
 
   NodeTable();
-  ~NodeTable();
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
+
+  /// Called before the owner releases its mutex.
+  [[nodiscard]] Dropped drop_unused();
+  /// Has drop_unused() return it, too.
+  void drop(std::shared_ptr<const void> other) { dropped_.others.push_back(std::move(other)); }
 
   Node& node(NodeId id) const;
   Node* find(NodeId id) const;
@@ -111,10 +115,9 @@ class NodeTable {
   void retire(Node& node);
 
   /// Adds a name, or brings it to the front; directories have only one. The front name of a node
-  /// that waits for its name is its temporary's, whatever else leads to that. Returns what lost its
-  /// last user by that.
-  [[nodiscard]] Dropped add_name(Node& node, Node& parent, const std::string& name);
-  [[nodiscard]] Dropped remove_name(Node& node, const Node& parent, const std::string& name);
+  /// that waits for its name is its temporary's, whatever else leads to that.
+  void add_name(Node& node, Node& parent, const std::string& name);
+  void remove_name(Node& node, Node& parent, const std::string& name);
   /// Path below SOURCE by the name that was seen last.
   SourcePath path(const Node& node) const;
   /// Paths by all names that are known, the last one first.
@@ -124,60 +127,40 @@ class NodeTable {
 
   /// The node of what is there already, or a new one, with one more reference of the kernel.
   Node& enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part);
-  /// Null: it is an object of SOURCE from now on. Returns what it was, to be destroyed behind the
-  /// lock.
-  [[nodiscard]] std::shared_ptr<const ArchivePart> set_part(
-      Node& node, std::shared_ptr<const ArchivePart> part);
+  /// Null: it is an object of SOURCE from now on.
+  void set_part(Node& node, std::shared_ptr<const ArchivePart> part);
   std::vector<Node*> parts() const;
 
   /// Takes back references of the kernel, or a pin.
-  [[nodiscard]] Dropped forget(Node& node, std::uint64_t references);
-  [[nodiscard]] Dropped unpin(Node& node);
+  void forget(Node& node, std::uint64_t references);
+  void unpin(Node& node);
 
   /// The node that is shown under a name of `directory` without having it in SOURCE.
   Node* pending(NodeId directory, const std::string& wanted_name) const;
   /// The node shall have that name in the directory that it is in.
   void set_pending(Node& node, const std::string& wanted_name);
   /// The node has its name now, or none.
-  [[nodiscard]] Dropped clear_pending(Node& node);
+  void clear_pending(Node& node);
   std::vector<Node*> pending_in(NodeId directory) const;
 
  private:
-  struct IdOf {
-    using type = NodeId;
-    type operator()(const Node& node) const { return node.id; }
-  };
-  struct IdentityOf {
-    using type = Identity;
-    const type& operator()(const Node& node) const { return node.identity; }
-  };
   struct Hash {
-    std::size_t operator()(NodeId id) const { return static_cast<std::size_t>(id); }
-    std::size_t operator()(const Identity& id) const;
+    std::size_t operator()(const Identity& id) const noexcept {
+      const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
+      return static_cast<std::size_t>(mixed ^ mixed >> 32);
+    }
   };
-  template <Node::Hook Node::*hook, typename KeyOf>
-  using Index =
-      boost::intrusive::unordered_set<Node, boost::intrusive::member_hook<Node, Node::Hook, hook>,
-                                      boost::intrusive::key_of_value<KeyOf>,
-                                      boost::intrusive::hash<Hash>,
-                                      boost::intrusive::power_2_buckets<true>>;
-  using ById = Index<&Node::by_id, IdOf>;
-  using ByIdentity = Index<&Node::by_identity, IdentityOf>;
 
-  void grow();
-  Node& make_node(Node& parent, const std::string& name, const Identity& identity);
+  Node& make_node(Node& parent, const std::string& name);
   /// nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
-  void drop_if_unused(Node* candidate, Dropped& dropped);
-  void leave(Node* parent, Dropped& dropped);
+  void leave(Node& parent);
   void leave_part(const Node& node);
 
   NodeId next_id_ = kRootId + 1;
-  std::vector<ById::bucket_type> id_buckets_;  ///< before the indexes, which use them
-  std::vector<ByIdentity::bucket_type> identity_buckets_;
   ById nodes_;
-  ByIdentity current_;
+  std::unordered_map<Identity, Node*, Hash> current_;  ///< those that stand for their objects
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
   /// What tells parts apart: the state of the archive, the key, whether it is a group.
   using PartKey = std::tuple<const Archive*, std::string, bool>;
@@ -187,6 +170,8 @@ class NodeTable {
   /// Those that keep an archive. A part that goes on to another state may come to one that has a
   /// node already.
   std::multimap<PartKey, Node*> parts_;
+  std::vector<NodeId> maybe_unused_;
+  Dropped dropped_;
 };
 
 }  // namespace bloscfs::fs

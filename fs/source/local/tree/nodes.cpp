@@ -19,6 +19,12 @@ bool is_same_kind(const OpenFile& one, const OpenFile& other) {
 
 // --- what is known
 
+Nodes::~Nodes() {
+  // Archives release nodes when they are destroyed.
+  const DroppingLock lock(*this);
+  for (Node* const node : nodes_.parts()) nodes_.set_part(*node, nullptr);
+}
+
 Nodes::Known Nodes::known(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);
@@ -64,9 +70,8 @@ NodeId Nodes::parent(NodeId id) const {
 
 void Nodes::forget(NodeId id, std::uint64_t references) {
   if (id == kRootId) return;
-  NodeTable::Dropped dropped;
-  const MutexLock lock(mutex_);
-  if (Node* node = nodes_.find(id)) dropped = nodes_.forget(*node, references);
+  const DroppingLock lock(*this);
+  if (Node* node = nodes_.find(id)) nodes_.forget(*node, references);
 }
 
 void Nodes::pin(NodeId id) {
@@ -75,9 +80,19 @@ void Nodes::pin(NodeId id) {
 }
 
 void Nodes::unpin(NodeId id) {
-  NodeTable::Dropped dropped;
+  const DroppingLock lock(*this);
+  nodes_.unpin(nodes_.node(id));
+}
+
+std::uint32_t Nodes::name_changes(NodeId directory) const {
   const MutexLock lock(mutex_);
-  dropped = nodes_.unpin(nodes_.node(id));
+  const Node* const node = nodes_.find(directory);
+  return node == nullptr ? 0 : node->name_changes;
+}
+
+void Nodes::note_change(NodeId directory) {
+  const MutexLock lock(mutex_);
+  if (Node* const node = nodes_.find(directory)) node->name_changes++;
 }
 
 std::optional<Nodes::NodeName> Nodes::name_of(NodeId id) const {
@@ -104,7 +119,7 @@ bool Nodes::has_name(NodeId id) const {
 FoundNode Nodes::reference(NodeId id, const struct stat& attributes) {
   const MutexLock lock(mutex_);
   nodes_.node(id).references++;
-  return {id, attributes, false};
+  return {id, attributes};
 }
 
 Node* Nodes::node_of(const SourceEntry& entry, bool is_live) const {
@@ -119,18 +134,16 @@ Node* Nodes::node_of(const SourceEntry& entry, bool is_live) const {
 bool Nodes::may_have_opened_in(NodeId directory) const {
   const MutexLock lock(mutex_);
   const auto first = opened_names_.lower_bound({directory, {}, 0});
-  return first != opened_names_.end() && first->directory == directory;
+  return first != opened_names_.end() && std::get<0>(*first) == directory;
 }
 
 NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
                              const std::optional<Identity>& there) {
-  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
-       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
-    const Node* const node = nodes_.find(at->node);
-    const auto file = node == nullptr ? nullptr : node->open_file.lock();
-    if (file) files.push_back(file);
+  const DroppingLock lock(*this);
+  const auto end = opened_names_.upper_bound({directory, full_name, ~NodeId{0}});
+  for (auto at = opened_names_.lower_bound({directory, full_name, 0}); at != end;) {
+    const Node* const node = nodes_.find(std::get<2>(*at));
+    const auto file = node == nullptr ? nullptr : open_file(*node);
     // Entries of names that are no longer true are dropped on the way.
     if (!file || !node->has_name() || node->name.parent->id != directory ||
         node->name.name != full_name) {
@@ -194,10 +207,10 @@ std::shared_ptr<const OpenFile> Nodes::opened(NodeId id) const {
 
 std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const OpenFile> file,
                                              const SourceEntry& entry) {
-  std::shared_ptr<const OpenFile> other;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  other = node.open_file.lock();
+  if (node.rare().part) node.was_opened = true;  // others call take_change()
+  const auto other = open_file(node);
   // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
   // no container.
   if (other && is_same_kind(*other, *file)) return other;
@@ -222,9 +235,9 @@ void Nodes::begin_plain_writing(NodeId id) {
   node.make_rare().plain_writers++;
 }
 
-bool Nodes::has_plain_writers(NodeId id) const {
+std::uint32_t Nodes::plain_writers(NodeId id) const {
   const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers > 0;
+  return nodes_.node(id).rare().plain_writers;
 }
 
 void Nodes::end_plain_writing(NodeId id) {
@@ -240,9 +253,10 @@ void Nodes::keep_last_size(NodeId id, std::int64_t size) {
   if (!node.has_name()) node.make_rare().last_size = size;
 }
 
-bool Nodes::is_last_plain_writer(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers == 1;
+std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
+  auto file = node.open_file.lock();
+  if (file) nodes_.drop(file);
+  return file;
 }
 
 /// Names that nothing is open of any more are forgotten now and then.
@@ -250,7 +264,7 @@ void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {
     std::erase_if(opened_names_, [&](const OpenedName& named) REQUIRES(mutex_) {
-      const Node* const known = nodes_.find(named.node);
+      const Node* const known = nodes_.find(std::get<2>(named));
       return known == nullptr || known->open_file.expired();
     });
     names_to_look_through_ = 64 + 2 * opened_names_.size();
@@ -259,11 +273,9 @@ void Nodes::note_opened(const Node& node) {
 }
 
 void Nodes::retire_opened(NodeId id, const OpenFile& file) {
-  std::shared_ptr<const OpenFile> opened;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  opened = node.open_file.lock();
-  if (opened.get() != &file) return;
+  if (open_file(node).get() != &file) return;
   node.open_file.reset();
   node.is_untold = true;
 }
@@ -281,65 +293,37 @@ NodeId Nodes::enter_part(NodeId directory, const std::shared_ptr<const ArchivePa
   return nodes_.enter_part(nodes_.node(directory), part).id;
 }
 
-void Nodes::replace_part(NodeId id, const ArchivePart* expected,
+bool Nodes::replace_part(NodeId id, const ArchivePart& before,
                          const std::shared_ptr<const ArchivePart>& part) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  if (node.rare().part.get() == expected) before = nodes_.set_part(node, part);
-}
-
-bool Nodes::set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
-  if (node == nullptr || node->was_opened || !node->rare().part) return false;
-  before = nodes_.set_part(*node, part);
+  if (node == nullptr || node->rare().part.get() != &before) return false;
+  if (node->was_opened && before.archive != part->archive) return false;
+  nodes_.set_part(*node, part);
   return true;
 }
 
-std::shared_ptr<const OpenContainer> Nodes::share_part(
-    NodeId id, const std::shared_ptr<const OpenContainer>& file) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  node.was_opened = true;
-  // Somebody else may have come first.
-  if (auto known = std::dynamic_pointer_cast<const OpenContainer>(node.open_file.lock()))
-    return known;
-  node.open_file = file;
-  return file;
-}
-
 void Nodes::leave_states(NodeId root, const Archive* present) {
-  std::vector<std::shared_ptr<const ArchivePart>> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   for (Node* const node : nodes_.parts()) {
     const auto& part = node->rare().part;
     if (part->root != root || !part->embed || part->archive.get() == present) continue;
     auto left = std::make_shared<ArchivePart>(*part);
     left->archive = nullptr;
-    before.push_back(nodes_.set_part(*node, std::move(left)));
+    nodes_.set_part(*node, std::move(left));
   }
 }
 
 void Nodes::become_directory(NodeId id, const struct stat& st) {
-  std::shared_ptr<const ArchivePart> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
+  const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
   if (node == nullptr || !node->rare().part) return;
   // Somebody has looked the directory up already. Files may wait there for their names, which only
   // its own node leads to.
   if (nodes_.current(identity_of(st)) != nullptr) throw_stale(id);
-  before = nodes_.set_part(*node, nullptr);
+  nodes_.set_part(*node, nullptr);
   nodes_.set_identity(*node, identity_of(st));
   node->state = state_of(st);
-}
-
-/// Archives release nodes when they are destroyed.
-void Nodes::drop_parts() {
-  std::vector<std::shared_ptr<const ArchivePart>> before;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  for (Node* const node : nodes_.parts()) before.push_back(nodes_.set_part(*node, nullptr));
 }
 
 }  // namespace bloscfs::fs

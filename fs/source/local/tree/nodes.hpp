@@ -27,7 +27,7 @@ namespace bloscfs::fs {
 class Nodes {
  public:
   Nodes() = default;
-  ~Nodes() { drop_parts(); }
+  ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
@@ -35,6 +35,8 @@ class Nodes {
   FoundNode reference(NodeId id, const struct stat& attributes);
   /// The directory that holds a node.
   NodeId parent(NodeId id) const;
+  /// How often this mount has changed names of a directory, as long as the directory is known.
+  std::uint32_t name_changes(NodeId directory) const;
   void forget(NodeId id, std::uint64_t references);
   /// Keeps a node although the kernel may forget it.
   void pin(NodeId id);
@@ -62,6 +64,10 @@ class Nodes {
     std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
     bool is_lost = false;  ///< its directory has no name any more: the root stands for that
     SourcePath path() const { return join_path(directory_path, full_name); }
+    bool is_same(const NodeName& other) const {
+      return directory == other.directory && full_name == other.full_name &&
+             waiting_as == other.waiting_as;
+    }
   };
   /// nullopt for a node without a name.
   std::optional<NodeName> name_of(NodeId id) const;
@@ -77,10 +83,10 @@ class Nodes {
   }
   /// What all handles of the node share from now on: `file`, which was opened in the state that
   /// `entry` tells, unless somebody else came first who opened it as the same kind. ESTALE if the
-  /// node is in another state by now.
+  /// node is in another state by now. A part of an archive has no entry.
   template <typename File>
   std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
-                                           const SourceEntry& entry) {
+                                           const SourceEntry& entry = {}) {
     return std::static_pointer_cast<const File>(share(id, std::move(file), entry));
   }
   /// The same for a file that nobody else knows yet.
@@ -99,8 +105,7 @@ class Nodes {
   /// ESTALE where it has become a container since it was looked at.
   void begin_plain_writing(NodeId id);
   void end_plain_writing(NodeId id);
-  bool has_plain_writers(NodeId id) const;
-  bool is_last_plain_writer(NodeId id) const;
+  std::uint32_t plain_writers(NodeId id) const;
   /// A container was closed: it is shown so large from now on, if it has no name any more.
   void keep_last_size(NodeId id, std::int64_t size);
 
@@ -111,14 +116,10 @@ class Nodes {
   bool is_part(NodeId id) const { return part(id) != nullptr; }
   /// Counts one reference of the kernel.
   NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
-  /// Without effect where the node is another part by now, or none.
-  void replace_part(NodeId id, const ArchivePart* expected,
+  /// False, and nothing changes, where the node is not `before` any more, and where the kernel may
+  /// have pages of another state than that of `part`.
+  bool replace_part(NodeId id, const ArchivePart& before,
                     const std::shared_ptr<const ArchivePart>& part);
-  /// False where the kernel may have pages of the node's state.
-  bool set_part_if_unopened(NodeId id, const std::shared_ptr<const ArchivePart>& part);
-  /// As share_opened().
-  std::shared_ptr<const OpenContainer> share_part(NodeId id,
-                                                  const std::shared_ptr<const OpenContainer>& file);
   /// Parts that are embedded below `root` keep no other state of it than that.
   void leave_states(NodeId root, const Archive* present);
   /// An embedded group has become that directory of SOURCE. ESTALE where that has a node already:
@@ -126,6 +127,22 @@ class Nodes {
   void become_directory(NodeId id, const struct stat& st);
 
  protected:
+  /// Locks the table. What is dropped meanwhile is destroyed after the lock is released.
+  class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) DroppingLock {
+   public:
+    explicit DroppingLock(Nodes& nodes) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(nodes.mutex_))
+        : nodes_(nodes), lock_(nodes.mutex_) {}
+    ~DroppingLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability())
+        BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+      dropped_ = nodes_.nodes_.drop_unused();
+    }
+
+   private:
+    Nodes& nodes_;
+    NodeTable::Dropped dropped_;  ///< destroyed after lock_
+    const MutexLock lock_;
+  };
+
   /// What is needed to find a node's entry, taken out of the table.
   struct Known : OfKind {
     NodeId id = 0;
@@ -150,6 +167,10 @@ class Nodes {
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   /// A container that nobody has opened becomes what the entry says; false for any other node.
   bool follow(NodeId id, const SourceEntry& entry);
+  /// Names of a directory are changed.
+  void note_change(NodeId directory);
+  /// What is open of a node, if anything; another thread may let go of it meanwhile.
+  std::shared_ptr<const OpenFile> open_file(const Node& node) REQUIRES(mutex_);
   /// The node has an open file by that name.
   void note_opened(const Node& node) REQUIRES(mutex_);
 
@@ -159,19 +180,11 @@ class Nodes {
  private:
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);
-  void drop_parts();
 
-  /// A name of a node that something is or was open of. The node may have lost it since, and
-  /// others may be open that had it, of files that were there before or after its own.
-  struct OpenedName {
-    NodeId directory;
-    std::string full_name;
-    NodeId node;
-    bool operator<(const OpenedName& other) const {
-      return std::tie(directory, full_name, node) <
-             std::tie(other.directory, other.full_name, other.node);
-    }
-  };
+  /// Directory and full name of a node that something is or was open of, and the node. It may have
+  /// lost the name since, and others may be open that had it, of files that were there before or
+  /// after its own.
+  using OpenedName = std::tuple<NodeId, std::string, NodeId>;
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };

@@ -44,6 +44,132 @@ std::optional<std::string> Tree::single() const {
   return single_;
 }
 
+// --- names
+
+std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name,
+                                      const std::string* listed_as) {
+  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
+  // what is there now (follower_), without the lock on names, and then the look is repeated as
+  // anybody's.
+  auto found = adopt(directory, name, listed_as, follower_ ? First::owner : First::look);
+  if (found && found->trust == Trust::outdated && follower_) {
+    const std::shared_ptr<void> counted(nullptr, [this, id = found->id](void*) { forget(id, 1); });
+    follower_(found->id);
+    found = adopt(directory, name, listed_as, First::look);
+  }
+  if (!found) return find_part_beside(directory, name);
+  found->attributes = with_live({found->attributes, found->trust}, found->id);
+  return found;
+}
+
+std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const std::string& name,
+                                         const std::string* listed_as, First first) {
+  return Attempts::run([&]() -> std::optional<Adopted> {
+    const ReadNames names(names_);
+    const Directory in = this->directory(directory);
+    root_.require(in.path);  // ESTALE has the kernel look for the directory again
+    if (const NodeId lost = first == First::owner ? lost_node(directory, name) : 0)
+      return Adopted{reference(lost, {}), Trust::outdated};
+    std::optional<Shown> shown;
+    if (listed_as != nullptr) shown = {*listed_as, visible_entry(in, *listed_as)};
+    // Since it was listed the file may have become an array, say, which is stored elsewhere.
+    if (!shown || !shown->entry) shown = resolve(in, name);
+    if (!shown || !shown->entry) return std::nullopt;
+    return adopt_shown(in, name, *shown, first);
+  });
+}
+
+Tree::Adopted Tree::adopt_shown(const Directory& in, const std::string& shown_name,
+                                const Shown& shown, First first) {
+  const SourceEntry& entry = *shown.entry;
+  const SourcePath path = join_path(in.path, shown.full_name);
+  if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
+  NodeId waiting = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (const Node* const node = nodes_.pending(in.id, shown.full_name)) waiting = node->id;
+  }
+  if (waiting != 0) {
+    const Trust trust = is_name_taken(waiting) ? Trust::outdated : Trust::content;
+    return {reference(waiting, attributes_of(entry)), trust};
+  }
+  if (const NodeId overtaken = first == First::owner ? overtaken_node(in.id, shown.full_name,
+                                                                      identity_of(entry.own_stat))
+                                                     : 0)
+    return {reference(overtaken, {}), Trust::outdated};
+  // Done before a reference is counted: the look at where the link leads may throw, for a break.
+  const struct stat linked = with_link_size(attributes_of(entry), entry, path.text());
+  Adopted found{adopt_entry(in.id, shown.full_name, entry), entry.trust};
+  found.attributes.st_size = linked.st_size;
+  found.is_fallback = preferred_name(shown.full_name, entry.shown) != shown_name;
+  return found;
+}
+
+NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
+  if (!may_have_opened_in(directory)) return 0;
+  for (const std::string& full_name : possible_full_names(shown_name)) {
+    const NodeId node = overtaken_node(directory, full_name, std::nullopt);
+    // SOURCE has nothing there, though somebody writes to a file of that name: another program has
+    // removed or moved it.
+    if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
+  }
+  return 0;
+}
+
+/// Also of a content whose file has only got other attributes, or lost one of several names.
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  bool same_state = false;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.own_stat));
+    if (node == nullptr) return false;
+    file = node->open_file.lock();
+    same_state = node->state == state_of(entry.content_stat);
+  }
+  if (!file || file->leads()) return file != nullptr;
+  const auto* const container = dynamic_cast<const OpenContainer*>(file.get());
+  return !same_state && container != nullptr && container->content->is_file_current();
+}
+
+FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
+                            const SourceEntry& entry) {
+  FoundNode found{0, attributes_of(entry)};
+  const bool live = is_live(entry);
+  std::shared_ptr<const OpenFile> found_again;
+  {
+    const DroppingLock lock(*this);
+    Node& parent = nodes_.node(directory);
+    Node* known = node_of(entry, live);
+    if (known != nullptr) {
+      known->references++;
+      if (!known->has_name()) found_again = known->open_file.lock();
+      nodes_.add_name(*known, parent, full_name);
+      if (known->rare().link_text && !(known->state == state_of(entry.content_stat))) {
+        known->make_rare().link_text.reset();
+        known->trim_rare();
+      }
+    } else {
+      known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
+      known->kind = entry.kind;
+      known->type = entry.shown_type();
+      if (entry.shown_change_ns != 0)
+        known->shown_change = {state_of(entry.content_stat).ctime_ns, entry.shown_change_ns};
+    }
+    if (!entry.is_container() && !entry.is_store()) known->kind = entry.kind;
+    if (entry.is_store_directory()) has_store_directories_ = true;
+    known->shown = entry.shown;
+    known->state = state_of(entry.content_stat);
+    found.attributes = with_shown_change(found.attributes, known->shown_change);
+    found.id = known->id;
+  }
+  if (const auto* const container = dynamic_cast<const OpenContainer*>(found_again.get()))
+    container->content->end_orphanhood();
+  return found;
+}
+
+// --- entries
+
 bool Tree::is_store(NodeId id) {
   if (is_virtual(id)) return store_entry(id).is_store();
   const MutexLock lock(mutex_);
@@ -73,7 +199,7 @@ SourceEntry Tree::entry(NodeId id) {
     });
   };
   SourceEntry entry = look();
-  if (!entry.is_outdated || !follower_) return entry;
+  if (entry.trust != Trust::outdated || !follower_) return entry;
   follower_(id);
   return look();
 }
@@ -83,36 +209,28 @@ bool Tree::is_in_place(NodeId id) {
   if (is_name_taken(id)) return false;
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
-  return std::any_of(what.paths.begin(), what.paths.end(), [&](const SourcePath& path) {
-    const auto st = root_.stat(path);
-    return st && identity_of(*st) == what.identity;
-  });
+  return place_of(what).has_value();
+}
+
+std::optional<SourcePath> Tree::place_of(const Known& known) const {
+  for (const SourcePath& path : known.paths)
+    if (const auto st = root_.stat(path); st && identity_of(*st) == known.identity) return path;
+  return std::nullopt;
 }
 
 /// True if another program has made something of the name that a node waits for, or has changed
 /// what it shall replace there; also where the directory is gone.
 bool Tree::is_name_taken(NodeId id) const {
-  SourcePath path;
-  std::optional<frame::FileStamp> replaces;
-  {
-    const MutexLock lock(mutex_);
-    const Node& node = nodes_.node(id);
-    if (!node.rare().wanted_name) return false;
-    const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
-    if (above.empty()) return true;
-    replaces = node.rare().replaces;
-    path = join_path(above.front(), *node.rare().wanted_name);
-  }
+  const auto name = name_of(id);
+  if (!name || !name->waiting_as) return false;
+  if (name->is_lost) return true;
+  const SourcePath path = name->path();
+  auto present = root_.stat(path);
+  if (present && S_ISDIR(present->st_mode))
+    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) present = index;
   // Nothing, or the very state that is to be replaced, is as it should be.
-  const auto present = stamp_at(path);
-  return present && present != replaces;
-}
-
-std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
-  auto st = root_.stat(path);
-  if (st && S_ISDIR(st->st_mode))
-    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) st = index;
-  return st ? std::optional(frame::stamp_of(*st)) : std::nullopt;
+  const MutexLock lock(mutex_);
+  return present && frame::stamp_of(*present) != nodes_.node(id).rare().replaces;
 }
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {
@@ -127,20 +245,21 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   });
 }
 
+std::optional<FileState> Tree::state_of_known(const Known& known) const {
+  const auto path = place_of(known);
+  const auto st = path ? root_.stat(content_path(*path, known)) : std::nullopt;
+  return st ? std::optional(state_of(*st)) : std::nullopt;
+}
+
 std::optional<FileState> Tree::state_in_source(NodeId id) {
   const ReadNames names(names_);
-  const Known what = known(id);
-  for (const SourcePath& path : what.paths) {
-    auto st = root_.stat(path);
-    if (!st || !(identity_of(*st) == what.identity)) continue;
-    if (what.is_sframe()) st = root_.stat(join_path(path, frame::kSframeIndexName));
-    if (st) return state_of(*st);
-  }
-  return std::nullopt;
+  return state_of_known(known(id));
 }
 
 void Tree::confirm_state(NodeId id, const FileState& state) {
-  if (state_in_source(id) != state) return;
+  // A commit that ended between the look and the change would be forgotten.
+  const ReadNames names(names_);
+  if (state_of_known(known(id)) != state) return;
   const MutexLock lock(mutex_);
   nodes_.node(id).state = state;
 }
@@ -169,7 +288,7 @@ SourceEntry Tree::entry_of(const Known& known) {
   }
   const bool leads = known.open_file && known.open_file->leads();
   if (newest && leads && follower_) {
-    newest->is_outdated = true;
+    newest->trust = Trust::outdated;
     return *newest;
   }
   if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front().text());
@@ -202,27 +321,28 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     return what.remains;
   }
   for (const SourcePath& path : what.paths)
-    if (auto found = root_.find(what.is_sframe() ? join_path(path, frame::kSframeIndexName) : path))
-      return found;
+    if (auto found = root_.find(content_path(path, what))) return found;
   throw_errno(ESTALE, what.paths.front().text());
 }
 
 void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
-  Classifier::Committed committed{.snapshot = snapshot, .name = {}};
+  Role role = Role::file;
+  std::string name;
+  KnownVerdict known;
   {
     const MutexLock lock(mutex_);
     const Node* const node = nodes_.find(id);
     if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
         !(node->state.stamp == snapshot.stamp()))
       return;
-    committed.name = node->name.name;
-    committed.is_sframe = node->is_sframe();
-    committed.ctime_ns = node->state.ctime_ns;
+    if (node->is_sframe()) role = Role::index;
+    name = node->name.name;
+    known.state = node->state;
     if (node->shown_change.stored_ns == node->state.ctime_ns)
-      committed.shown_change_ns = node->shown_change.shown_ns;
+      known.shown_change_ns = node->shown_change.shown_ns;
   }
   try {
-    classifier_.remember(committed);
+    classifier_.remember(snapshot, role, name, std::move(known));
   } catch (const std::exception&) {
     // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
   }
@@ -232,32 +352,30 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
-  StoredAttributes stored = look_at_attributes(id);
-  if (stored.is_outdated && follower_) {
+  StoredAttributes stored = stored_attributes(id);
+  if (stored.trust == Trust::outdated && follower_) {
     follower_(id);
-    stored = look_at_attributes(id);
+    stored = stored_attributes(id);
   }
   return with_live(stored, id);
 }
 
-Tree::StoredAttributes Tree::look_at_attributes(NodeId id) {
-  return Attempts::run([&] {
+Tree::StoredAttributes Tree::stored_attributes(NodeId id) {
+  return Attempts::run([&]() -> StoredAttributes {
     const ReadNames names(names_);
-    return stored_attributes(known(id));
+    const Known what = known(id);
+    try {
+      const SourceEntry entry = entry_of(what);
+      const struct stat st = with_shown_change(attributes_of(entry), what.shown_change);
+      const bool is_open = entry.trust == Trust::file && what.open_file;
+      return {what.paths.empty() ? st : with_link_size(st, entry, what.paths.front().text()),
+              is_open ? Trust::content : entry.trust};
+    } catch (const std::system_error& error) {
+      // Whoever has the old state open keeps seeing it.
+      if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
+      return {what.open_file->attributes, Trust::content};
+    }
   });
-}
-
-Tree::StoredAttributes Tree::stored_attributes(const Known& known) {
-  try {
-    const SourceEntry entry = entry_of(known);
-    const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
-    return {known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text()),
-            entry.is_outdated, entry.is_led || known.open_file};
-  } catch (const std::system_error& error) {
-    // Whoever has the old state open keeps seeing it.
-    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
-    return {known.open_file->attributes, false, true};
-  }
 }
 
 struct stat Tree::attributes_of(const SourceEntry& entry) const {
@@ -274,9 +392,9 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
 struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
-  if (!file && stored.is_led) {
+  if (!file && stored.trust != Trust::file) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
-    st = look_at_attributes(id).st;
+    st = stored_attributes(id).st;
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
@@ -286,7 +404,7 @@ struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   if (!counts) {
     // The attributes may be from the midst of a commit, before that gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
-    return look_at_attributes(id).st;
+    return stored_attributes(id).st;
   }
   st.st_size = live.size;
   st.st_blocks =

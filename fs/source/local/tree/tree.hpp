@@ -14,11 +14,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,7 +27,6 @@
 #include "fs/options/owner_override.hpp"
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/classifier.hpp"
-#include "fs/source/local/tree/listed_directories.hpp"
 #include "fs/source/local/tree/nodes.hpp"
 #include "fs/support/names_lock.hpp"
 #include "fs/support/sync.hpp"
@@ -45,9 +42,9 @@ class Tree : public Nodes {
        OwnerOverride owner);
 
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
-  /// The same for an entry of list().
-  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
+  /// `listed_as`: the full name by which list() had it; null where it comes from no listing.
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name,
+                                  const std::string* listed_as = nullptr);
   struct stat attributes(NodeId id);
   /// What is shown of an entry whose file has no content that knows better.
   struct stat attributes_of(const SourceEntry& entry) const;
@@ -101,15 +98,7 @@ class Tree : public Nodes {
   bool is_in_place(NodeId id);
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
   std::optional<SourceEntry> successor(const NodeName& name);
-  std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
-                                                        const SourceEntry& entry) const {
-    return classifier_.open(path, entry);
-  }
-  /// The same of an archive.
-  std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
-                                              std::shared_ptr<MemoryBudget::Listing> charge) const {
-    return classifier_.open_archive(path, entry, std::move(charge));
-  }
+  const Classifier& classifier() const { return classifier_; }
   /// What to do about a node whose content was made of another state of SOURCE; called without any
   /// lock, and before anybody asks.
   using Follower = std::function<void(NodeId)>;
@@ -124,26 +113,33 @@ class Tree : public Nodes {
   void remember_commit(NodeId id, const frame::Snapshot& snapshot);
 
  private:
-  friend class DirectoryChanges;
   friend class ReadTree;
   friend class TreeChanges;
   friend class TreeLooks;
 
   struct Adopted : FoundNode {
-    std::optional<std::string> beside;  ///< full name of what no entry of SOURCE is: it has no id
+    Trust trust = Trust::file;
   };
 
   /// What SOURCE's file says of a node.
   struct StoredAttributes {
     struct stat st {};
-    bool is_outdated = false;  ///< as SourceEntry's
-    bool is_led = false;       ///< the same
+    Trust trust = Trust::file;
   };
-  StoredAttributes look_at_attributes(NodeId id);
+  StoredAttributes stored_attributes(NodeId id);
 
+  /// A directory, and where it is now.
+  struct Directory {
+    NodeId id;
+    SourcePath path;
+  };
+  Directory directory(NodeId id) const { return {id, path(id)}; }
+
+  enum class IfUnread { read, leave };
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
-  std::optional<SourceEntry> look(const SourcePath& path) REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> look(const SourcePath& path, IfUnread if_unread = IfUnread::read)
+      REQUIRES_SHARED(names_);
   /// The same of what is at hand, with what the classifier says of it.
   SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
   /// The same; throws where what it is could not be found out.
@@ -155,94 +151,61 @@ class Tree : public Nodes {
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
-  std::optional<SourceEntry> present_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> present_entry(const Directory& in, const std::string& full_name,
+                                           IfUnread if_unread = IfUnread::read)
+      REQUIRES_SHARED(names_);
   /// The same of what the mount shows.
-  std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
-  /// What is known of it, for Classifier::read() where that is not enough.
-  struct QuickLook {
-    std::optional<SourceEntry> entry;
-    bool is_unread = false;
-  };
-  QuickLook quick_look(NodeId directory, const SourcePath& path, const std::string& full_name)
+  std::optional<SourceEntry> visible_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name)
-      REQUIRES_SHARED(names_);
-  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
-      REQUIRES_SHARED(names_);
+  bool is_hidden(const Directory& in, const std::string& full_name) REQUIRES_SHARED(names_);
   /// What stands beside, by full name, unless a file hides it.
-  std::optional<ArchiveEntry> beside_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name)
+  std::optional<ArchiveEntry> beside_entry(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// What has a full name is shown as, whether SOURCE has it or not.
-  std::optional<ShownAs> shown_as(NodeId directory, const SourcePath& path,
-                                  const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_hidden_in_store(NodeId directory, const SourcePath& path, const std::string& full_name)
+  bool is_leaf_hidden(const Directory& in, const std::string& key_name) REQUIRES_SHARED(names_);
+  bool is_hidden_in_store(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// Found by what stands beside, now that names are not locked.
-  std::optional<FoundNode> entered_beside(NodeId directory, const std::string& name,
-                                          std::optional<Adopted> found);
-  std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
-                                     const std::string& name) REQUIRES_SHARED(names_);
-  /// Whose name that is, with what was seen of it; no entry for what stands beside.
+  /// The node of what find_beside() finds.
+  std::optional<FoundNode> find_part_beside(NodeId directory, const std::string& name);
+  /// What is shown by a name, as it was seen for that; no entry for what stands beside.
   struct Shown {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
-  std::optional<Shown> resolve_entry(NodeId directory, const SourcePath& path,
-                                     const std::string& name) REQUIRES_SHARED(names_);
+  std::optional<Shown> resolve(const Directory& in, const std::string& name)
+      REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
+    explicit ListedEntry(const SourceEntry& entry)
+        : shown(entry.shown), type(entry.shown_type()), inode(entry.own_stat.st_ino) {}
     ShownAs shown;
     mode_t type;
     ino_t inode;
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
-  struct UnreadName {
-    std::string name;
-    SourceEntry entry;
-  };
-  static ListedEntry listed_entry_of(const SourceEntry& entry);
-  void read_all(const SourcePath& directory, std::vector<UnreadName>& unread, ListedEntries& seen);
-  std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
-                                    const std::function<void()>& if_many);
-  void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-               ListedEntries& seen) REQUIRES_SHARED(names_);
+  std::vector<std::string> names_in(const Directory& in, const std::function<void()>& if_many);
+  void see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen)
+      REQUIRES_SHARED(names_);
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
-  Beside::Listed list_beside(NodeId directory, const std::function<void()>& if_many);
-  std::uint64_t changes_of(const ListedDirectories::Listing& listing);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  SourcePath path_to_look_in(NodeId directory) const REQUIRES_SHARED(names_);
-  /// `seen` of an entry that was just looked at.
-  std::optional<Adopted> adopt(NodeId directory, const SourcePath& directory_path,
-                               const std::string& shown_name, const std::string& full_name,
-                               First first, std::optional<SourceEntry> seen = std::nullopt)
-      REQUIRES_SHARED(names_);
-  std::optional<Adopted> adopt_shown(NodeId directory, const SourcePath& path,
-                                     const std::string& shown_name, First first)
-      REQUIRES_SHARED(names_);
-  /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
-  template <typename Look>
-  std::optional<Adopted> find_followed(const Look& look);
+  std::optional<Adopted> adopt(NodeId directory, const std::string& name,
+                               const std::string* listed_as, First first);
+  /// `shown` has an entry.
+  Adopted adopt_shown(const Directory& in, const std::string& shown_name, const Shown& shown,
+                      First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
-  StoredAttributes stored_attributes(const Known& known) REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
-  static void forget_link(Node& node);
   /// The same as the mount gives it.
   std::string shown_link(const std::string& path, std::string text) REQUIRES_SHARED(names_);
   /// The directory that a text leads to; nullopt where that is none of SOURCE.
   std::optional<std::string> walk(std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
-  bool is_shown_directory(const std::string& path) REQUIRES_SHARED(names_);
   /// The shown name of a frame whose stored name no entry of the directory is shown by.
   std::optional<std::string> shown_instead(const std::string& directory, const std::string& name)
       REQUIRES_SHARED(names_);
@@ -252,10 +215,10 @@ class Tree : public Nodes {
   /// Another node that was known by a name that is shown, if its content leads and SOURCE has
   /// nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
-  Adopted outdated(NodeId id, const std::optional<SourceEntry>& entry);
+  /// The first path that leads to the node's object.
+  std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
+  std::optional<FileState> state_of_known(const Known& known) const REQUIRES_SHARED(names_);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
-  /// Stamp of what is there; that of a sparse frame is its index file's.
-  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(StoredAttributes stored, NodeId id);
@@ -270,7 +233,6 @@ class Tree : public Nodes {
   Beside* beside_ = nullptr;
   std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
   NamesLock names_;
-  ListedDirectories listed_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
 };
 

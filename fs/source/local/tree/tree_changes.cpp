@@ -5,10 +5,14 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include <boost/range/adaptor/reversed.hpp>
 #include <fcntl.h>
 
 #include "frame/header/sframe_format.hpp"
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/target_name.hpp"
 #include "fs/source/local/tree/node_table.hpp"
@@ -17,14 +21,126 @@
 namespace bloscfs::fs {
 namespace {
 
-bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }
+/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
+constexpr off_t kMaxSidecar = 16;
+
+bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
 
 }  // namespace
 
+bool has_links(const NamedObject& object) {
+  const struct stat& file = object.entry.content_stat;
+  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe() &&
+         file.st_nlink > 1;
+}
+
+void require_no_links(const NamedObject& object) {
+  if (has_links(object)) frame::throw_errno(EOPNOTSUPP, object.path().text() + ": has other names");
+}
+
+NamedObject TreeLooks::describe(const Tree::Directory& in, const std::string& full_name,
+                                const SourceEntry& entry, State state) {
+  const bool live = state == State::any || tree_.is_live(entry);
+  NamedObject object{in.id, in.path, full_name, full_name, entry, 0, false, std::nullopt};
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* pending = tree_.nodes_.pending(in.id, full_name)) {
+    object.node = pending->id;
+    object.stored_name = pending->name.name;
+    object.is_pending = true;
+    object.replaces = pending->rare().replaces;
+  } else if (const Node* node = tree_.node_of(object.entry, live)) {
+    object.node = node->id;
+  }
+  return object;
+}
+
+std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
+  tree_.names_.assert_shared();
+  struct Name {
+    Tree::Directory in;
+    std::string full_name;
+  };
+  std::vector<Name> names;  // the one seen last comes first
+  bool is_own = false;
+  {
+    const MutexLock lock(tree_.mutex_);
+    const Node& node = tree_.nodes_.node(id);
+    if (!node.has_name()) return std::nullopt;
+    const auto& wanted = node.rare().wanted_name;
+    is_own = state == State::any && !wanted;
+    const auto add = [&](const Node& directory, const std::string& name) REQUIRES(tree_.mutex_) {
+      // None of a directory that is gone.
+      for (SourcePath& path : tree_.nodes_.paths(directory))
+        names.push_back({{directory.id, std::move(path)}, name});
+    };
+    add(*node.name.parent, wanted.value_or(node.name.name));
+    for (const Node::Name& name : boost::adaptors::reverse(node.rare().other_names))
+      add(*name.parent, name.name);
+  }
+  for (const auto& [in, full_name] : names) {
+    std::optional<SourceEntry> entry;
+    if (const auto own = is_own ? tree_.root_.find_any(join_path(in.path, full_name)) : nullptr)
+      entry = tree_.own_entry(found_entry(own), Tree::Own::any);
+    if (!entry) entry = tree_.visible_entry(in, full_name);
+    if (!entry) continue;
+    if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
+    NamedObject object = describe(in, full_name, *entry, state);
+    if (object.node != id) continue;
+    // Another file may have the temporary's name by now, which then is none of the node's.
+    const MutexLock lock(tree_.mutex_);
+    if (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat))
+      return object;
+  }
+  return std::nullopt;
+}
+
+/// True if an entry of that name would be hidden itself, or hide another one.
+bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown) {
+  tree_.names_.assert_shared();
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = tree_.present_entry(in, std::string(*locked));
+    if (frame && (frame->is_container() || frame->is_store())) return true;
+  }
+  if (tree_.is_hidden_in_store(in, full_name)) return true;
+  if (shown == ShownAs::itself) return false;
+  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
+  // be hidden as one.
+  const auto other = tree_.root_.stat(join_path(in.path, full_name + frame::kSidecarSuffix));
+  return other && !is_sidecar(*other);
+}
+
+bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
+                     ShownAs shown, const AfterChange& after_change) {
+  const Tree::Directory in = tree_.directory(directory);
+  const auto is_there = [&](const NamedObject* gone) {
+    return gone != nullptr && gone->directory == directory &&
+           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
+  };
+  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
+  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
+      tree_.root_.stat(join_path(in.path, full_name)))
+    return false;
+  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
+  // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
+  const auto ask = [&](const std::string& name) -> std::optional<ShownAs> {
+    tree_.names_.assert_shared();
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : after_change.gone)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    if (const auto entry = tree_.visible_entry(in, name)) return entry->shown;
+    const auto beside = tree_.beside_entry(in, name);
+    return beside ? std::optional(beside->shown) : std::nullopt;
+  };
+  return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
+}
+
+// --- telling what has been done
+
 void TreeChanges::note_change(const struct stat& directory) {
   const MutexLock lock(tree_.mutex_);
-  if (const Node* const node = tree_.nodes_.current(identity_of(directory)))
-    tree_.listed_.note_change(node->id);
+  if (Node* const node = tree_.nodes_.current(identity_of(directory))) node->name_changes++;
 }
 
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
@@ -32,15 +148,15 @@ NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
   if (!entry) frame::throw_errno(ESTALE, path.text());
-  tree_.listed_.note_change(directory);
+  tree_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
                                     const std::string& wanted_name, const struct stat& file) {
-  tree_.listed_.note_change(directory);
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
+  parent.name_changes++;
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
   node.kind = EntryKind::frame;
   node.shown = ShownAs::flat;
@@ -50,89 +166,64 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   return node.id;
 }
 
-void TreeChanges::take_state(Node& node, const SourcePath& path) {
-  const auto st =
-      tree_.root_.stat_anew(node.is_sframe() ? join_path(path, frame::kSframeIndexName) : path);
-  if (st) node.state = state_of(*st);
+void TreeChanges::take_state(Node& node) {
+  for (const SourcePath& path : tree_.nodes_.paths(node)) {
+    const auto own = tree_.root_.stat_anew(path);
+    if (!own || !(identity_of(*own) == node.identity)) continue;
+    const auto content = node.is_sframe() ? tree_.root_.stat_anew(content_path(path, node)) : own;
+    if (content) node.state = state_of(*content);
+    return;
+  }
 }
 
-NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
-                                            const std::string& name) {
-  NodeTable& nodes = tree_.nodes_;
-  auto dropped = nodes.clear_pending(node);
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  keep(nodes.add_name(node, nodes.node(directory), name));
-  if (object.directory != directory || object.stored_name != name)
-    keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
-  take_state(node, nodes.path(node));
-  if (!node.open_file.expired()) tree_.note_opened(node);
-  return dropped;
-}
-
-void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
-  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
+                        std::optional<Wait> wait) {
+  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
   if (object.node == 0) return;
-  NodeTable::Dropped parents, unused;  // destroyed behind the lock
-  const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(object.node);
-  node.pins++;
-  parents = rename_node(node, object, directory, full_name);
-  unused = tree_.nodes_.unpin(node);
-  if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
-}
-
-void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
-                                const std::string& stored_name, const std::string& wanted_name,
-                                const std::optional<frame::FileStamp>& replaces) {
-  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
-  NodeTable::Dropped parents;
-  const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(object.node);
-  node.pins++;
-  parents = rename_node(node, object, directory, stored_name);
-  tree_.nodes_.set_pending(node, wanted_name);
-  node.make_rare().replaces = replaces;
-  node.pins--;
+  const Tree::DroppingLock lock(tree_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(object.node);
+  nodes.clear_pending(node);
+  nodes.add_name(node, nodes.node(directory), stored_name);
+  if (object.directory != directory || object.stored_name != stored_name)
+    nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  take_state(node);
+  if (!node.open_file.expired()) tree_.note_opened(node);
+  if (tree_.single_ && directory == kRootId) tree_.single_ = stored_name;
+  if (!wait) return;
+  nodes.set_pending(node, wait->wanted_name);
+  node.make_rare().replaces = wait->replaces;
 }
 
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
-  tree_.listed_.note_change(object.directory);
+  tree_.note_change(object.directory);
   if (object.node == 0) return false;
   const auto open = tree_.opened_as<OpenContainer>(object.node);
   const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
-  NodeTable::Dropped parents, unused;
-  const MutexLock lock(tree_.mutex_);
+  const Tree::DroppingLock lock(tree_);
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(object.node);
-  node.pins++;
-  unused = nodes.clear_pending(node);
-  parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  nodes.clear_pending(node);
+  nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
   const bool is_last = !node.has_name();
   if (is_last) {
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
     // Where nothing of the object is kept its inode number may be given to another one at any time.
-    if (!kept || S_ISDIR(node.type) || node.is_sframe() || !is_linked(*kept))
+    if (!kept || S_ISDIR(node.type) || node.is_sframe() || kept->stat().st_nlink == 0)
       nodes.retire(node);
     else
       node.state = state_of(kept->stat());  // by which it is found again under another name
   } else {
-    take_state(node, nodes.path(node));
+    take_state(node);
   }
-  unused = nodes.unpin(node);
   return is_last;
 }
 
 void TreeChanges::touched(const NamedObject& object) {
   if (object.node == 0) return;
   const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(object.node);
-  if (node.is_sframe())
-    take_state(node, object.path());
-  else
-    node.state = state_of(object.entry.object->stat_anew());
+  take_state(tree_.nodes_.node(object.node));
 }
 
 void TreeChanges::changed_by_user(NodeId id) {
@@ -157,68 +248,52 @@ void TreeChanges::hid_change(NodeId directory, const timespec& before, const tim
   change.stored_ns = nanoseconds(after);
 }
 
-std::optional<timespec> TreeChanges::content_change(NodeId id) const {
-  const auto file = tree_.opened_as<OpenContainer>(id);
-  return file ? file->content->attributes().changed : std::nullopt;
-}
-
-/// Shows the time of the last change by a user in place of that of the commit, which the content
-/// still knows.
-void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
-  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
-}
-
 void TreeChanges::link_lost(const NamedObject& object) {
-  const Identity identity = identity_of(object.entry.own_stat);
   const MutexLock lock(tree_.mutex_);
-  Node* node = tree_.nodes_.current(identity);
+  Node* const node = tree_.nodes_.current(identity_of(object.entry.own_stat));
   // unlink(2) of one link changes the time of the others: that is ours, and no change of the file.
-  if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
-  for (const SourcePath& path : tree_.nodes_.paths(*node))
-    if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
-      return take_state(*node, path);
+  if (node != nullptr && node->state == state_of(object.entry.content_stat)) take_state(*node);
+}
+
+/// Filled in without a look: what this mount has just made there is known to be a container.
+std::optional<SourceEntry> TreeChanges::made_entry(const SourcePath& path) const {
+  const auto own = tree_.root_.stat_anew(path);
+  if (!own) return std::nullopt;
+  SourceEntry entry;
+  entry.kind = S_ISDIR(own->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
+  const auto content = entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, entry)) : own;
+  if (!content) return std::nullopt;
+  entry.own_stat = *own;
+  entry.content_stat = *content;
+  return entry;
+}
+
+void TreeChanges::take_made(NodeId id, NodeId directory, SourceEntry entry,
+                            std::optional<ShownAs> shown) {
+  const auto file = tree_.opened_as<OpenContainer>(id);
+  const auto changed = file ? file->content->attributes().changed : std::nullopt;
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(id);
+  if (!(node.identity == identity_of(entry.own_stat))) tree_.nodes_.node(directory).name_changes++;
+  entry.shown = shown.value_or(node.shown);
+  take_entry(node, entry);
+  // The time of the last change by a user is shown in place of that of the commit.
+  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
 }
 
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
                            ShownAs shown) {
-  tree_.listed_.note_change(directory);
-  // Filled in without a look: what was just made here is known to be a container.
   const SourcePath path = join_path(tree_.path(directory), stored_name);
-  SourceEntry entry;
-  entry.shown = shown;
-  auto st = tree_.root_.stat(path);
-  if (st) entry.own_stat = entry.content_stat = *st;
-  entry.kind = st && S_ISDIR(st->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
-  if (entry.is_sframe()) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
-  if (!st) frame::throw_errno(ESTALE, path.text());
-  entry.content_stat = *st;
-  const auto changed = content_change(id);
-  const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(id);
-  take_entry(node, entry);
-  keep_shown_change(node, changed);
+  auto entry = made_entry(path);
+  if (!entry) frame::throw_errno(ESTALE, path.text());
+  take_made(id, directory, *std::move(entry), shown);
 }
 
-bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
-  tree_.names_.assert_alone();
-  const auto st = tree_.root_.stat_anew(object.path());
-  const bool is_file = st && !S_ISDIR(st->st_mode);
-  const auto now = is_file ? std::optional(frame::stamp_of(*st)) : tree_.stamp_at(object.path());
-  if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
-  ShownAs shown = ShownAs::flat;
-  const auto changed = content_change(object.node);
-  {
-    const MutexLock lock(tree_.mutex_);
-    Node& node = tree_.nodes_.node(object.node);
-    shown = node.shown;
-    if (!node.is_sframe() && identity_of(*st) == node.identity) {
-      node.state = state_of(*st);
-      keep_shown_change(node, changed);
-      return true;
-    }
-  }
-  // The frame layer has put another file under the name, as it does for fixed metalayers.
-  replaced(object.node, object.directory, object.stored_name, shown);
+bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
+  // The frame layer puts another file under the name for fixed metalayers.
+  auto entry = made_entry(object.path());
+  if (!entry || !(identity_of(entry->content_stat) == frame::id_of(stamp))) return false;
+  take_made(object.node, object.directory, *std::move(entry), std::nullopt);
   return true;
 }
 
@@ -233,14 +308,11 @@ void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   node.state = state_of(entry.content_stat);
 }
 
-/// Takes its front name from a node, which is pinned.
-void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  keep(tree_.nodes_.clear_pending(node));
+/// Takes its front name from a node.
+void TreeChanges::leave_name(Node& node) {
+  tree_.nodes_.clear_pending(node);
   const Node::Name name = node.name;
-  keep(tree_.nodes_.remove_name(node, *name.parent, name.name));
+  tree_.nodes_.remove_name(node, *name.parent, name.name);
   if (!node.has_name()) tree_.nodes_.retire(node);
 }
 
@@ -250,77 +322,63 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   const auto st = tree_.root_.stat(path);
   if (!known) return true;
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
-  const auto source =
-      known->is_sframe() ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
-  return source && state_of(*source) == state_of(known->content_stat);
+  const auto content = tree_.root_.stat(content_path(path, *known));
+  return content && state_of(*content) == state_of(known->content_stat);
 }
 
 /// Takes its names from a node that has nothing uncommitted, so that the one that was written to
 /// goes on as what they lead to. False for one that leads, or waits for a name.
-bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
-  if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
-  node.pins++;
-  while (node.has_name()) leave_name(node, dropped);
+bool TreeChanges::gives_way(Node& node) {
+  const auto file = tree_.open_file(node);
+  if (node.rare().wanted_name || (file && file->leads())) return false;
+  while (node.has_name()) leave_name(node);
   node.open_file.reset();
-  for (auto& one : tree_.nodes_.unpin(node)) dropped.push_back(std::move(one));
   return true;
 }
 
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
                          const std::optional<SourceEntry>& successor, Followed& followed) {
-  if (!leads_to(name.path(), successor)) return false;
-  tree_.listed_.note_change(name.directory);
-  NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
-  std::shared_ptr<const OpenFile> others;
-  const auto keep = [&dropped](NodeTable::Dropped more) {
-    for (auto& one : more) dropped.push_back(std::move(one));
-  };
-  const MutexLock lock(tree_.mutex_);
+  // The mount may have renamed or removed the file since.
+  const auto name_now = tree_.name_of(id);
+  if (!name_now || !name_now->is_same(name) || !leads_to(name.path(), successor)) return false;
+  tree_.note_change(name.directory);
+  const Tree::DroppingLock lock(tree_);
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(id);
   Node& directory = nodes.node(name.directory);
-  node.pins++;
-  directory.pins++;
   Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
-  if (other != nullptr && other != &node) {
-    others = other->open_file.lock();
-    followed.is_taken = !gives_way(*other, others.get(), dropped);
-  }
+  followed.is_taken = other != nullptr && other != &node && !gives_way(*other);
   followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
-  if (name.waiting_as || !successor || followed.is_taken) leave_name(node, dropped);
+  if (name.waiting_as || !successor || followed.is_taken) leave_name(node);
   if (followed.is_taken && !other->rare().wanted_name) {
-    keep(nodes.add_name(*other, directory, name.full_name));
+    nodes.add_name(*other, directory, name.full_name);
     tree_.note_opened(*other);
   }
   if (successor && !followed.is_taken) {
-    keep(nodes.add_name(node, directory, name.full_name));
+    nodes.add_name(node, directory, name.full_name);
     take_entry(node, *successor);
     node.is_untold = true;
     tree_.note_opened(node);
   }
-  keep(nodes.unpin(node));
-  keep(nodes.unpin(directory));
   return true;
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
-  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
   if (id == 0) return behind_.push_back(std::move(keeper));
   const MutexLock lock(tree_.mutex_);
-  std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
-  kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
+  tree_.nodes_.node(id).make_rare().at_end.push_back(std::move(keeper));
 }
 
-// --- looking
+// --- looking while nobody else does
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
-  const SourcePath path = tree_.path(directory);
-  const auto shown = tree_.resolve_entry(directory, path, shown_name);
+  const Tree::Directory in = tree_.directory(directory);
+  const auto shown = tree_.resolve(in, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
-  return describe(directory, path, shown->full_name, entry, false);
+  return describe(in, shown->full_name, entry, State::same);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
@@ -337,10 +395,9 @@ bool TreeChanges::is_known(const struct stat& object) const {
 }
 
 std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
-  const MutexLock lock(tree_.mutex_);
-  const Node& found = tree_.nodes_.node(node);
-  if (!found.rare().remains) throw_stale(node);
-  return found.rare().remains;
+  auto remains = tree_.known(node).remains;
+  if (!remains) throw_stale(node);
+  return remains;
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
@@ -355,8 +412,8 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
   tree_.names_.assert_alone();
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
-  const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
-  return owner == object.full_name ? preferred : object.full_name;
+  const auto owner = tree_.resolve({object.directory, object.directory_path}, preferred);
+  return owner && owner->full_name == object.full_name ? preferred : object.full_name;
 }
 
 bool TreeChanges::is_empty(const NamedObject& directory) {
@@ -366,12 +423,19 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
       tree_.beside_->has_any(above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;
-  const SourcePath path = directory.path();
-  const auto entries = tree_.root_.list(path);
+  const Tree::Directory in{directory.node, directory.path()};
+  const auto entries = tree_.root_.list(in.path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
     tree_.names_.assert_alone();
-    return tree_.present_entry(directory.node, path, entry.name).has_value();
+    return tree_.present_entry(in, entry.name).has_value();
   });
+}
+
+bool TreeChanges::belongs_to_store(const NamedObject& directory, const std::string& name) const {
+  const auto place = tree_.store_place(directory.node);
+  if (!place) return false;
+  return (place->group == "/" && name == frame::kEmbedName) ||
+         frame::leaf_stem(name) == frame::kGroupAttributes;
 }
 
 std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {

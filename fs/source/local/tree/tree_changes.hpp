@@ -1,16 +1,92 @@
 #pragma once
-// Changing names: looks at the tree while nobody else changes it, and tells it what has been done
-// in SOURCE.
+// The tree for an operation that has names locked: it looks at what has which name, and, if nobody
+// else has the lock, changes names in SOURCE and tells the tree of that.
 
-#include <functional>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "fs/source/local/tree/tree_looks.hpp"
+#include "fs/source/local/tree/tree.hpp"
 #include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
+
+/// What has a name in the mount.
+struct NamedObject {
+  NodeId directory = 0;
+  SourcePath directory_path;
+  std::string full_name;    ///< as naming knows it
+  std::string stored_name;  ///< what it is called in SOURCE: another than full_name while pending
+  SourceEntry entry;
+  NodeId node = 0;          ///< 0 if it has none
+  bool is_pending = false;  ///< shown under a name that it does not have in SOURCE yet
+  /// Pending: what has that name in SOURCE until the commit.
+  std::optional<frame::FileStamp> replaces;
+
+  SourcePath path() const {
+    return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
+  }
+  /// Shown as one; a store is stored as a file.
+  bool is_directory() const { return S_ISDIR(entry.shown_type()); }
+};
+
+/// True for a file with names beside this one: they would part if another file took its place.
+bool has_links(const NamedObject& object);
+/// Throws EOPNOTSUPP if it has.
+void require_no_links(const NamedObject& object);
+
+/// For whoever has names locked, alone or shared. Errors as the tree's.
+class TreeLooks {
+ public:
+  SourcePath path(NodeId directory) const { return tree_.path(directory); }
+  /// Whether a file counts as the node's after another program has changed it.
+  enum class State { same, any };
+  /// What a node is by one of its names; nullopt when it has none, or something else has it.
+  std::optional<NamedObject> object(NodeId node, State state = State::same);
+  /// True for a directory of a store that is one itself.
+  bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
+  /// How the names will differ from those of now after the change.
+  struct AfterChange {
+    std::vector<const NamedObject*> gone;  ///< null ones aside
+    struct Arrival {
+      NodeId directory;
+      std::string full_name;
+      ShownAs shown;
+    };
+    std::vector<Arrival> arrived = {};
+  };
+  /// True if a new entry could have that full name, and would be shown as asked without a change
+  /// for any other.
+  bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
+            ShownAs shown, const AfterChange& after_change);
+
+ protected:
+  explicit TreeLooks(Tree& tree) : tree_(tree) {}
+  ~TreeLooks() = default;
+
+  NamedObject describe(const Tree::Directory& in, const std::string& full_name,
+                       const SourceEntry& entry, State state);
+
+  Tree& tree_;
+
+ private:
+  bool hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown);
+};
+
+/// Nobody changes names while one of these lives, and others look as well.
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLooks {
+ public:
+  explicit ReadTree(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(tree.names_))
+      : TreeLooks(tree), names_(tree.names_) {}
+  ~ReadTree() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
+  ReadTree(const ReadTree&) = delete;
+  ReadTree& operator=(const ReadTree&) = delete;
+
+ private:
+  const ReadNames names_;
+};
 
 /// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
 /// but SOURCE. Errors as the tree's.
@@ -55,12 +131,14 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// The same for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
                          const std::string& wanted_name, const struct stat& file);
-  /// The object has that name now, and no other for which it was waiting.
-  void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
-  /// The object is still waiting, in that directory now, for that name.
-  void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
-                     const std::string& wanted_name,
-                     const std::optional<frame::FileStamp>& replaces);
+  /// What a temporary waits for: to have that name, and to replace what has it now.
+  struct Wait {
+    std::string wanted_name;
+    std::optional<frame::FileStamp> replaces;
+  };
+  /// The object has that name in SOURCE now. From now on it waits for another one, or for none.
+  void moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
+             std::optional<Wait> wait = std::nullopt);
   /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Its source file's attributes have been changed by us: that makes no other state of it.
@@ -75,12 +153,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// What stands under that name now is a new state of the node, a frame made by us: a commit.
   void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
   /// The same after a commit to a container that leaves it what it is, under its name. False, and
-  /// nothing changes, if what has the name is not the file of the stamp `own`, of a sparse frame
-  /// the index.
-  bool rewritten(const NamedObject& object, const frame::FileStamp& own);
+  /// nothing changes, if what has the name is not the file of the stamp, of a sparse frame the
+  /// index.
+  bool rewritten(const NamedObject& object, const frame::FileStamp& stamp);
   /// What a content's node becomes when another program has changed its file: it stands for the
   /// frame `successor` under that name from now on; without one it has lost the name. False where
-  /// SOURCE has changed since it was looked at.
+  /// the node has another name by now, or SOURCE has changed since it was looked at.
   struct Followed {
     bool is_own_file = false;  ///< the successor is the node's own object, changed in place
     bool is_taken = false;     ///< another node leads the successor, and has the name then
@@ -92,16 +170,14 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
  private:
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
-  bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
-      REQUIRES(tree_.mutex_);
-  void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
-  NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
-                                 const std::string& name) REQUIRES(tree_.mutex_);
-  /// When it was changed last, if it has a content that knows.
-  std::optional<timespec> content_change(NodeId id) const;
-  void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);
+  bool gives_way(Node& node) REQUIRES(tree_.mutex_);
+  void leave_name(Node& node) REQUIRES(tree_.mutex_);
+  std::optional<SourceEntry> made_entry(const SourcePath& path) const;
+  /// The entry is the node's new state; a null `shown`: shown as before.
+  void take_made(NodeId id, NodeId directory, SourceEntry entry, std::optional<ShownAs> shown);
+  /// What this mount has done to the node's object has made no other state of it.
+  void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
-  static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
   /// What is changed meanwhile ends what was known; what others change takes effect by the system

@@ -1,4 +1,4 @@
-// What SOURCE has under paths and names, as the mount shows it.
+// What SOURCE has under paths and names, as the mount shows it, and what stores have beside that.
 
 #include <algorithm>
 #include <set>
@@ -8,6 +8,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/interruption.hpp"
+#include "fs/options/container_suffixes.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
@@ -32,12 +33,14 @@ void add_keys(const std::string& name, ShownAs shown, mode_t type,
 
 }  // namespace
 
-std::optional<SourceEntry> Tree::look(const SourcePath& path) {
+std::optional<SourceEntry> Tree::look(const SourcePath& path, IfUnread if_unread) {
   const auto object = root_.find_any(path);
   if (!object) return std::nullopt;
   SourceEntry found = found_entry(object);
   if (auto own = own_entry(found, Own::leading)) return own;
-  return look_at(classifier_.look(path, std::move(found)));
+  SourceEntry entry = if_unread == IfUnread::read ? classifier_.look(path, std::move(found))
+                                                  : classifier_.quick_look(path, std::move(found));
+  return entry.trust == Trust::unread ? std::move(entry) : look_at(std::move(entry));
 }
 
 SourceEntry Tree::look_at(SourceEntry entry) {
@@ -61,26 +64,23 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
 }
 
 std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) {
+  SourceEntry entry;
   std::shared_ptr<const OpenFile> opened;
-  EntryKind kind = EntryKind::frame;
   bool is_pending = false;
-  ShownAs shown_as = ShownAs::flat;
   FileState state;
   {
     const MutexLock lock(mutex_);
     const Node* node = nodes_.current(identity_of(found.own_stat));
     if (node == nullptr || !node->is_container()) return std::nullopt;
+    entry = found;
+    entry.kind = node->kind;
+    entry.shown = node->shown;
     opened = node->open_file.lock();
-    kind = node->kind;
     is_pending = node->rare().wanted_name.has_value();
-    shown_as = node->shown;
     state = node->state;
   }
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
-  SourceEntry entry = found;
-  entry.kind = kind;
-  entry.is_led = true;
   if (entry.is_sframe()) {
     const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
@@ -89,14 +89,13 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   // Told by the content, and not by the bytes: in the midst of a commit these may be no whole
   // frame.
   const Content::Shown shown = file->content->shown();
-  entry.shown = shown_as;
   entry.is_read_only = shown.is_read_only;
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
   // A commit changes the state, until the tree is told of the one that it leaves.
-  entry.is_outdated =
-      !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
-                                                     : !(state == state_of(entry.content_stat)));
+  const bool is_current = file->content->is_committing() ? file->content->is_file_current()
+                                                         : state == state_of(entry.content_stat);
+  entry.trust = is_pending || is_current ? Trust::content : Trust::outdated;
   return entry;
 }
 
@@ -106,81 +105,52 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
   entry.kind = EntryKind::frame;
-  entry.is_led = true;
+  entry.trust = Trust::content;
   return entry;
 }
 
-std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
-  SourcePath path;
+std::optional<SourceEntry> Tree::present_entry(const Directory& in, const std::string& full_name,
+                                               IfUnread if_unread) {
+  std::optional<SourcePath> waiting;
   {
     const MutexLock lock(mutex_);
-    const Node* node = nodes_.pending(directory, full_name);
-    if (node == nullptr) return std::nullopt;
-    path = nodes_.path(*node);
+    if (const Node* node = nodes_.pending(in.id, full_name)) waiting = nodes_.path(*node);
   }
-  return waiting_entry(path);
+  if (waiting) return waiting_entry(*waiting);
+  if (is_hidden(in, full_name)) return std::nullopt;
+  return look(join_path(in.path, full_name), if_unread);
 }
 
-std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name) {
-  if (auto entry = pending_entry(directory, full_name)) return entry;
-  if (is_hidden(directory, path, full_name)) return std::nullopt;
-  return look(join_path(path, full_name));
-}
-
-std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& full_name) {
-  auto entry = present_entry(directory, path, full_name);
+std::optional<SourceEntry> Tree::visible_entry(const Directory& in, const std::string& full_name) {
+  auto entry = present_entry(in, full_name);
   return entry && !entry->is_left_out() ? std::move(entry) : std::nullopt;
 }
 
-bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
+bool Tree::is_hidden(const Directory& in, const std::string& full_name) {
   if (is_temporary(full_name) || is_lock_file(full_name)) return true;
   // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
   // any other.
   const auto locked = locked_name(full_name);
-  if (!locked) return is_hidden_in_store(directory, path, full_name);
-  const auto frame = present_entry(directory, path, std::string(*locked));
+  if (!locked) return is_hidden_in_store(in, full_name);
+  const auto frame = present_entry(in, std::string(*locked));
   return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
-         is_hidden_in_store(directory, path, full_name);
+         is_hidden_in_store(in, full_name);
 }
 
-Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
-                                 const std::string& full_name) {
-  if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
-  if (is_hidden(directory, path, full_name)) return {};
-  const SourcePath place = join_path(path, full_name);
-  const auto object = root_.find_any(place);
-  if (!object) return {};
-  SourceEntry found = found_entry(object);
-  if (auto own = own_entry(found, Own::leading)) return {std::move(own)};
-  QuickLook seen;
-  seen.entry = classifier_.quick_look(place, std::move(found), seen.is_unread);
-  if (!seen.is_unread) seen.entry = look_at(*std::move(seen.entry));
-  return seen;
-}
-
-std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
-                                         const std::string& name) {
-  auto shown = resolve_entry(directory, path, name);
-  return shown ? std::optional(std::move(shown->full_name)) : std::nullopt;
-}
-
-std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePath& path,
-                                               const std::string& name) {
+std::optional<Tree::Shown> Tree::resolve(const Directory& in, const std::string& name) {
   std::vector<Shown> seen;
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
-    auto entry = visible_entry(directory, path, full_name);
+    auto entry = visible_entry(in, full_name);
     if (entry) {
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = beside_entry(directory, path, full_name);
+    const auto beside = beside_entry(in, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
-  if (is_virtual(directory)) {
+  if (is_virtual(in.id)) {
     owner = single().value();
     const auto shown = ask(*owner);
     if (!shown || preferred_name(*owner, *shown) != name) return std::nullopt;
@@ -193,24 +163,25 @@ std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePat
   return Shown{*std::move(owner), std::nullopt};
 }
 
-Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
-  return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
-}
-
 /// Lists anew while names change, so that a file is there once, under the name that it has when
 /// this ends: the lock is given back between batches, and where a becomes z after the directory was
 /// read and before a is looked at, the listing would have neither.
 std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<void()>& if_many) {
-  const ListedDirectories::Listing listing(listed_, directory);
+  // Counted while no change is under way.
+  const auto changes = [&] {
+    const ReadNames names(names_);
+    return name_changes(directory);
+  };
   ListedEntries seen;
   for (int tries = 1;; tries++) {
-    const std::uint64_t before = changes_of(listing);
+    const std::uint32_t before = changes();
     std::vector<std::string> present;
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
-    Beside::Listed beside = list_beside(directory, if_many);
+    const auto place = store_place(directory);
+    Beside::Listed beside = place ? beside_->list(*place, if_many) : Beside::Listed();
     try {
-      present = names_in(directory, path(directory), if_many);
+      present = names_in(this->directory(directory), if_many);
     } catch (const std::system_error& error) {
       // A directory above is renamed between path() and the reading of it: nothing is there then.
       const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
@@ -225,47 +196,36 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
       Attempts::run([&] {
         const ReadNames names(names_);
         const std::span batch = std::span(present).subspan(done);
-        see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+        see_all(this->directory(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     }
-    if (changes_of(listing) == before || tries == kListTries)
+    if (changes() == before || tries == kListTries)
       return entries_of(std::move(present), seen, std::move(beside));
   }
 }
 
-/// The count of changes, while none is under way.
-std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
-  const ReadNames names(names_);
-  return listing.changes();
-}
-
 /// Throws one break for all names of the batch that have to be read.
-void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-                   ListedEntries& seen) {
-  auto unread = std::make_shared<std::vector<UnreadName>>();
+void Tree::see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen) {
+  const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
+    if (!entry.is_left_out()) seen.emplace(name, entry);
+  };
+  auto unread = std::make_shared<std::vector<std::pair<std::string, SourceEntry>>>();
   for (const std::string& name : names) {
-    if (seen.count(name) != 0) continue;
-    QuickLook look = quick_look(directory, path, name);
-    if (!look.entry) continue;
-    if (look.is_unread)
-      unread->push_back({name, *std::move(look.entry)});
-    else if (!look.entry->is_left_out())
-      seen.emplace(name, listed_entry_of(*look.entry));
+    if (seen.contains(name)) continue;
+    auto entry = present_entry(in, name, IfUnread::leave);
+    if (entry && entry->trust == Trust::unread)
+      unread->emplace_back(name, *std::move(entry));
+    else if (entry)
+      note(name, *entry);
   }
-  if (!unread->empty())
-    throw LockBreak{[this, path, unread, &seen] { read_all(path, *unread, seen); }};
-}
-
-void Tree::read_all(const SourcePath& directory, std::vector<UnreadName>& unread,
-                    ListedEntries& seen) {
-  TurnAtNeed::need();
-  for (UnreadName& file : unread)
-    file.entry = classifier_.read(join_path(directory, file.name), std::move(file.entry));
-  const ReadNames names(names_);
-  for (UnreadName& file : unread) {
-    const SourceEntry entry = look_at(file.entry);
-    if (!entry.is_left_out()) seen.emplace(file.name, listed_entry_of(entry));
-  }
+  if (unread->empty()) return;
+  throw LockBreak{[this, path = in.path, unread, note] {
+    TurnAtNeed::need();
+    for (auto& [name, entry] : *unread)
+      entry = classifier_.read(join_path(path, name), std::move(entry));
+    const ReadNames shared(names_);
+    for (const auto& [name, entry] : *unread) note(name, look_at(entry));
+  }};
 }
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
@@ -296,21 +256,96 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
   return entries;
 }
 
-std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path,
-                                        const std::function<void()>& if_many) {
-  if (is_virtual(directory)) return {single().value()};
+std::vector<std::string> Tree::names_in(const Directory& in, const std::function<void()>& if_many) {
+  if (is_virtual(in.id)) return {single().value()};
   std::vector<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path, if_many))
+  for (SourceRoot::Entry& entry : root_.list(in.path, if_many))
     present.push_back(std::move(entry.name));
-  root_.expect_looks(path, present.size());
+  root_.expect_looks(in.path, present.size());
   {
     const MutexLock lock(mutex_);
-    for (const Node* node : nodes_.pending_in(directory))
-      present.push_back(*node->rare().wanted_name);
+    for (const Node* node : nodes_.pending_in(in.id)) present.push_back(*node->rare().wanted_name);
   }
   std::sort(present.begin(), present.end());
   present.erase(std::unique(present.begin(), present.end()), present.end());
   return present;
+}
+
+// --- what is beside the entries of stores that are directories
+
+bool Tree::is_in_store(NodeId id) const {
+  if (!has_store_directories_) return false;
+  const MutexLock lock(mutex_);
+  for (const Node* node = nodes_.find(id); node != nullptr; node = node->name.parent)
+    if (node->is_store_directory()) return true;
+  return false;
+}
+
+std::optional<StorePlace> Tree::store_place(NodeId directory) const {
+  if (!has_store_directories_ || beside_ == nullptr) return std::nullopt;
+  std::string group;
+  const MutexLock lock(mutex_);
+  const Node* node = nodes_.find(directory);
+  if (node == nullptr || !S_ISDIR(node->type)) return std::nullopt;
+  while (!node->is_store_directory()) {
+    if (!node->has_name() || node->is_store()) return std::nullopt;
+    group.insert(0, node->name.name).insert(0, "/");
+    node = node->name.parent;
+  }
+  return StorePlace{node->id, nodes_.path(*node), group.empty() ? "/" : std::move(group)};
+}
+
+bool Tree::is_hidden_in_store(const Directory& in, const std::string& full_name) {
+  if (!has_store_directories_ || !frame::is_hidden_in_store(full_name, true)) return false;
+  const auto place = store_place(in.id);
+  if (!place || !frame::is_hidden_in_store(full_name, place->group == "/")) return false;
+  const auto st = root_.stat(join_path(in.path, full_name));
+  return !st || S_ISREG(st->st_mode);
+}
+
+bool Tree::is_leaf_hidden(const Directory& in, const std::string& key_name) {
+  const auto hides = [&](const std::string& name) {
+    names_.assert_shared();
+    const auto entry = present_entry(in, name);
+    if (!entry) return false;
+    const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
+    return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
+  };
+  if (frame::leaf_stem(key_name) == key_name && hides(key_name)) return true;
+  for (const std::string_view suffix : kHiddenSuffixes)
+    if (hides(key_name + std::string(suffix))) return true;
+  return false;
+}
+
+std::optional<ArchiveEntry> Tree::beside_entry(const Directory& in, const std::string& full_name) {
+  const auto place = store_place(in.id);
+  if (!place) return std::nullopt;
+  auto entry = beside_->find(*place, full_name);
+  if (!entry || entry->is_group()) return entry;
+  const std::string key_name(frame::last_part(entry->key));
+  return is_leaf_hidden(in, key_name) ? std::nullopt : std::move(entry);
+}
+
+std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::string& name) {
+  if (!store_place(directory)) return std::nullopt;
+  return Attempts::run([&] {
+    const ReadNames names(names_);
+    const Directory in = this->directory(directory);
+    const auto shown = resolve(in, name);
+    return shown && !shown->entry ? beside_entry(in, shown->full_name) : std::nullopt;
+  });
+}
+
+std::optional<FoundNode> Tree::find_part_beside(NodeId directory, const std::string& name) {
+  const auto place = store_place(directory);
+  if (!place) return std::nullopt;
+  const auto entry = find_beside(directory, name);
+  if (!entry) beside_->require_complete(*place, name);
+  const auto part = entry ? beside_->part(*place, entry->full_name) : nullptr;
+  if (!part) return std::nullopt;
+  const struct stat attributes = beside_->attributes(*part);
+  const bool is_fallback = preferred_name(entry->full_name, entry->shown) != name;
+  return FoundNode{enter_part(directory, part), attributes, is_fallback};
 }
 
 }  // namespace bloscfs::fs

@@ -9,6 +9,7 @@
 
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -17,15 +18,8 @@ namespace {
 constexpr int kMaxLinks = 40;
 constexpr int kMaxSteps = 512;
 
-bool is_absolute(std::string_view text) { return text.starts_with('/'); }
-
 /// The part behind the last slash.
 std::string_view last_name(std::string_view text) { return text.substr(text.rfind('/') + 1); }
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
 
 /// Puts the names of a text on a stack, the first one on top.
 void push_names(std::string_view text, std::vector<std::string>& stack) {
@@ -64,18 +58,12 @@ std::string Tree::stored_link(const SourcePath& path, const struct stat& stored)
   return text;
 }
 
-void Tree::forget_link(Node& node) {
-  if (!node.rare().link_text) return;
-  node.make_rare().link_text.reset();
-  node.trim_rare();
-}
-
 std::string Tree::shown_link(const std::string& path, std::string text) {
   const std::string_view name = last_name(text);
-  if (is_absolute(text) || name.empty() || name == "." || name == "..") return text;
+  if (text.starts_with('/') || name.empty() || name == "." || name == "..") return text;
   const std::string before = text.substr(0, text.size() - name.size());
   try {
-    const auto directory = walk(directory_of(path), before);
+    const auto directory = walk(parent_of(path), before);
     const auto shown = directory ? shown_instead(*directory, std::string(name)) : std::nullopt;
     return shown && before.size() + shown->size() < PATH_MAX ? before + *shown : text;
   } catch (const std::system_error&) {
@@ -93,27 +81,22 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
     left.pop_back();
     if (name == "..") {
       if (directory.empty()) return std::nullopt;  // out of SOURCE
-      directory = directory_of(directory);
+      directory = parent_of(directory);
       continue;
     }
     const std::string path = join_path(directory, name);
     const auto st = root_.stat(SourcePath(path));
     if (st && S_ISLNK(st->st_mode)) {
       const std::string target = stored_link(path, *st);
-      if (is_absolute(target) || ++links > kMaxLinks) return std::nullopt;
+      if (target.starts_with('/') || ++links > kMaxLinks) return std::nullopt;
       push_names(target, left);
-    } else if (st && S_ISDIR(st->st_mode) && is_shown_directory(path)) {
-      directory = path;
     } else {
-      return std::nullopt;
+      const auto entry = st && S_ISDIR(st->st_mode) ? look(path) : std::nullopt;
+      if (!entry || entry->is_container()) return std::nullopt;
+      directory = path;
     }
   }
   return directory;
-}
-
-bool Tree::is_shown_directory(const std::string& path) {
-  const auto entry = look(path);
-  return entry && !entry->is_container();
 }
 
 std::optional<std::string> Tree::shown_instead(const std::string& directory,
@@ -127,13 +110,15 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
     const Node* node = nodes_.current(identity_of(*st));
     id = node != nullptr ? node->id : 0;
   }
+  const Directory in{id, directory};
   // The text leads somewhere as it is.
-  if (resolve(id, directory, name)) return std::nullopt;
-  const auto entry = visible_entry(id, directory, name);
+  if (resolve(in, name)) return std::nullopt;
+  const auto entry = visible_entry(in, name);
   if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
-  return resolve(id, directory, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
+  const auto owner = resolve(in, shown);
+  return owner && owner->full_name == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
 struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,
