@@ -18,10 +18,10 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/names/new_temporary.hpp"
+#include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/names/replacement.hpp"
-#include "fs/source/local/names/value_dependents.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
@@ -118,7 +118,8 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
                                  const Caller& caller) {
   check_name(directory, name);
   Contents& keeper = contents();
-  ValueDependents(services_).require_changeable(directory, name);
+  require_changeable(services_.surroundings.columns(), root_,
+                     join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;

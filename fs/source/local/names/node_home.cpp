@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,10 +13,11 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/directory_times.hpp"
 #include "fs/source/local/files/target_name.hpp"
+#include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/local/names/name_choice.hpp"
+#include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/replacement.hpp"
-#include "fs/source/local/names/value_dependents.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/one_look.hpp"
@@ -50,6 +53,21 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
   place.can_be_array = is_array_name(object->full_name) ||
                        is_array_name(preferred_name(object->full_name, object->entry.shown));
   return stored;
+}
+
+bool is_array(ShownAs shown, const std::string& full_name) {
+  return shown == ShownAs::array || full_name.ends_with(kArraySuffix) ||
+         stem(full_name).ends_with(kNpySuffix);
+}
+
+/// What python-blosc2 calls results of queries on an array of that name, without their suffix: it
+/// takes off all that follows the first dot.
+std::set<std::string> result_names(const std::string& full_name) {
+  const std::string_view name = stem(full_name);
+  const std::size_t dot = name.find('.', name.find_first_not_of('.'));
+  const bool is_npy = name.ends_with(kNpySuffix);
+  return {std::string(name), std::string(name.substr(0, dot)),
+          std::string(name.substr(0, is_npy ? name.size() - kNpySuffix.size() : name.npos))};
 }
 
 }  // namespace
@@ -224,9 +242,29 @@ StoredPlace NodeHome::place_now() {
 }
 
 void NodeHome::require_changeable() {
-  ValueDependents dependents(services_);
-  dependents.require_changeable(node_);
-  dependents.remove_results(node_);
+  const auto name = services_.tree.name_of(node_);
+  if (!name || name->is_lost) return;
+  fs::require_changeable(services_.surroundings.columns(), services_.root, name->path().text());
+  if (is_array(name->shown, name->full_name)) remove_results(*name);
+}
+
+/// Removes what python-blosc2 has cached of queries on the array, durably.
+void NodeHome::remove_results(const Tree::NodeName& array) {
+  const SourceDirectory directory = services_.root.directory(array.directory_path);
+  bool is_removed = false;
+  for (const std::string& stem : result_names(array.full_name)) {
+    const std::string name = stem + ".__query_cache__.b2frame";
+    // An array may itself have the name of such a result: it is what changes, and stays.
+    if (name == array.full_name || !directory.stat(name)) continue;
+    const TreeChanges names(services_.tree);
+    // Others may have removed it meanwhile.
+    const auto st = directory.stat(name);
+    if (!st || !S_ISREG(st->st_mode)) continue;
+    directory.remove_file(name);
+    remove_sidecar(directory, name);
+    is_removed = true;
+  }
+  if (is_removed) directory.sync();
 }
 
 }  // namespace bloscfs::fs
