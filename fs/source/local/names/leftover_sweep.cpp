@@ -166,12 +166,10 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
   // A directory may hold millions of files: it is removed when the lock on names is given back.
   if (leftover->directory)
-    return names.at_end(0, std::shared_ptr<void>(nullptr, [in = directory, leftover](void*) {
-                          remove_leftover(in, *leftover);
-                        }));
+    return names.at_end(0, remove_when_unused(leftover->directory, name, directory.path_of(name)));
   const DirectoryTimes times(root_.object(path));
   try {
-    remove_leftover(directory, *leftover);
+    directory.remove_file(name);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }

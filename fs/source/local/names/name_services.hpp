@@ -6,7 +6,6 @@
 #include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/names/name_choice.hpp"
-#include "fs/source/local/names/removed_sframes.hpp"
 #include "fs/source/local/names/surroundings.hpp"
 #include "fs/source/local/names/unsynced_names.hpp"
 #include "fs/source/local/tree/tree.hpp"
@@ -23,7 +22,6 @@ struct NameServices {
   const KernelCache& kernel;
   MountLock* lock = nullptr;       ///< of a writable mount
   RescueFolder* rescue = nullptr;  ///< the same, if it has one
-  RemovedSframes removed_sframes = {};
   UnsyncedNames unsynced_names{root};
 
   /// Of nodes that have lost their last name, unless they are found by another one.

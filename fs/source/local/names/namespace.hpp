@@ -14,7 +14,6 @@
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/names/node_home.hpp"
-#include "fs/source/local/names/removed_sframes.hpp"
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
