@@ -11,7 +11,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
-#include "fs/source/local/names/conflict_name.hpp"
+#include "fs/source/local/names/name_choice.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
