@@ -24,7 +24,6 @@ class NodeTakeover final : public Takeover {
 
  private:
   std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
-  void remove_waiting(const Tree::NodeName& name) const;
   std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,
                                                         const SourceEntry& seen) const;
 
