@@ -311,7 +311,7 @@ std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::
 
 void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
                                        const std::string* value, int flags, const Caller& caller) {
-  names_.change(node, caller, [&](const SourceObject& object) {
+  names_.change(node, &caller, [&](const SourceObject& object, const NamedObject*) {
     if (value != nullptr)
       object.set_attribute(name, *value, flags);
     else

@@ -51,12 +51,6 @@ bool is_chunk_file(const std::string& name, const struct stat& st, const struct 
          st.st_uid == index.st_uid;
 }
 
-NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name) {
-  auto object = names.find(directory, name);
-  if (!object) throw_errno(ENOENT, name);
-  return *std::move(object);
-}
-
 }  // namespace
 
 void Namespace::check_name(NodeId directory, const std::string& name) const {
@@ -117,7 +111,6 @@ FoundNode Namespace::make_special(NodeId directory, const std::string& name, mod
 FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
                                  const Caller& caller) {
   check_name(directory, name);
-  Contents& keeper = contents();
   require_changeable(services_.surroundings.columns(), root_,
                      join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
@@ -149,7 +142,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
-      keeper.created(made, tree_.owned(file->stat()));
+      services_.contents.created(made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
@@ -179,10 +172,10 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
     // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
     // an array that was made something else, or that of a header with other metalayers.
     if (must_commit) {
-      contents().commit({node});
+      services_.contents.commit({node});
       is_committed = true;
     } else if (must_become_flat) {
-      kept_flat = contents().hold_flat(node);
+      kept_flat = services_.contents.hold_flat(node);
     } else {
       return found(Attempts::run([&] { return link(node, directory, name, caller); }));
     }
@@ -232,7 +225,7 @@ bool Namespace::must_represent_anew(NodeId node) {
 void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      if (must_represent_anew(node)) contents().represent_anew(node);
+      if (must_represent_anew(node)) services_.contents.represent_anew(node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes either way.
       log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
@@ -279,49 +272,41 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
-  const RenameRequest request{from, from_name, to, to_name, flags, caller.user};
+  const RenameRequest request{from, from_name, to, to_name, flags, caller};
   // Commits, and arrays that must become flat, are done between the tries, without the lock on
   // names; a try that then finds another need, since names have changed meanwhile, begins anew.
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
-    std::optional<Renaming::Need> need;
     std::optional<ExchangeNames> exchange_names;
-    std::optional<Renaming::OwnName> own_name;
-    std::vector<NodeId> renamed, ended;
-    Attempts::run([&] {
+    const Renaming::Outcome outcome = Attempts::run([&] {
       TreeChanges names(tree_);
       const OnBehalfOf behalf(&caller);
-      Renaming renaming(names, services_, request, exchange_names);
-      need = renaming.run();
-      own_name = renaming.own_name();
-      renamed = renaming.renamed();
-      ended = renaming.ended();
+      return Renaming(names, services_, request, exchange_names).run();
     });
-    if (!need) {
+    if (!outcome.need) {
       // The names have changed: the request must not be served again.
       TurnAtNeed::need_no_more();
-      if (own_name) give_own_name(request, *own_name, caller);
-      services_.tell_removed(ended);
+      if (outcome.own_name) give_own_name(request, *outcome.own_name);
+      services_.tell_removed(outcome.ended);
       kept_flat.clear();
-      return tell_renamed(renamed);
+      return tell_renamed(outcome.renamed);
     }
-    if (need->what == Renaming::Need::What::flat)
-      kept_flat.push_back(contents().hold_flat(need->node));
+    if (outcome.need->what == Renaming::Need::What::flat)
+      kept_flat.push_back(services_.contents.hold_flat(outcome.need->node));
     else
-      contents().commit({need->node});
+      services_.contents.commit({outcome.need->node});
   }
   throw_errno(EBUSY, from_name);
 }
 
 /// Where that fails it stays as it was placed, which shows it as well.
-void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
-                              const Caller& caller) {
+void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own) {
   try {
     Attempts::run([&] {
       TreeChanges names(tree_);
       const auto object = names.find(request.to, request.to_name);
       if (!object) return;
-      const OnBehalfOf behalf(&caller);
+      const OnBehalfOf behalf(&request.caller);
       take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
     });
   } catch (const std::system_error& error) {
@@ -358,7 +343,7 @@ bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
     accessed = wanted.accessed.value_or(now.st_atim);
     modified = wanted.modified.value_or(now.st_mtim);
   }
-  return contents().set_times(node, accessed, modified);
+  return services_.contents.set_times(node, accessed, modified);
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
@@ -371,7 +356,7 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   const KeyedMutex::Lock lock(frames_, node);
   std::optional<SourceDirectory> frame;
   struct stat index {};
-  change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
+  change(node, caller, [&](const SourceObject& object, const NamedObject* named) {
     if (sets_others && named != nullptr && named->entry.is_sframe()) {
       frame.emplace(root_.directory(named->path()));
       index = object.stat();
@@ -393,29 +378,22 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   set_frame_attributes(*frame, index, wanted);
 }
 
-void Namespace::change(NodeId node, const Caller& caller,
-                       const std::function<void(const SourceObject&)>& work) {
-  change_with(node, &caller, [&](const SourceObject& object, const NamedObject*) { work(object); });
-}
-
-void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
+void Namespace::change(NodeId node, const Caller* caller, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
-  Attempts::run([&] { change_locked(node, caller, work); });
-}
-
-void Namespace::change_locked(NodeId node, const Caller* caller, const Change& work) {
-  TreeChanges names(tree_);
-  const OnBehalfOf behalf(caller);
-  if (node == kRootId) return work(root_.object({}), nullptr);
-  if (names.is_unlinked(node)) {
-    work(*names.remains(node), nullptr);
-    return names.changed_by_user(node);
-  }
-  const auto object = names.object(node);
-  if (!object) throw_stale(node);
-  work(*Removal(names, services_).keep(*object), &*object);
-  names.touched(*object);
-  names.changed_by_user(node);
+  Attempts::run([&] {
+    TreeChanges names(tree_);
+    const OnBehalfOf behalf(caller);
+    if (node == kRootId) return work(root_.object({}), nullptr);
+    if (names.is_unlinked(node)) {
+      work(*names.remains(node), nullptr);
+      return names.changed_by_user(node);
+    }
+    const auto object = names.object(node);
+    if (!object) throw_stale(node);
+    work(*Removal(names, services_).keep(*object), &*object);
+    names.touched(*object);
+    names.changed_by_user(node);
+  });
 }
 
 void Namespace::check_access(NodeId node, int mask) {
@@ -435,7 +413,7 @@ void Namespace::sync_directory(NodeId directory) {
     pending = names.pending_in(directory);
   }
   // First the files, which get their names by that, then the directory that the names are in.
-  if (!pending.empty()) contents().commit(pending);
+  if (!pending.empty()) services_.contents.commit(pending);
   root_.directory(tree_.path(directory)).sync();
 }
 

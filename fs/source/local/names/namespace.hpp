@@ -55,9 +55,10 @@ class Namespace {
               unsigned flags, const Caller& caller);
 
   void set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller);
-  /// Changes the object whose attributes are the node's, so that this counts as no other state.
-  void change(NodeId node, const Caller& caller,
-              const std::function<void(const SourceObject&)>& work);
+  /// Changes the object whose attributes are the node's, so that this counts as no other state;
+  /// `work` gets its name, too, if it has one.
+  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
+  void change(NodeId node, const Caller* caller, const Change& work);
   void check_access(NodeId node, int mask);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
@@ -69,22 +70,16 @@ class Namespace {
  private:
   using MakeEntry = std::function<void(const SourceDirectory& directory)>;
 
-  Contents& contents() const { return services_.contents; }
   void check_name(NodeId directory, const std::string& name) const;
   FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
                        const MakeEntry& make);
   NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
   FoundNode found(NodeId node);
   bool set_content_times(NodeId node, const NewAttributes& wanted);
-  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
-  /// `work` gets the object, and its name if it has one.
-  void change_with(NodeId node, const Caller* caller, const Change& work);
-  void change_locked(NodeId node, const Caller* caller, const Change& work);
   /// `index` is as it was before its attributes were changed.
   void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
                             const NewAttributes& wanted) const;
-  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
-                     const Caller& caller);
+  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own);
   bool must_represent_anew(NodeId node);
   void tell_renamed(const std::vector<NodeId>& nodes);
 

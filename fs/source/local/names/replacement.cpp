@@ -52,6 +52,22 @@ void flush_name(const SourceDirectory& directory, const std::string& name) {
   Attempts::once_without_lock(state, [in = directory] { in.sync(); });
 }
 
+/// True if the object has another full name than that, and could have it and be shown as before.
+bool can_be_called(TreeChanges& names, const NamedObject& object, const SourceDirectory& directory,
+                   const std::string& shown_name, const std::string& full_name) {
+  return !object.is_pending && object.stored_name != full_name && !directory.stat(full_name) &&
+         names.fits(object.directory, shown_name, full_name, object.entry.shown, {{&object}});
+}
+
+/// What follows when the file of an object has been renamed within its directory.
+void follow_renamed(TreeChanges& names, NameServices& services, const NamedObject& object,
+                    const SourceDirectory& directory, const std::string& full_name) {
+  const std::string& before = object.stored_name;
+  if (may_have_sidecar(object.entry)) carry_sidecar(directory, before, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  services.unsynced_names.note(directory, before, object.entry.shown);
+}
+
 }  // namespace
 
 void throw_overtaken(const std::string& name) {
@@ -61,19 +77,13 @@ void throw_overtaken(const std::string& name) {
 void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name) {
-  const std::string before = object.stored_name;
-  const ShownAs shown = object.entry.shown;
-  if (object.is_pending || before == full_name || directory.stat(full_name) ||
-      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
-    return;
-  flush_name(directory, before);
-  directory.rename_to_free(before, directory, full_name);
-  if (object.entry.is_container()) carry_sidecar(directory, before, directory, full_name);
-  names.moved(object, object.directory, full_name);
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return;
+  flush_name(directory, object.stored_name);
+  directory.rename_to_free(object.stored_name, directory, full_name);
+  follow_renamed(names, services, object, directory, full_name);
   object.full_name = object.stored_name = full_name;
-  services.unsynced_names.note(directory, before, shown);
   Attempts::end_change();
-  services.unsynced_names.before_taking(directory, full_name, shown);
+  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
 }
 
 bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
@@ -81,21 +91,16 @@ bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject
                    const std::string& full_name) {
   const SourceDirectory directory = services.root.directory(object.directory_path);
   const std::string& meeting = object.stored_name;
-  const ShownAs shown = object.entry.shown;
-  if (object.is_pending || meeting == full_name || directory.stat(full_name) ||
-      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
-    return true;
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return true;
   if (!leads_to(directory, meeting, placed)) return false;
-  services.unsynced_names.before_taking(directory, full_name, shown);
+  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
   flush_name(directory, meeting);
   directory.rename_to_free(meeting, directory, full_name);
   if (!leads_to(directory, full_name, placed)) {
     directory.rename_to_free(full_name, directory, meeting);
     return false;
   }
-  if (may_have_sidecar(object.entry)) carry_sidecar(directory, meeting, directory, full_name);
-  names.moved(object, object.directory, full_name);
-  services.unsynced_names.note(directory, meeting, shown);
+  follow_renamed(names, services, object, directory, full_name);
   return true;
 }
 
