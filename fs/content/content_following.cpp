@@ -140,7 +140,7 @@ void Content::keep_beside() {
     if (epochs_.is_kept()) return;
   }
   try {
-    const auto refuge = home()->takeover().conflict_refuge(shown_as(), user());
+    const auto refuge = home()->takeover().refuge(RefugeKind::conflict, shown_as(), user());
     const Kept kept = keep_in(*refuge, Unreadable::if_lost);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
@@ -161,10 +161,10 @@ std::optional<Content::Kept> Content::keep_for_recovery() {
   try {
     Kept kept;
     try {
-      kept =
-          keep_in(*home()->takeover().recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
+      kept = keep_in(*home()->takeover().refuge(RefugeKind::recovery, shown_as(), user()),
+                     Unreadable::in_any_case);
     } catch (const std::exception&) {
-      const auto outside = home()->takeover().rescue_refuge(shown_as(), user());
+      const auto outside = home()->takeover().refuge(RefugeKind::rescue, shown_as(), user());
       if (!outside) throw;
       kept = keep_in(*outside, Unreadable::in_any_case);
     }

@@ -66,8 +66,6 @@ void remove_waiting(const NameServices& services, const Tree::NodeName& name) {
   }
 }
 
-enum class RefugeKind { beside, recovery, rescue };
-
 class NodeRefuge final : public Refuge {
  public:
   NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user, RefugeKind kind)
@@ -79,7 +77,7 @@ class NodeRefuge final : public Refuge {
     if (kind == RefugeKind::rescue) {
       place_ = services.rescue->place_for(shown_path());
     } else {
-      if (kind == RefugeKind::beside) choose_directory();
+      if (kind == RefugeKind::conflict) choose_directory();
       if (!place_.directory) place_.directory = store({});
     }
   }
@@ -88,7 +86,7 @@ class NodeRefuge final : public Refuge {
 
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
-    if (kind_ == RefugeKind::beside) return keep_beside(made.name);
+    if (kind_ == RefugeKind::conflict) return keep_beside(made.name);
     std::string told =
         kind_ == RefugeKind::recovery ? keep_for_recovery(made.name) : keep_outside(made.name);
     remove_waiting(services_, of_);
@@ -171,17 +169,9 @@ class NodeRefuge final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> NodeTakeover::conflict_refuge(ShownAs shown, uid_t user) {
-  return std::make_unique<NodeRefuge>(services_, node_, shown, user, RefugeKind::beside);
-}
-
-std::unique_ptr<Refuge> NodeTakeover::recovery_refuge(ShownAs shown, uid_t user) {
-  return std::make_unique<NodeRefuge>(services_, node_, shown, user, RefugeKind::recovery);
-}
-
-std::unique_ptr<Refuge> NodeTakeover::rescue_refuge(ShownAs shown, uid_t user) {
-  if (services_.rescue == nullptr) return nullptr;
-  return std::make_unique<NodeRefuge>(services_, node_, shown, user, RefugeKind::rescue);
+std::unique_ptr<Refuge> NodeTakeover::refuge(RefugeKind kind, ShownAs shown, uid_t user) {
+  if (kind == RefugeKind::rescue && services_.rescue == nullptr) return nullptr;
+  return std::make_unique<NodeRefuge>(services_, node_, shown, user, kind);
 }
 
 std::optional<SourceEntry> NodeTakeover::finished_successor(const Tree::NodeName& name) const {
