@@ -29,7 +29,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
                          const MountOptions& options, MountLock* lock,
                          std::size_t committing_threads)
     : services_(services),
-      surroundings_(std::move(source.surroundings)),
+      columns_(std::move(source.columns)),
       rescue_(std::move(source.rescue)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
@@ -38,7 +38,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       tree_(root_, classifier_, std::move(source.single), options.owner),
       embedded_(root_, tree_, services.cache.budget(), options.raw),
       archives_(root_, tree_, embedded_, services.cache.budget(), options.raw),
-      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
+      names_(root_, columns_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
       descriptors_(
           DescriptorLimits::of_process().for_files, services.committer,
@@ -59,7 +59,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
   root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
   if (!writable_) return;
   tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
-  if (!surroundings_.is_below_another_mount())
+  if (!source.is_below_another_mount)
     sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 

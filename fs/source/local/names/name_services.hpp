@@ -6,7 +6,7 @@
 #include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/names/name_choice.hpp"
-#include "fs/source/local/names/surroundings.hpp"
+#include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/unsynced_names.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/services.hpp"
@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 
 struct NameServices {
   const SourceRoot& root;
-  const Surroundings& surroundings;
+  const ColumnPath& columns;  ///< the way to SOURCE
   Tree& tree;
   NamingPolicy policy;
   Contents& contents;

@@ -18,7 +18,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/names/new_temporary.hpp"
-#include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/names/replacement.hpp"
@@ -111,8 +110,7 @@ FoundNode Namespace::make_special(NodeId directory, const std::string& name, mod
 FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
                                  const Caller& caller) {
   check_name(directory, name);
-  require_changeable(services_.surroundings.columns(), root_,
-                     join_path(tree_.path(directory).text(), name));
+  require_changeable(services_.columns, root_, join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;

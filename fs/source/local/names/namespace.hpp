@@ -32,11 +32,10 @@ namespace bloscfs::fs {
 class Namespace {
  public:
   /// `lock` and `rescue` are those of a writable mount, and null otherwise. All others outlive it.
-  Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-            NamingPolicy policy, Contents& contents, const KernelCache& kernel, MountLock* lock,
-            RescueFolder* rescue)
-      : root_(root), tree_(tree), services_{root,     surroundings, tree, std::move(policy),
-                                            contents, kernel,       lock, rescue} {}
+  Namespace(const SourceRoot& root, const ColumnPath& columns, Tree& tree, NamingPolicy policy,
+            Contents& contents, const KernelCache& kernel, MountLock* lock, RescueFolder* rescue)
+      : root_(root), tree_(tree), services_{root,     columns, tree, std::move(policy),
+                                            contents, kernel,  lock, rescue} {}
 
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller);

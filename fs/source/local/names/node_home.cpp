@@ -15,7 +15,6 @@
 #include "fs/source/local/files/target_name.hpp"
 #include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/local/names/name_choice.hpp"
-#include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/replacement.hpp"
 #include "fs/support/lock_breaks.hpp"
@@ -244,7 +243,7 @@ StoredPlace NodeHome::place_now() {
 void NodeHome::require_changeable() {
   const auto name = services_.tree.name_of(node_);
   if (!name || name->is_lost) return;
-  fs::require_changeable(services_.surroundings.columns(), services_.root, name->path().text());
+  fs::require_changeable(services_.columns, services_.root, name->path().text());
   if (is_array(name->shown, name->full_name)) remove_results(*name);
 }
 

@@ -46,6 +46,14 @@ std::string key_of(const std::string& full_name) {
 
 }  // namespace
 
+ColumnPath::ColumnPath(const std::string& directory) {
+  std::filesystem::path above = "/";
+  for (const auto& part : std::filesystem::path(directory).relative_path()) {
+    enter(above, part);
+    above /= part;
+  }
+}
+
 ColumnPath::Table ColumnPath::described_by(const std::string& path) {
   Table table;
   try {

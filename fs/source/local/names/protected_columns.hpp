@@ -14,6 +14,10 @@ namespace bloscfs::fs {
 /// absolute paths.
 class ColumnPath {
  public:
+  /// The way to "/", or to a directory.
+  ColumnPath() = default;
+  explicit ColumnPath(const std::string& directory);
+
   /// Goes on from a directory into an entry of it. Reads the description of a table that it meets.
   void enter(const std::string& directory, const std::string& name);
   /// Why the values of a file in that directory, where the path has come, may not change; empty if
