@@ -158,52 +158,48 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
   for (int tries = 0; tries < kRenameTries; tries++) {
-    bool must_commit = false;
     bool must_become_flat = false;
-    Attempts::run([&] {
+    const NodeId made = Attempts::run([&]() -> NodeId {
       TreeChanges names(tree_);
       const auto object = names.object(node);
-      const bool is_container = object && object->entry.is_container();
-      must_commit = object && (object->is_pending || (is_container && !is_committed));
-      must_become_flat = object && becomes_flat_as(*object, name);
+      if (!object) throw_errno(ENOENT, name);
+      if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
+      // A hard link needs a file in SOURCE, and with links no other file can take its place: that
+      // of an array that was made something else, or that of a header with other metalayers.
+      must_become_flat = false;
+      if (object->is_pending || (object->entry.is_container() && !is_committed)) return 0;
+      must_become_flat = becomes_flat_as(*object, name);
+      return must_become_flat ? 0 : link(names, *object, directory, name, caller);
     });
-    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
-    // an array that was made something else, or that of a header with other metalayers.
-    if (must_commit) {
-      services_.contents.commit({node});
-      is_committed = true;
-    } else if (must_become_flat) {
+    if (made != 0) return found(made);
+    if (must_become_flat) {
       kept_flat = services_.contents.hold_flat(node);
     } else {
-      return found(Attempts::run([&] { return link(node, directory, name, caller); }));
+      services_.contents.commit({node});
+      is_committed = true;
     }
   }
   throw_errno(EBUSY, name);
 }
 
-NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
-                       const Caller& caller) {
-  TreeChanges names(tree_);
-  const auto object = names.object(node);
-  if (!object) throw_errno(ENOENT, name);
-  if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
-  if (object->is_pending) throw_errno(EAGAIN, name);
-  const ShownAs shown = object->entry.shown;
+NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId directory,
+                       const std::string& name, const Caller& caller) {
+  const ShownAs shown = object.entry.shown;
   std::string full_name = name;
   if (shown != ShownAs::itself)
-    full_name = choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
-  else if (names.makes_frame(*object, name) || !names.fits(directory, name, name, shown, {}))
+    full_name = choose_name(names, directory, name, shown, object.full_name, services_.policy, {});
+  else if (names.makes_frame(object, name) || !names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
   const SourceDirectory in = root_.directory(names.path(directory));
   services_.unsynced_names.before_taking(in, full_name, shown);
-  const SourceDirectory from = root_.directory(object->directory_path);
+  const SourceDirectory from = root_.directory(object.directory_path);
   {
     const OnBehalfOf behalf(&caller);
-    in.make_link(full_name, from, object->stored_name);
+    in.make_link(full_name, from, object.stored_name);
   }
-  names.touched(*object);
-  names.changed_by_user(object->node);
+  names.touched(object);
+  names.changed_by_user(object.node);
   return names.entered(directory, full_name);
 }
 

@@ -72,7 +72,8 @@ class Namespace {
   void check_name(NodeId directory, const std::string& name) const;
   FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
                        const MakeEntry& make);
-  NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
+  NodeId link(TreeChanges& names, const NamedObject& object, NodeId directory,
+              const std::string& name, const Caller& caller);
   FoundNode found(NodeId node);
   bool set_content_times(NodeId node, const NewAttributes& wanted);
   /// `index` is as it was before its attributes were changed.

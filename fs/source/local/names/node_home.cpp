@@ -24,22 +24,17 @@
 namespace bloscfs::fs {
 namespace {
 
-struct Stored {
-  std::optional<NamedObject> object;
-  StoredPlace place;
-};
-
-Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
-  Stored stored;
+/// What a node is, and where; nullopt where it has no name any more.
+std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& names, NodeId node,
+                                       StoredPlace& place) {
+  place = {};
   // Only the content's own writer tells its changes from those of others.
-  stored.object = names.object_in_any_state(node);
-  const auto& object = stored.object;
-  StoredPlace& place = stored.place;
+  auto object = names.object_in_any_state(node);
   if (!object) {
     if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
-    return stored;
+    return object;
   }
   place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
   place.name = object->stored_name;
@@ -51,7 +46,7 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
     place.open_file = [file = object->entry.object] { return file->open_quietly(O_RDWR); };
   place.can_be_array = is_array_name(object->full_name) ||
                        is_array_name(preferred_name(object->full_name, object->entry.shown));
-  return stored;
+  return object;
 }
 
 bool is_array(ShownAs shown, const std::string& full_name) {
@@ -132,9 +127,7 @@ class NodeHome::Lock final : public NameLock {
 
 void NodeHome::Lock::look() {
   representations_.reset();
-  Stored stored = find_stored(services_, names_, node_);
-  object_ = std::move(stored.object);
-  place_ = std::move(stored.place);
+  object_ = find_stored(services_, names_, node_, place_);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -236,7 +229,9 @@ std::unique_ptr<NameLock> NodeHome::lock_name() {
 StoredPlace NodeHome::place_now() {
   return Attempts::run([&] {
     ReadTree names(services_.tree);
-    return find_stored(services_, names, node_).place;
+    StoredPlace place;
+    find_stored(services_, names, node_, place);
+    return place;
   });
 }
 

@@ -195,25 +195,11 @@ std::optional<Renaming::Need> Renaming::exchange() {
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);
-  exchange_sidecars();
+  exchange_sidecars(from_, source_.stored_name, source_.entry, to_, target_->stored_name,
+                    target_->entry);
   finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
   finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
   return std::nullopt;
-}
-
-void Renaming::exchange_sidecars() {
-  const std::string source = sidecar_name(source_.stored_name);
-  const std::string target = sidecar_name(target_->stored_name);
-  const bool from_source = may_have_sidecar(source_.entry) && from_.stat(source);
-  const bool from_target = may_have_sidecar(target_->entry) && to_.stat(target);
-  change_sidecar([&] {
-    if (from_source && from_target)
-      from_.exchange(source, to_, target);
-    else if (from_source)
-      from_.rename(source, to_, target);
-    else if (from_target)
-      to_.rename(target, from_, source);
-  });
 }
 
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,

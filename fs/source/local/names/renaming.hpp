@@ -73,7 +73,6 @@ class Renaming {
   void check_types();
   std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject* replaced);
-  void exchange_sidecars();
   void finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                        NodeId directory_node, const std::string& stored_name,
                        const std::string& full_name);

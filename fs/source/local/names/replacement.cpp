@@ -207,9 +207,9 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
 /// What a user renames takes its sidecar along; that of what it replaces goes.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
-  if (may_have_sidecar(placed.entry) && objects_.from.stat(sidecar_name(placed.stored_name)))
-    carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
-  else if (replaced && may_have_sidecar(replaced->entry))
+  const bool is_carried = may_have_sidecar(placed.entry) &&
+                          carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
+  if (!is_carried && replaced && may_have_sidecar(replaced->entry))
     remove_sidecar(objects_.to, placed_as_);
 }
 
