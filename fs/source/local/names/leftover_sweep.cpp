@@ -1,7 +1,6 @@
 #include "fs/source/local/names/leftover_sweep.hpp"
 
 #include <algorithm>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -20,12 +19,6 @@
 #include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-/// Files that are removed under one lock on names.
-constexpr std::size_t kOrphansAtOnce = 64;
-
-}  // namespace
 
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
@@ -156,18 +149,15 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
-  for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
-    // The lock is given back after each few, and the index looked at again: nobody waits for the
-    // whole frame, and no writer loses a file.
+  for (const std::uint32_t number : orphans) {
+    // The lock is given back after each, and the index looked at again: nobody waits for the whole
+    // frame, and no writer loses a file.
     const TreeChanges names(tree_);
     const auto now = directory.stat(frame::kSframeIndexName);
-    if (!now || !is_old(*now)) return;
+    if (stopping_ || !now || !is_old(*now)) return;
     const DirectoryTimes times(root_.object(path));
-    const std::span left = std::span(orphans).subspan(done);
-    for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
-      const std::string name = frame::chunk_file_name(number);
-      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
-    }
+    const std::string name = frame::chunk_file_name(number);
+    if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
   }
 }
 

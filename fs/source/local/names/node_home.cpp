@@ -15,7 +15,6 @@
 #include "fs/source/local/files/target_name.hpp"
 #include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/local/names/name_choice.hpp"
-#include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/replacement.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
@@ -165,8 +164,7 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   const SourceDirectory directory = services_.root.directory(before.directory_path);
   const NamedObject placed = made_object(directory, stored_as, made, shown);
   const CommitTerms terms{place_.directory, is_unchanged};
-  Removal removal(names_, services_);
-  Replacement replacement(names_, services_, removal,
+  Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, 0, &terms});
   const std::string& full_name = replacement.place(wanted_name);
   if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);

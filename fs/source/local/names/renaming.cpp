@@ -141,7 +141,7 @@ void Renaming::move_stored() {
   NamedObject* const old = target_ ? &*target_ : nullptr;
   const std::string full_name = target_name(source_, request_.to, request_.to_name, old);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  Replacement replacement(names_, services_, removal_,
+  Replacement replacement(names_, services_,
                           {source_, from_, to_, request_.to_name, old, request_.caller.user});
   const std::string& placed_as = replacement.place(full_name);
   replacement.remove_old();
