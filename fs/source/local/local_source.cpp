@@ -205,7 +205,8 @@ std::string LocalSource::read_link(NodeId node) {
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
-  if (!archives_.answers_for(node)) return names_.check_access(node, mask);
+  if (tree_.is_virtual(node)) return;
+  if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
   const auto part = tree_.part(node);
   if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
 }

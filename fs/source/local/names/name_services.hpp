@@ -24,6 +24,9 @@ struct NameServices {
   RescueFolder* rescue = nullptr;  ///< the same, if it has one
   UnsyncedNames unsynced_names{root};
 
+  /// What the lock file of SOURCE says; null where there is none.
+  Journal* journal() const { return lock == nullptr ? nullptr : lock->journal(); }
+
   /// Of nodes that have lost their last name, unless they are found by another one.
   void tell_removed(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes)

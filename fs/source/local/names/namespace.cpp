@@ -1,18 +1,15 @@
 #include "fs/source/local/names/namespace.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -390,14 +387,8 @@ void Namespace::change(NodeId node, const Caller* caller, const Change& work) {
   });
 }
 
-void Namespace::check_access(NodeId node, int mask) {
-  if (tree_.is_virtual(node)) return;
-  tree_.object(node)->check_access(mask);
-}
-
 void Namespace::sync_directory(NodeId directory) {
-  if (tree_.is_part(directory) || tree_.is_store(directory)) return;
-  if (tree_.is_virtual(directory)) return;
+  if (tree_.is_part(directory) || tree_.is_store(directory) || tree_.is_virtual(directory)) return;
   TurnAtNeed::need();
   std::vector<NodeId> pending;
   {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +57,6 @@ class Namespace {
   /// `work` gets its name, too, if it has one.
   using Change = std::function<void(const SourceObject&, const NamedObject*)>;
   void change(NodeId node, const Caller* caller, const Change& work);
-  void check_access(NodeId node, int mask);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
   void sync_directory(NodeId directory);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -120,7 +120,7 @@ class NodeRefuge final : public Refuge {
   }
 
   std::string keep_for_recovery(const std::string& made) const {
-    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
+    Journal* const journal = services_.journal();
     if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
     // Before the journal says that the frame waits both names are durable, that of the frame and
     // its own: they are in one directory.

@@ -28,8 +28,7 @@ class HiddenEntries {
  public:
   HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user)
       : directory_(directory), services_(services), user_(user) {
-    if (services.lock != nullptr && services.lock->journal() != nullptr)
-      makers_ = services.lock->journal()->makers();
+    if (const Journal* const journal = services.journal()) makers_ = journal->makers();
     makers_.push_back(frame::TemporaryMaker::self());
   }
 

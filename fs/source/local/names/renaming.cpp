@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include "frame/store/temporary_name.hpp"

@@ -1,7 +1,6 @@
 #include "fs/source/local/names/replacement.hpp"
 
 #include <cerrno>
-#include <memory>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -144,27 +143,24 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
 
 /// In one step, also where something has the name.
 void Replacement::put(const std::string& full_name) {
+  const bool is_commit = objects_.terms != nullptr;
   const auto there = occupant(full_name);
-  if (!there)
-    put_where_free(full_name);
-  else if (objects_.terms != nullptr)
+  if (there && is_commit) {
     put_over_expected(*there, full_name);
-  else
+  } else if (there) {
     put_over(*there, full_name);
+  } else {
+    try {
+      objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+    } catch (const std::system_error& error) {
+      if (error.code() == std::errc::file_exists && is_commit && objects_.old->is_pending)
+        throw_overtaken(full_name);
+      throw;
+    }
+  }
   placed_as_ = full_name;
   has_replaced_ = there.has_value();
-  if (objects_.terms == nullptr) carry_own_sidecar(there);
-}
-
-void Replacement::put_where_free(const std::string& full_name) {
-  try {
-    objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
-  } catch (const std::system_error& error) {
-    const bool is_taken = error.code() == std::errc::file_exists;
-    if (is_taken && objects_.terms != nullptr && objects_.old->is_pending)
-      throw_overtaken(full_name);
-    throw;
-  }
+  if (!is_commit) carry_own_sidecar(there);
 }
 
 void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {

@@ -105,7 +105,6 @@ class Replacement {
  private:
   std::optional<NamedObject> occupant(const std::string& full_name);
   void put(const std::string& full_name);
-  void put_where_free(const std::string& full_name);
   void put_over(const NamedObject& occupant, const std::string& full_name);
   void put_over_expected(const NamedObject& occupant, const std::string& full_name);
   void carry_own_sidecar(const std::optional<NamedObject>& replaced);

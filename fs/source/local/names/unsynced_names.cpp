@@ -1,6 +1,5 @@
 #include "fs/source/local/names/unsynced_names.hpp"
 
-#include <memory>
 #include <system_error>
 
 #include "fs/support/lock_breaks.hpp"
