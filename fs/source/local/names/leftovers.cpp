@@ -17,10 +17,6 @@
 namespace bloscfs::fs {
 namespace {
 
-bool is_part(const std::string& name, const struct stat& st) {
-  return S_ISREG(st.st_mode) && (frame::is_sframe_file(name) || frame::is_temporary_name(name));
-}
-
 /// A frame's directory that is to be removed.
 class RemovedFrame {
  public:
@@ -34,7 +30,9 @@ class RemovedFrame {
     bool is_shared = false;
     for (const SourceRoot::Entry& entry : SourceRoot(files_.open(".", O_PATH)).list({})) {
       const auto st = files_.stat(entry.name);
-      if (st && is_part(entry.name, *st))
+      const bool has_name =
+          frame::is_sframe_file(entry.name) || frame::is_temporary_name(entry.name);
+      if (st && S_ISREG(st->st_mode) && has_name)
         files_.remove_file(entry.name);
       else
         is_shared |= st.has_value();

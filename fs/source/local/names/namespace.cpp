@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -107,7 +108,7 @@ FoundNode Namespace::make_special(NodeId directory, const std::string& name, mod
 FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
                                  const Caller& caller) {
   check_name(directory, name);
-  require_changeable(services_.columns, root_, join_path(tree_.path(directory).text(), name));
+  services_.columns.require_changeable(root_, join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;
@@ -201,11 +202,9 @@ NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId dir
 }
 
 bool Namespace::must_represent_anew(NodeId node) {
-  bool has_links = false, can_be_array = false;
-  Attempts::run([&] {
+  const auto [has_links, can_be_array] = Attempts::run([&] {
     const auto name_lock = home(node)->lock_name();
-    has_links = name_lock->place().has_links;
-    can_be_array = !name_lock->names().array.empty();
+    return std::pair(name_lock->place().has_links, !name_lock->names().array.empty());
   });
   const bool is_open = tree_.opened_as<OpenContainer>(node) != nullptr;
   const SourceEntry entry = tree_.entry(node);
@@ -327,14 +326,10 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
 /// True if the content has taken care of the times.
 bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
-  timespec accessed = wanted.accessed.value_or(kUnchangedTime);
-  timespec modified = wanted.modified.value_or(kUnchangedTime);
-  if (!wanted.accessed || !wanted.modified) {
-    const struct stat now = tree_.attributes(node);
-    accessed = wanted.accessed.value_or(now.st_atim);
-    modified = wanted.modified.value_or(now.st_mtim);
-  }
-  return services_.contents.set_times(node, accessed, modified);
+  struct stat now {};
+  if (!wanted.accessed || !wanted.modified) now = tree_.attributes(node);
+  return services_.contents.set_times(node, wanted.accessed.value_or(now.st_atim),
+                                      wanted.modified.value_or(now.st_mtim));
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {

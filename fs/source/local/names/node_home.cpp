@@ -235,7 +235,7 @@ StoredPlace NodeHome::place_now() {
 void NodeHome::require_changeable() {
   const auto name = services_.tree.name_of(node_);
   if (!name || name->is_lost) return;
-  fs::require_changeable(services_.columns, services_.root, name->path().text());
+  services_.columns.require_changeable(services_.root, name->path().text());
   if (is_array(name->shown, name->full_name)) remove_results(*name);
 }
 

@@ -44,18 +44,8 @@ std::string key_of(const std::string& full_name) {
   return key;
 }
 
-}  // namespace
-
-ColumnPath::ColumnPath(const std::string& directory) {
-  std::filesystem::path above = "/";
-  for (const auto& part : std::filesystem::path(directory).relative_path()) {
-    enter(above, part);
-    above /= part;
-  }
-}
-
-ColumnPath::Table ColumnPath::described_by(const std::string& path) {
-  Table table;
+ColumnPath::Table described_by(const std::string& path) {
+  ColumnPath::Table table;
   try {
     const auto frame = frame::open_path(path, {});
     if (!frame) codec::throw_malformed("no frame");
@@ -73,17 +63,9 @@ ColumnPath::Table ColumnPath::described_by(const std::string& path) {
   return table;
 }
 
-/// nullopt where the directory is no table.
-std::optional<ColumnPath::Table> ColumnPath::table_in(const std::string& directory) {
-  const std::string description = join_path(directory, std::string(kTableFrame));
-  if (is_there(description)) return described_by(description);
-  if (!is_in_store_) return std::nullopt;
-  return Table{
-      "read-only, since the table that it belongs to is described inside of a store", {}, {}};
-}
-
-/// `key`: "a/b" for _cols/a/b.b2nd; empty for which rows are there.
-std::string ColumnPath::obstacle(const Table& table, const std::string& key) {
+/// Why values may not change; empty if they may. `key`: "a/b" for _cols/a/b.b2nd; empty for which
+/// rows are there.
+std::string obstacle_of(const ColumnPath::Table& table, const std::string& key) {
   if (!table.obstacle.empty()) return table.obstacle;
   const auto is_of_key = [&key](const std::string& column) {
     return key.empty() || frame::holds_values_of(key, column);
@@ -98,6 +80,26 @@ std::string ColumnPath::obstacle(const Table& table, const std::string& key) {
   return {};
 }
 
+}  // namespace
+
+ColumnPath::ColumnPath(const std::string& directory) {
+  std::filesystem::path above = "/";
+  for (const auto& part : std::filesystem::path(directory).relative_path()) {
+    enter(above, part);
+    above /= part;
+  }
+}
+
+/// nullopt where the directory is no table.
+std::optional<ColumnPath::Table> ColumnPath::table_in(const std::string& directory) {
+  const std::string description = join_path(directory, std::string(kTableFrame));
+  if (is_there(description)) return described_by(description);
+  if (!is_in_store_) return std::nullopt;
+  return Table{
+      "read-only, since the table that it belongs to is described inside of a store", {}, {}};
+}
+
+/// Goes on from a directory into an entry of it.
 void ColumnPath::enter(const std::string& directory, const std::string& name) {
   is_in_store_ |= is_there(join_path(directory, std::string(frame::kEmbedName)));
   auto table = name == kColumnsGroup ? table_in(directory) : std::nullopt;
@@ -105,30 +107,32 @@ void ColumnPath::enter(const std::string& directory, const std::string& name) {
   if (table) table_ = std::move(table);
 }
 
+/// Of a file in that directory, where the path has come.
 std::string ColumnPath::obstacle(const std::string& directory, const std::string& full_name) {
   const std::string key = key_of(full_name);
   if (key == kValidRows) {
     is_in_store_ |= is_there(join_path(directory, std::string(frame::kEmbedName)));
-    if (const auto table = table_in(directory)) return obstacle(*table, {});
+    if (const auto table = table_in(directory)) return obstacle_of(*table, {});
   }
-  return table_ ? obstacle(*table_, join_path(key_, key)) : std::string();
+  return table_ ? obstacle_of(*table_, join_path(key_, key)) : std::string();
 }
 
-void require_changeable(ColumnPath source, const SourceRoot& root, const std::string& path) {
+void ColumnPath::require_changeable(const SourceRoot& root, const std::string& path) const {
   const std::filesystem::path below(path);
   const std::string name = below.filename();
   const std::filesystem::path above = below.parent_path();
   // Of most files their names alone tell that they belong to no table.
-  if (!source.is_in_columns() && key_of(name) != kValidRows &&
+  if (!table_ && key_of(name) != kValidRows &&
       std::find(above.begin(), above.end(), kColumnsGroup) == above.end())
     return;
+  ColumnPath here = *this;
   std::string directory = frame::descriptor_path(root.descriptor());
   for (const std::string part : above) {
-    source.enter(directory, part);
+    here.enter(directory, part);
     directory = join_path(directory, part);
   }
-  const std::string obstacle = source.obstacle(directory, name);
-  if (!obstacle.empty()) frame::throw_errno(EROFS, obstacle);
+  const std::string why = here.obstacle(directory, name);
+  if (!why.empty()) frame::throw_errno(EROFS, why);
 }
 
 }  // namespace bloscfs::fs

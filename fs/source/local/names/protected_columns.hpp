@@ -18,32 +18,25 @@ class ColumnPath {
   ColumnPath() = default;
   explicit ColumnPath(const std::string& directory);
 
-  /// Goes on from a directory into an entry of it. Reads the description of a table that it meets.
-  void enter(const std::string& directory, const std::string& name);
-  /// Why the values of a file in that directory, where the path has come, may not change; empty if
-  /// they may.
-  std::string obstacle(const std::string& directory, const std::string& full_name);
-  /// False where no table's columns are above.
-  bool is_in_columns() const { return table_.has_value(); }
+  /// For SOURCE, which is `root`. To be called before values of the file with that path below it
+  /// change, or before it is made. Throws EROFS, saying why, for columns of a table that are
+  /// protected, or whose table is described inside of a store.
+  void require_changeable(const SourceRoot& root, const std::string& path) const;
 
- private:
   struct Table {
     std::string obstacle;                 ///< why nobody can tell which columns are protected
     std::vector<std::string> indexed;     ///< names of columns
     std::vector<std::string> generating;  ///< the same, of which others are generated
   };
+
+ private:
+  void enter(const std::string& directory, const std::string& name);
+  std::string obstacle(const std::string& directory, const std::string& full_name);
   std::optional<Table> table_in(const std::string& directory);
-  static Table described_by(const std::string& frame);
-  static std::string obstacle(const Table& table, const std::string& key);
 
   bool is_in_store_ = false;  ///< which may hold the description of a table inside
   std::optional<Table> table_;
   std::string key_;  ///< the path from the table's columns on
 };
-
-/// To be called before values of the file with that path below SOURCE, which `source` has come to,
-/// change, or before it is made. Throws EROFS, saying why, for columns of a table that are
-/// protected, or whose table is described inside of a store.
-void require_changeable(ColumnPath source, const SourceRoot& root, const std::string& path);
 
 }  // namespace bloscfs::fs

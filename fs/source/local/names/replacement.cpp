@@ -30,10 +30,6 @@ bool is_stored_directory(const NamedObject& object) {
   return S_ISDIR(object.entry.own_stat.st_mode);
 }
 
-bool is_same(const NamedObject& a, const NamedObject& b) {
-  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
-}
-
 bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
   const auto st = directory.stat(name);
   return st && identity_of(*st) == object;
@@ -166,7 +162,7 @@ void Replacement::put(const std::string& full_name) {
 void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
   const SourceDirectory& from = objects_.from;
-  if (is_same(placed, occupant)) {
+  if (identity_of(placed.entry.own_stat) == identity_of(occupant.entry.own_stat)) {
     // A hard link that a waiting file has replaced: rename(2) would leave both names.
     from.remove_file(placed.stored_name);
   } else if (!is_stored_directory(placed) && !is_stored_directory(occupant)) {
