@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -40,12 +39,6 @@ void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted,
     object.set_owner(wanted.owner.value_or(kUnchangedOwner),
                      wanted.group.value_or(static_cast<gid_t>(-1)));
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
-}
-
-/// A file that the frame has for a chunk, and nothing that somebody has put in its place.
-bool is_chunk_file(const std::string& name, const struct stat& st, const struct stat& index) {
-  return frame::chunk_file_number(name) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-         st.st_uid == index.st_uid;
 }
 
 }  // namespace
@@ -310,10 +303,14 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
                                      const NewAttributes& wanted) const {
   NewAttributes inside = wanted;
   if (inside.mode) inside.mode = *inside.mode & 0777;
-  for (const SourceRoot::Entry& entry : SourceRoot(frame.open(".", O_PATH)).list({})) {
-    if (entry.name == frame::kSframeIndexName || entry.type == DT_DIR) continue;
-    const SourceObject file = frame.object(entry.name);
-    if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
+  const SourceRoot files(frame.open(".", O_PATH));
+  for (const SourceRoot::Entry& entry : files.list({})) {
+    const auto file = frame::chunk_file_number(entry.name) ? files.find_any(entry.name) : nullptr;
+    if (!file) continue;  // no chunk's, or a commit has removed it meanwhile
+    const struct stat st = file->stat();
+    // Nothing that somebody has put in its place.
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == index.st_uid)
+      set_owner_and_mode(*file, inside, 0);
   }
   // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
   // chunk files is 0750 for the directory.
