@@ -42,14 +42,14 @@ void exchange_sidecars(const SourceDirectory& from, const std::string& full_name
                        const SourceEntry& entry, const SourceDirectory& to,
                        const std::string& other_full_name, const SourceEntry& other) {
   const std::string name = sidecar_name(full_name), other_name = sidecar_name(other_full_name);
-  const bool is_there = may_have_sidecar(entry) && from.stat(name);
-  const bool is_other_there = may_have_sidecar(other) && to.stat(other_name);
+  const bool has_one = may_have_sidecar(entry) && from.stat(name);
+  const bool has_other = may_have_sidecar(other) && to.stat(other_name);
   try_to([&] {
-    if (is_there && is_other_there)
+    if (has_one && has_other)
       from.exchange(name, to, other_name);
-    else if (is_there)
+    else if (has_one)
       from.rename(name, to, other_name);
-    else if (is_other_there)
+    else if (has_other)
       to.rename(other_name, from, name);
   });
 }

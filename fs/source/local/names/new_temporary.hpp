@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include "frame/store/temporary_name.hpp"
-#include "frame/store/throw_errno.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/files/source_directory.hpp"
+#include "fs/source/local/files/source_path.hpp"
 
 namespace bloscfs::fs {
 
