@@ -28,7 +28,7 @@ class ContentHome {
   virtual Takeover& takeover() = 0;
 
   /// Before the file is opened for writing. Throws EROFS, saying why, where other files keep
-  /// indexes of its values (fs/source/local/names/value_dependents.hpp).
+  /// indexes of its values (fs/source/local/names/protected_columns.hpp).
   virtual void require_changeable() {}
   /// A commit is durable, and has left that state.
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}

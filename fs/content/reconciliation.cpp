@@ -151,7 +151,8 @@ void Content::Reconciliation::keep_beside() {
     if (content_.epochs_.is_kept()) return;
   }
   try {
-    const auto refuge = home_.takeover().conflict_refuge(content_.shown_as(), content_.user());
+    const auto refuge =
+        home_.takeover().refuge(RefugeKind::conflict, content_.shown_as(), content_.user());
     const Kept kept = keep_in(*refuge, Unreadable::if_lost);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
@@ -168,10 +169,10 @@ void Content::Reconciliation::keep_beside() {
 Content::Kept Content::Reconciliation::keep_for_recovery() {
   Takeover& takeover = home_.takeover();
   try {
-    const auto inside = takeover.recovery_refuge(content_.shown_as(), content_.user());
+    const auto inside = takeover.refuge(RefugeKind::recovery, content_.shown_as(), content_.user());
     return keep_in(*inside, Unreadable::in_any_case);
   } catch (const std::exception&) {
-    const auto outside = takeover.rescue_refuge(content_.shown_as(), content_.user());
+    const auto outside = takeover.refuge(RefugeKind::rescue, content_.shown_as(), content_.user());
     if (!outside) throw;
     return keep_in(*outside, Unreadable::in_any_case);
   }

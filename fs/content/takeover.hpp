@@ -40,6 +40,17 @@ class Refuge {
   virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
 };
 
+enum class RefugeKind {
+  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where
+  /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
+  /// for recovery.
+  conflict,
+  /// In SOURCE, as a temporary that its journal names (fs/source/local/files/journal.hpp).
+  recovery,
+  /// Outside of SOURCE (fs/source/local/files/rescue_folder.hpp).
+  rescue
+};
+
 /// Another program is writing the file in place: a look somewhat later finds it whole.
 class BeingWritten : public std::system_error {
  public:
@@ -66,17 +77,8 @@ class Takeover {
   virtual bool is_removed_here() { return false; }
   /// Throws BeingWritten where what has the name now is.
   virtual void require_finished() {}
-  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where
-  /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
-  /// for recovery.
-  virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) = 0;
-  /// In SOURCE, as a temporary that its journal names (fs/source/local/files/journal.hpp).
-  virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) = 0;
-  /// Outside of SOURCE (fs/source/local/files/rescue_folder.hpp); null where there is no such
-  /// place.
-  virtual std::unique_ptr<Refuge> rescue_refuge(ShownAs /*shown*/, uid_t /*user*/) {
-    return nullptr;
-  }
+  /// Null for a rescue where there is no such place.
+  virtual std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;

@@ -83,8 +83,7 @@ class FileSource final : public SessionSource {
   }
 
   void see_mount(const std::optional<MountEntry>& mount, const SessionSettings& settings) override {
-    if (!source_.single && !settings.options.cross_mounts)
-      tell_left_out(source_.surroundings.directory());
+    if (!source_.single && !settings.options.cross_mounts) tell_left_out(source_.directory);
     if (mount) source_.own_device = device_number(*mount);
   }
 

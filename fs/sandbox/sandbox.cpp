@@ -103,8 +103,7 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
           [&] { folder = detached_copy(folder, OtherMounts::leave_out, true); });
   }
   std::vector<std::string> left_out;
-  if (others == OtherMounts::leave_out)
-    left_out = mount_points_below(source.surroundings.directory());
+  if (others == OtherMounts::leave_out) left_out = mount_points_below(source.directory);
   if (!apply("private mount namespace", [&] { enter_private_namespace(source.root, left_out); }))
     source.root = std::move(outer);
 }

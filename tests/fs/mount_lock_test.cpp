@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "fs/source/local/names/surroundings.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -49,7 +48,7 @@ BOOST_AUTO_TEST_CASE(lock_that_cannot_be_asked_about_is_not_free) {
   {
     const NoDescriptors none;
     asking = errno_of([&] { is_locked_by_other(source); });
-    looking_around = errno_of([&] { Surroundings(source + "/frame", {}); });
+    looking_around = errno_of([&] { is_below_another_mount(source + "/frame", false); });
   }
   BOOST_TEST(asking == EMFILE);
   BOOST_TEST(looking_around == EMFILE);

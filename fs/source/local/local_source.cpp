@@ -29,7 +29,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
                          const MountOptions& options, MountLock* lock,
                          std::size_t committing_threads)
     : services_(services),
-      surroundings_(std::move(source.surroundings)),
+      columns_(std::move(source.columns)),
       rescue_(std::move(source.rescue)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
@@ -39,7 +39,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       recent_archives_(services.cache.budget()),
       embedded_(root_, tree_, recent_archives_, options.raw),
       archives_(root_, tree_, embedded_, recent_archives_, options.raw),
-      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
+      names_(root_, columns_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
       descriptors_(
           DescriptorLimits::of_process().for_files, services.committer,
@@ -60,7 +60,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
   root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
   if (!writable_) return;
   tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
-  if (!surroundings_.is_below_another_mount())
+  if (!source.is_below_another_mount)
     sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 
@@ -206,7 +206,8 @@ std::string LocalSource::read_link(NodeId node) {
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
-  if (!archives_.answers_for(node)) return names_.check_access(node, mask);
+  if (tree_.is_virtual(node)) return;
+  if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
   const auto part = tree_.part(node);
   if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
 }
@@ -312,7 +313,7 @@ std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::
 
 void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
                                        const std::string* value, int flags, const Caller& caller) {
-  names_.change(node, caller, [&](const SourceObject& object) {
+  names_.change(node, &caller, [&](const SourceObject& object, const NamedObject*) {
     if (value != nullptr)
       object.set_attribute(name, *value, flags);
     else

@@ -124,7 +124,7 @@ class LocalSource final : public Source {
   std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
 
   const SourceServices services_;
-  const Surroundings surroundings_;
+  const ColumnPath columns_;  ///< the way to SOURCE
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
   Classifier classifier_;

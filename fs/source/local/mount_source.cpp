@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/mount_lock.hpp"
 #include "fs/view/file_view.hpp"
 
 namespace bloscfs::fs {
@@ -40,6 +42,12 @@ bool is_zip_store(const std::string& path) {
       .has_value();
 }
 
+MountSource source_in(const std::string& directory, std::optional<std::string> single) {
+  const bool is_below = is_below_another_mount(directory, single.has_value());
+  return {open_directory_path(directory), std::move(single), directory, is_below,
+          ColumnPath(directory)};
+}
+
 }  // namespace
 
 MountSource open_source(const std::string& path, bool raw, bool stores) {
@@ -51,13 +59,11 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
       throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
-    return {open_directory_path(resolved), std::nullopt, Surroundings(resolved, std::nullopt)};
+    return source_in(resolved, std::nullopt);
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
   const std::size_t slash = resolved.rfind('/');
-  const std::string directory = resolved.substr(0, std::max<std::size_t>(slash, 1));
-  const std::string name = resolved.substr(slash + 1);
-  return {open_directory_path(directory), name, Surroundings(directory, name)};
+  return source_in(resolved.substr(0, std::max<std::size_t>(slash, 1)), resolved.substr(slash + 1));
 }
 
 }  // namespace bloscfs::fs

@@ -10,7 +10,7 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/options/options.hpp"
-#include "fs/source/local/names/conflict_name.hpp"
+#include "fs/source/local/names/name_choice.hpp"
 
 namespace bloscfs::fs {
 namespace {

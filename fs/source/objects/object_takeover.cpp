@@ -116,11 +116,10 @@ class FrameInFolder final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> ObjectTakeover::conflict_refuge(ShownAs, uid_t) {
-  return std::make_unique<FrameBeside>(objects_, objects_.stored(node_), suffix_);
-}
-
-std::unique_ptr<Refuge> ObjectTakeover::recovery_refuge(ShownAs, uid_t) {
+std::unique_ptr<Refuge> ObjectTakeover::refuge(RefugeKind kind, ShownAs, uid_t) {
+  if (kind == RefugeKind::conflict)
+    return std::make_unique<FrameBeside>(objects_, objects_.stored(node_), suffix_);
+  if (kind == RefugeKind::rescue) return nullptr;
   if (refuge_.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
   return std::make_unique<FrameInFolder>(objects_.stored(node_), refuge_);
 }

@@ -21,8 +21,7 @@ class ObjectTakeover final : public Takeover {
 
   bool is_in_place() override { return objects_.is_in_place(node_); }
   bool is_removed_here() override { return objects_.is_removed_here(node_); }
-  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
-  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
   Following follow(const MakeReady& make_ready) override;
 
  private:

@@ -1,6 +1,8 @@
 // Changes of contents, sizes, modes, owners and times.
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 #include <tuple>
 
 #include <boost/test/unit_test.hpp>
@@ -214,6 +216,29 @@ BOOST_AUTO_TEST_CASE(sparse_frame_has_one_mode) {
   BOOST_TEST((mount.stat("s").st_mode & 07777) == 0640u);
   for (const auto& entry : fs_std::directory_iterator(source / "s.b2frame"))
     BOOST_TEST((entry.status().permissions() == fs_std::perms(0640)), entry.path().string());
+}
+
+// A commit removes chunk files that the change of mode has found.
+BOOST_AUTO_TEST_CASE(mode_of_a_sparse_frame_is_set_while_it_is_committed) {
+  constexpr int kChanges = 30;
+  const TempDir source;
+  const ByteVector contents = make_contents("noise", 1, 1 << 17, 1);
+  write_sparse_frame(source / "s.b2frame", contents, {4096, 4096, 1, {}, {}});
+  InProcess mount(source.path());
+  std::atomic<bool> is_done = false;
+  std::jthread writer([&] {
+    const InProcess::File file = mount.open("s");
+    while (!is_done) {
+      file.write(0, contents);
+      file.sync();
+    }
+  });
+  for (int i = 0; i < kChanges; i++) {
+    fs::NewAttributes wanted;
+    wanted.mode = i % 2 == 0 ? 0600 : 0640;
+    BOOST_TEST(error_of([&] { mount.set("s", wanted); }) == 0);
+  }
+  is_done = true;
 }
 
 BOOST_AUTO_TEST_CASE(set_user_bits_go_with_what_others_write,

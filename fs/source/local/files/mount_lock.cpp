@@ -77,6 +77,16 @@ bool is_locked_by_other(const std::string& path) {
          is_held(place / lock_file_name(std::nullopt), path);
 }
 
+bool is_below_another_mount(const std::string& path, bool is_single) {
+  std::filesystem::path above(path);
+  if (is_single && is_locked_by_other(above)) return true;
+  while (above.has_relative_path()) {
+    above = above.parent_path();
+    if (is_locked_by_other(above)) return true;
+  }
+  return false;
+}
+
 MountLock::MountLock(int directory, const std::optional<std::string>& single,
                      std::chrono::milliseconds patience, const std::function<void()>& before_wait,
                      const frame::Clock& clock)

@@ -71,6 +71,10 @@ class MountLock {
 /// True if somebody else has locked what is at `path`, or would be, as a writable mount's SOURCE.
 bool is_locked_by_other(const std::string& path);
 
+/// True if a mount of a directory above can have files in SOURCE: in the directory at `path`, which
+/// is absolute and without symlinks, or in the single container that is in it.
+bool is_below_another_mount(const std::string& path, bool is_single);
+
 /// How long mounts and tools wait.
 inline constexpr std::chrono::seconds kMountLockPatience{30};
 

@@ -1,7 +1,6 @@
 #include "fs/source/local/names/leftover_sweep.hpp"
 
 #include <algorithm>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "frame/sframe/orphans.hpp"
 #include "frame/store/open_regular.hpp"
 #include "fs/source/local/files/directory_times.hpp"
-#include "fs/source/local/files/lock_file.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
@@ -21,12 +19,6 @@
 #include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-/// Files that are removed under one lock on names.
-constexpr std::size_t kOrphansAtOnce = 64;
-
-}  // namespace
 
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
@@ -46,27 +38,27 @@ bool LeftoverSweep::is_old(const struct stat& st) const {
 }
 
 void LeftoverSweep::run() {
-  Makers makers = std::make_shared<TemporaryMakers>();
-  if (journal_ != nullptr) makers = std::make_shared<TemporaryMakers>(journal_->makers());
+  if (journal_ != nullptr) makers_ = journal_->makers();
   try {
-    if (single_) clear_beside_single(*makers);
-    walk(single_.value_or(""), makers);
+    // Other files beside a container are nobody's business here.
+    if (single_) clear_temporaries({}, root_.list({}));
+    walk(single_.value_or(""));
     if (journal_ == nullptr || has_missed_ || stopping_) return;
     // Only when all of SOURCE was seen: a maker that is forgotten too early leaves its temporaries
     // for ever.
-    for (const auto& maker : *makers) journal_->forget(maker);
+    for (const auto& maker : makers_) journal_->forget(maker);
   } catch (const std::exception& error) {
     log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
   }
 }
 
-void LeftoverSweep::walk(const std::string& top, const Makers& makers) {
-  std::vector<Place> places{{top, makers}};
-  while (!places.empty() && !stopping_) {
-    const Place place = std::move(places.back());
-    places.pop_back();
+void LeftoverSweep::walk(const std::string& top) {
+  std::vector<std::string> paths{top};
+  while (!paths.empty() && !stopping_) {
+    const std::string path = std::move(paths.back());
+    paths.pop_back();
     try {
-      visit(place, places);
+      visit(path, paths);
     } catch (const std::system_error& error) {
       // A directory that is gone, or that may not be read, and so not written to, has nothing that
       // could be cleared.
@@ -78,40 +70,23 @@ void LeftoverSweep::walk(const std::string& top, const Makers& makers) {
   }
 }
 
-void LeftoverSweep::visit(const Place& place, std::vector<Place>& below) {
-  const std::string& path = place.path;
+void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& below) {
   if (const auto st = root_.stat(path.empty() ? "." : path); !st || !S_ISDIR(st->st_mode)) return;
   const Entries entries = root_.list(path);
-  Found found = look_at(entries);
-  const Makers makers = read_journals(path, place.makers, found);
-  for (const SourceRoot::Entry& entry : entries)
+  bool is_sframe = false, has_temporaries = false;
+  for (const SourceRoot::Entry& entry : entries) {
+    is_sframe |= entry.name == frame::kSframeIndexName;
+    has_temporaries |= is_leftover_name(entry.name);
     if (entry.type == DT_DIR || entry.type == DT_UNKNOWN)
-      below.push_back({join_path(path, entry.name), makers});
-  if (found.temporaries.empty() && !found.is_sframe) return;
+      below.push_back(join_path(path, entry.name));
+  }
+  if (!has_temporaries && !is_sframe) return;
   if (is_locked(path)) {
     has_missed_ = true;
     return;
   }
-  for (const std::string& name : found.temporaries) remove_temporary(path, name, *makers);
-  if (found.is_sframe) remove_orphans(path, entries);
-}
-
-/// Only temporaries that the journal of this very mount names: other files beside the container are
-/// nobody's business here.
-void LeftoverSweep::clear_beside_single(const TemporaryMakers& makers) {
-  Found found = look_at(root_.list({}));
-  if (journal_ != nullptr) spare({}, journal_->kept(), found);
-  for (const std::string& name : found.temporaries) remove_temporary({}, name, makers);
-}
-
-LeftoverSweep::Found LeftoverSweep::look_at(const Entries& entries) const {
-  Found found;
-  for (const SourceRoot::Entry& entry : entries) {
-    found.is_sframe |= entry.name == frame::kSframeIndexName;
-    if (is_leftover_name(entry.name)) found.temporaries.push_back(entry.name);
-    if (is_lock_file(entry.name)) found.journals.push_back(entry.name);
-  }
-  return found;
+  clear_temporaries(path, entries);
+  if (is_sframe) remove_orphans(path, entries);
 }
 
 bool LeftoverSweep::is_locked(const std::string& path) const {
@@ -120,58 +95,41 @@ bool LeftoverSweep::is_locked(const std::string& path) const {
   return is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest);
 }
 
-/// Adds the makers that journals here name, of other SOURCEs that nobody has mounted now: their
-/// lock can be had.
-LeftoverSweep::Makers LeftoverSweep::read_journals(const std::string& path, const Makers& above,
-                                                   Found& found) {
-  if (found.journals.empty()) return above;
-  auto makers = std::make_shared<TemporaryMakers>(*above);
-  const SourceDirectory directory = root_.directory(path);
-  for (const std::string& name : found.journals) {
-    if (journal_ != nullptr && !single_ && path.empty() && name == lock_file_name(std::nullopt)) {
-      spare(path, journal_->kept(), found);
-      continue;
-    }
-    LockFile lock(directory, name);
-    if (!lock.try_take_present()) continue;
-    const Journal journal(lock.descriptor());
-    for (const auto& maker : journal.makers()) makers->push_back(maker);
-    spare(path, journal.kept(), found);
-  }
-  return makers;
-}
-
-/// Leaves out temporaries that hold what an earlier mount could not commit: they wait for somebody
-/// who gives them a name.
-void LeftoverSweep::spare(const std::string& path, const std::vector<KeptFile>& kept,
-                          Found& found) const {
-  for (const KeptFile& file : kept) {
-    if (std::erase(found.temporaries, file.temporary) == 0) continue;
-    log::warn(fmt::format(
-        "{}: an earlier mount could not commit what was written to it: `b2frame recover "
-        "SOURCE` gives that a name",
-        join_path(path, file.path)));
+/// But for those, beside the journal, that hold what an earlier mount could not commit: they wait
+/// for somebody who gives them a name.
+void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& entries) {
+  std::vector<KeptFile> kept;
+  if (journal_ != nullptr && path.empty()) kept = journal_->kept();
+  for (const SourceRoot::Entry& entry : entries) {
+    if (!is_leftover_name(entry.name)) continue;
+    const auto spared = std::find_if(kept.begin(), kept.end(), [&](const KeptFile& file) {
+      return file.temporary == entry.name;
+    });
+    if (spared == kept.end())
+      remove_temporary(path, entry.name);
+    else
+      log::warn(fmt::format(
+          "{}: an earlier mount could not commit what was written to it: `b2frame recover "
+          "SOURCE` gives that a name",
+          spared->path));
   }
 }
 
-void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name,
-                                     const TemporaryMakers& makers) {
+void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name) {
   TreeChanges names(tree_);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
   // A temporary that the tree knows is this mount's own, and has a file waiting in it.
   if (!st || names.is_known(*st)) return;
-  const auto leftover = made_by(makers, directory, name, *st);
+  const auto leftover = made_by(makers_, directory, name, *st);
   if (!leftover) return;
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
   // A directory may hold millions of files: it is removed when the lock on names is given back.
   if (leftover->directory)
-    return names.at_end(0, std::shared_ptr<void>(nullptr, [in = directory, leftover](void*) {
-                          remove_leftover(in, *leftover);
-                        }));
+    return names.at_end(0, remove_when_unused(leftover->directory, name, directory.path_of(name)));
   const DirectoryTimes times(root_.object(path));
   try {
-    remove_leftover(directory, *leftover);
+    directory.remove_file(name);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
@@ -191,18 +149,15 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
-  for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
-    // The lock is given back after each few, and the index looked at again: nobody waits for the
-    // whole frame, and no writer loses a file.
+  for (const std::uint32_t number : orphans) {
+    // The lock is given back after each, and the index looked at again: nobody waits for the whole
+    // frame, and no writer loses a file.
     const TreeChanges names(tree_);
     const auto now = directory.stat(frame::kSframeIndexName);
-    if (!now || !is_old(*now)) return;
+    if (stopping_ || !now || !is_old(*now)) return;
     const DirectoryTimes times(root_.object(path));
-    const std::span left = std::span(orphans).subspan(done);
-    for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
-      const std::string name = frame::chunk_file_name(number);
-      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
-    }
+    const std::string name = frame::chunk_file_name(number);
+    if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
   }
 }
 

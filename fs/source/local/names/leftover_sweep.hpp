@@ -2,7 +2,6 @@
 // Removes what a mount that ended suddenly has left unfinished in SOURCE.
 
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,12 +15,12 @@
 namespace bloscfs::fs {
 
 /// Walks through all of SOURCE in the background: temporaries go that earlier processes have left
-/// (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does not name.
-/// Earlier processes are those that the journal of SOURCE names, and from where they stand on
-/// downwards, those of journals that nobody has locked. What another writable mount, of a directory
-/// above or below, may still be working on is left alone, and what an earlier one has kept for
+/// (fs/source/local/names/leftovers.hpp), which the journal of SOURCE names, and chunk files that
+/// their sparse frame does not name. What another writable mount, of a directory above or below,
+/// may still be working on is left alone; what one of a directory below has left goes with the next
+/// mount of that, or with the directory (Removal::clear). What an earlier mount has kept for
 /// `b2frame recover` is named in the log. Nothing that the walk meets is an error; once it has been
-/// everywhere the journal of SOURCE forgets those that it named.
+/// everywhere the journal forgets the processes that it named.
 class LeftoverSweep {
  public:
   /// `single`: the name of a mount's only container, beside which the mount has temporaries, too.
@@ -36,26 +35,13 @@ class LeftoverSweep {
 
  private:
   using Entries = std::vector<SourceRoot::Entry>;
-  using Makers = std::shared_ptr<const TemporaryMakers>;
-  struct Place {
-    std::string path;
-    Makers makers;  ///< what is known above it
-  };
-  struct Found {
-    bool is_sframe = false;
-    std::vector<std::string> temporaries, journals;
-  };
 
   void run();
-  void walk(const std::string& top, const Makers& makers);
-  void visit(const Place& place, std::vector<Place>& below);
-  void clear_beside_single(const TemporaryMakers& makers);
-  Found look_at(const Entries& entries) const;
-  Makers read_journals(const std::string& path, const Makers& above, Found& found);
-  void spare(const std::string& path, const std::vector<KeptFile>& kept, Found& found) const;
+  void walk(const std::string& top);
+  void visit(const std::string& path, std::vector<std::string>& below);
   bool is_locked(const std::string& path) const;
-  void remove_temporary(const std::string& path, const std::string& name,
-                        const TemporaryMakers& makers);
+  void clear_temporaries(const std::string& path, const Entries& entries);
+  void remove_temporary(const std::string& path, const std::string& name);
   void remove_orphans(const std::string& path, const Entries& entries);
   bool is_old(const struct stat& st) const;
 
@@ -63,6 +49,7 @@ class LeftoverSweep {
   Tree& tree_;
   const std::optional<std::string> single_;
   Journal* const journal_;
+  TemporaryMakers makers_;  ///< of the thread
   timespec began_{};
   std::atomic<bool> stopping_{false};
   bool has_missed_ = false;  ///< of the thread

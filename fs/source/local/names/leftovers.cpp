@@ -1,11 +1,69 @@
 #include "fs/source/local/names/leftovers.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 
-#include "fs/source/local/names/removed_sframes.hpp"
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
+#include "fs/source/local/files/source_root.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// A frame's directory that is to be removed.
+class RemovedFrame {
+ public:
+  RemovedFrame(frame::SharedFd directory, const std::string& name)
+      : files_(std::move(directory), name), name_(name) {}
+
+  void remove() const {
+    // Durable first: after a power cut the frame must not stand under its old name with parts of it
+    // gone.
+    in_parent([](const SourceDirectory& parent) { parent.sync(); });
+    bool is_shared = false;
+    for (const SourceRoot::Entry& entry : SourceRoot(files_.open(".", O_PATH)).list({})) {
+      const auto st = files_.stat(entry.name);
+      const bool has_name =
+          frame::is_sframe_file(entry.name) || frame::is_temporary_name(entry.name);
+      if (st && S_ISREG(st->st_mode) && has_name)
+        files_.remove_file(entry.name);
+      else
+        is_shared |= st.has_value();
+    }
+    if (is_shared) throw std::runtime_error("holds what is no part of it");
+    in_parent([this](const SourceDirectory& parent) { parent.remove_directory(name_); });
+  }
+
+ private:
+  /// Nothing is removed by its name alone: SOURCE is everybody's, and another program may have put
+  /// its own directory there.
+  template <typename Work>
+  void in_parent(const Work& work) const {
+    const auto identity = frame::identity_at(files_.descriptor(), {});
+    // Whoever removes the directory above moves this one to SOURCE itself, at any moment, but once.
+    for (const bool is_last : {false, true}) {
+      const SourceDirectory parent(files_.open("..", O_PATH | O_DIRECTORY), {});
+      try {
+        if (frame::identity_at(parent.descriptor(), name_) == identity) return work(parent);
+      } catch (const std::system_error& error) {
+        if (is_last || error.code() != std::errc::no_such_file_or_directory) throw;
+      }
+    }
+    throw std::runtime_error("another directory has the name");
+  }
+
+  const SourceDirectory files_;
+  const std::string name_;
+};
+
+}  // namespace
 
 bool is_leftover_name(const std::string& name) {
   const auto locked = locked_name(name);
@@ -16,26 +74,37 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
                                 const std::string& name, const struct stat& st) {
   const bool is_file = S_ISREG(st.st_mode) && st.st_nlink == 1;
   if (!is_file && !S_ISDIR(st.st_mode)) return std::nullopt;
-  const auto any = [&](const auto& is_maker) {
-    return std::any_of(makers.begin(), makers.end(), is_maker);
-  };
   const std::string_view temporary = locked_name(name).value_or(name);
   // By the name alone: it was drawn by a process that has ended, and whoever could give it to
   // another file could have removed that.
-  if (is_file && any([&](const auto& maker) { return maker.has_made(temporary); }))
-    return Leftover{name, std::nullopt};
-  const auto identity = frame::identity_at(directory.descriptor(), name);
+  if (is_file && std::any_of(makers.begin(), makers.end(),
+                             [&](const auto& maker) { return maker.has_made(temporary); }))
+    return Leftover{name, nullptr};
+  frame::UniqueFd object(
+      ::openat(directory.descriptor(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!object) return std::nullopt;
   // By name and object: the name says of which object it was made (frame/store/temporary_name.hpp).
-  if (!identity || !any([&](const auto& maker) { return maker.has_set_aside(name, *identity); }))
-    return std::nullopt;
-  return Leftover{name, is_file ? std::nullopt : identity};
+  const auto identity = frame::identity_at(object.get(), {}).value();
+  const auto maker = std::find_if(makers.begin(), makers.end(), [&](const auto& one) {
+    return one.has_set_aside(name, identity);
+  });
+  if (maker == makers.end()) return std::nullopt;
+  if (is_file) return Leftover{name, nullptr};
+  return Leftover{name, std::make_shared<const frame::UniqueFd>(std::move(object)),
+                  *maker == frame::TemporaryMaker::self()};
 }
 
-void remove_leftover(const SourceDirectory& directory, const Leftover& leftover) {
-  if (leftover.directory)
-    remove_frame_directory(directory, leftover.name, *leftover.directory);
-  else
-    directory.remove_file(leftover.name);
+std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
+                                         const std::string& path) {
+  return {nullptr, [frame = RemovedFrame(std::move(directory), name), path](void*) {
+            const OnBehalfOf nobody(nullptr);
+            try {
+              frame.remove();
+            } catch (const std::exception& error) {
+              log::warn(fmt::format("{}: the removed sparse frame leaves files behind: {}", path,
+                                    error.what()));
+            }
+          }};
 }
 
 }  // namespace bloscfs::fs

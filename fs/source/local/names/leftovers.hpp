@@ -2,6 +2,7 @@
 // What programs of ours have left unfinished: telling it from what only has such a name, and
 // removing it.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ bool is_leftover_name(const std::string& full_name);
 
 struct Leftover {
   std::string name;
-  std::optional<frame::ObjectIdentity> directory;  ///< of a frame's directory
+  frame::SharedFd directory;  ///< of a frame (O_PATH); null for a file
+  bool is_own = false;        ///< a directory that this process has moved out of the way
 };
 
 /// An entry by such a name that one of the makers has left there; nullopt if none has:
@@ -31,7 +33,12 @@ struct Leftover {
 std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirectory& directory,
                                 const std::string& name, const struct stat& st);
 
-/// Removes it; where a directory holds more than a frame the rest stays, and so does the directory.
-void remove_leftover(const SourceDirectory& directory, const Leftover& leftover);
+/// Removes the open `directory` (O_PATH), which has a temporary's name, with the frame that is in
+/// it, when the result and its copies are gone; wherever in SOURCE it is by then under that name,
+/// and nothing if it has another one. Regular files with names of a sparse frame's, or of
+/// temporaries, go; anything else stays, and with it the directory. Errors are logged, by `path`:
+/// nobody waits for it any more.
+std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
+                                         const std::string& path);
 
 }  // namespace bloscfs::fs

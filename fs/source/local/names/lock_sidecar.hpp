@@ -1,8 +1,8 @@
 #pragma once
 // The lock sidecar of a contiguous frame's file (frame/formats/sidecars.md, "Sidecar"), which goes
-// where its file goes.
+// where its file goes. To be called when that has happened: a sidecar of somebody else, which may
+// have to stay where it is, in a sticky directory, is no reason to fail.
 
-#include <functional>
 #include <string>
 
 #include "fs/source/local/files/source_directory.hpp"
@@ -13,17 +13,17 @@ namespace bloscfs::fs {
 /// True for what may have one: a file that is a container.
 bool may_have_sidecar(const SourceEntry& entry);
 
-std::string sidecar_name(const std::string& full_name);
-
-/// What is done about a lock sidecar beside a change of its file, which has happened by then: that
-/// of somebody else may have to stay where it is, in a sticky directory.
-void change_sidecar(const std::function<void()>& change);
-
-/// Moves the sidecar of a file that has been renamed, if there is one, over one that is there.
-void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+/// Moves the sidecar of a file that has been renamed, over one that is there. False if there is
+/// none.
+bool carry_sidecar(const SourceDirectory& from, const std::string& full_name,
                    const SourceDirectory& to, const std::string& new_full_name);
 
 /// Removes that of a file that has gone, if there is one.
 void remove_sidecar(const SourceDirectory& directory, const std::string& full_name);
+
+/// For two objects that have been exchanged, each of which may have one, or not.
+void exchange_sidecars(const SourceDirectory& from, const std::string& full_name,
+                       const SourceEntry& entry, const SourceDirectory& to,
+                       const std::string& other_full_name, const SourceEntry& other);
 
 }  // namespace bloscfs::fs

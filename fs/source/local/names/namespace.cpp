@@ -1,6 +1,5 @@
 #include "fs/source/local/names/namespace.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -9,10 +8,8 @@
 #include <string>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -21,7 +18,6 @@
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/names/replacement.hpp"
-#include "fs/source/local/names/value_dependents.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
@@ -43,18 +39,6 @@ void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted,
     object.set_owner(wanted.owner.value_or(kUnchangedOwner),
                      wanted.group.value_or(static_cast<gid_t>(-1)));
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
-}
-
-/// A file that the frame has for a chunk, and nothing that somebody has put in its place.
-bool is_chunk_file(const std::string& name, const struct stat& st, const struct stat& index) {
-  return frame::chunk_file_number(name) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-         st.st_uid == index.st_uid;
-}
-
-NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name) {
-  auto object = names.find(directory, name);
-  if (!object) throw_errno(ENOENT, name);
-  return *std::move(object);
 }
 
 }  // namespace
@@ -117,8 +101,7 @@ FoundNode Namespace::make_special(NodeId directory, const std::string& name, mod
 FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
                                  const Caller& caller) {
   check_name(directory, name);
-  Contents& keeper = contents();
-  ValueDependents(services_).require_changeable(directory, name);
+  services_.columns.require_changeable(root_, join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;
@@ -147,7 +130,7 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
-      keeper.created(made, tree_.owned(file->stat()));
+      services_.contents.created(made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
@@ -165,61 +148,55 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
   for (int tries = 0; tries < kRenameTries; tries++) {
-    bool must_commit = false;
     bool must_become_flat = false;
-    Attempts::run([&] {
+    const NodeId made = Attempts::run([&]() -> NodeId {
       TreeChanges names(tree_);
       const auto object = names.object(node);
-      const bool is_container = object && object->entry.is_container();
-      must_commit = object && (object->is_pending || (is_container && !is_committed));
-      must_become_flat = object && becomes_flat_as(*object, name);
+      if (!object) throw_errno(ENOENT, name);
+      if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
+      // A hard link needs a file in SOURCE, and with links no other file can take its place: that
+      // of an array that was made something else, or that of a header with other metalayers.
+      must_become_flat = false;
+      if (object->is_pending || (object->entry.is_container() && !is_committed)) return 0;
+      must_become_flat = becomes_flat_as(*object, name);
+      return must_become_flat ? 0 : link(names, *object, directory, name, caller);
     });
-    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
-    // an array that was made something else, or that of a header with other metalayers.
-    if (must_commit) {
-      contents().commit({node});
-      is_committed = true;
-    } else if (must_become_flat) {
-      kept_flat = contents().hold_flat(node);
+    if (made != 0) return found(made);
+    if (must_become_flat) {
+      kept_flat = services_.contents.hold_flat(node);
     } else {
-      return found(Attempts::run([&] { return link(node, directory, name, caller); }));
+      services_.contents.commit({node});
+      is_committed = true;
     }
   }
   throw_errno(EBUSY, name);
 }
 
-NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
-                       const Caller& caller) {
-  TreeChanges names(tree_);
-  const auto object = names.object(node);
-  if (!object) throw_errno(ENOENT, name);
-  if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
-  if (object->is_pending) throw_errno(EAGAIN, name);
-  const ShownAs shown = object->entry.shown;
+NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId directory,
+                       const std::string& name, const Caller& caller) {
+  const ShownAs shown = object.entry.shown;
   std::string full_name = name;
   if (shown != ShownAs::itself)
-    full_name = choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
-  else if (names.makes_frame(*object, name) || !names.fits(directory, name, name, shown, {}))
+    full_name = choose_name(names, directory, name, shown, object.full_name, services_.policy, {});
+  else if (names.makes_frame(object, name) || !names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
   const SourceDirectory in = root_.directory(names.path(directory));
   services_.unsynced_names.before_taking(in, full_name, shown);
-  const SourceDirectory from = root_.directory(object->directory_path);
+  const SourceDirectory from = root_.directory(object.directory_path);
   {
     const OnBehalfOf behalf(&caller);
-    in.make_link(full_name, from, object->stored_name);
+    in.make_link(full_name, from, object.stored_name);
   }
-  names.touched(*object);
-  names.changed_by_user(object->node);
+  names.touched(object);
+  names.changed_by_user(object.node);
   return names.entered(directory, full_name);
 }
 
 bool Namespace::must_represent_anew(NodeId node) {
-  bool has_links = false, can_be_array = false;
-  Attempts::run([&] {
+  const auto [has_links, can_be_array] = Attempts::run([&] {
     const auto name_lock = home(node)->lock_name();
-    has_links = name_lock->place().has_links;
-    can_be_array = !name_lock->names().array.empty();
+    return std::pair(name_lock->place().has_links, !name_lock->names().array.empty());
   });
   const bool is_open = tree_.opened_as<OpenContainer>(node) != nullptr;
   const SourceEntry entry = tree_.entry(node);
@@ -230,7 +207,7 @@ bool Namespace::must_represent_anew(NodeId node) {
 void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      if (must_represent_anew(node)) contents().represent_anew(node);
+      if (must_represent_anew(node)) services_.contents.represent_anew(node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes either way.
       log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
@@ -277,49 +254,41 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
-  const RenameRequest request{from, from_name, to, to_name, flags, caller.user};
+  const RenameRequest request{from, from_name, to, to_name, flags, caller};
   // Commits, and arrays that must become flat, are done between the tries, without the lock on
   // names; a try that then finds another need, since names have changed meanwhile, begins anew.
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
-    std::optional<Renaming::Need> need;
     std::optional<ExchangeNames> exchange_names;
-    std::optional<Renaming::OwnName> own_name;
-    std::vector<NodeId> renamed, ended;
-    Attempts::run([&] {
+    const Renaming::Outcome outcome = Attempts::run([&] {
       TreeChanges names(tree_);
       const OnBehalfOf behalf(&caller);
-      Renaming renaming(names, services_, request, exchange_names);
-      need = renaming.run();
-      own_name = renaming.own_name();
-      renamed = renaming.renamed();
-      ended = renaming.ended();
+      return Renaming(names, services_, request, exchange_names).run();
     });
-    if (!need) {
+    if (!outcome.need) {
       // The names have changed: the request must not be served again.
       TurnAtNeed::need_no_more();
-      if (own_name) give_own_name(request, *own_name, caller);
-      services_.tell_removed(ended);
+      if (outcome.own_name) give_own_name(request, *outcome.own_name);
+      services_.tell_removed(outcome.ended);
       kept_flat.clear();
-      return tell_renamed(renamed);
+      return tell_renamed(outcome.renamed);
     }
-    if (need->what == Renaming::Need::What::flat)
-      kept_flat.push_back(contents().hold_flat(need->node));
+    if (outcome.need->what == Renaming::Need::What::flat)
+      kept_flat.push_back(services_.contents.hold_flat(outcome.need->node));
     else
-      contents().commit({need->node});
+      services_.contents.commit({outcome.need->node});
   }
   throw_errno(EBUSY, from_name);
 }
 
 /// Where that fails it stays as it was placed, which shows it as well.
-void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
-                              const Caller& caller) {
+void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own) {
   try {
     Attempts::run([&] {
       TreeChanges names(tree_);
       const auto object = names.find(request.to, request.to_name);
       if (!object) return;
-      const OnBehalfOf behalf(&caller);
+      const OnBehalfOf behalf(&request.caller);
       take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
     });
   } catch (const std::system_error& error) {
@@ -333,10 +302,14 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
                                      const NewAttributes& wanted) const {
   NewAttributes inside = wanted;
   if (inside.mode) inside.mode = *inside.mode & 0777;
-  for (const SourceRoot::Entry& entry : SourceRoot(frame.open(".", O_PATH)).list({})) {
-    if (entry.name == frame::kSframeIndexName || entry.type == DT_DIR) continue;
-    const SourceObject file = frame.object(entry.name);
-    if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
+  const SourceRoot files(frame.open(".", O_PATH));
+  for (const SourceRoot::Entry& entry : files.list({})) {
+    const auto file = frame::chunk_file_number(entry.name) ? files.find_any(entry.name) : nullptr;
+    if (!file) continue;  // no chunk's, or a commit has removed it meanwhile
+    const struct stat st = file->stat();
+    // Nothing that somebody has put in its place.
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == index.st_uid)
+      set_owner_and_mode(*file, inside, 0);
   }
   // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
   // chunk files is 0750 for the directory.
@@ -349,14 +322,10 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
 /// True if the content has taken care of the times.
 bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
-  timespec accessed = wanted.accessed.value_or(kUnchangedTime);
-  timespec modified = wanted.modified.value_or(kUnchangedTime);
-  if (!wanted.accessed || !wanted.modified) {
-    const struct stat now = tree_.attributes(node);
-    accessed = wanted.accessed.value_or(now.st_atim);
-    modified = wanted.modified.value_or(now.st_mtim);
-  }
-  return contents().set_times(node, accessed, modified);
+  struct stat now {};
+  if (!wanted.accessed || !wanted.modified) now = tree_.attributes(node);
+  return services_.contents.set_times(node, wanted.accessed.value_or(now.st_atim),
+                                      wanted.modified.value_or(now.st_mtim));
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
@@ -369,7 +338,7 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   const KeyedMutex::Lock lock(frames_, node);
   std::optional<SourceDirectory> frame;
   struct stat index {};
-  change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
+  change(node, caller, [&](const SourceObject& object, const NamedObject* named) {
     if (sets_others && named != nullptr && named->entry.is_sframe()) {
       frame.emplace(root_.directory(named->path()));
       index = object.stat();
@@ -391,39 +360,26 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   set_frame_attributes(*frame, index, wanted);
 }
 
-void Namespace::change(NodeId node, const Caller& caller,
-                       const std::function<void(const SourceObject&)>& work) {
-  change_with(node, &caller, [&](const SourceObject& object, const NamedObject*) { work(object); });
-}
-
-void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
+void Namespace::change(NodeId node, const Caller* caller, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
-  Attempts::run([&] { change_locked(node, caller, work); });
-}
-
-void Namespace::change_locked(NodeId node, const Caller* caller, const Change& work) {
-  TreeChanges names(tree_);
-  const OnBehalfOf behalf(caller);
-  if (node == kRootId) return work(root_.object({}), nullptr);
-  if (!tree_.has_name(node)) {
-    work(*names.remains(node), nullptr);
-    return names.changed_by_user(node);
-  }
-  const auto object = names.object(node);
-  if (!object) throw_stale(node);
-  work(*Removal(names, services_).keep(*object), &*object);
-  names.touched(*object);
-  names.changed_by_user(node);
-}
-
-void Namespace::check_access(NodeId node, int mask) {
-  if (tree_.is_virtual(node)) return;
-  tree_.object(node)->check_access(mask);
+  Attempts::run([&] {
+    TreeChanges names(tree_);
+    const OnBehalfOf behalf(caller);
+    if (node == kRootId) return work(root_.object({}), nullptr);
+    if (!tree_.has_name(node)) {
+      work(*names.remains(node), nullptr);
+      return names.changed_by_user(node);
+    }
+    const auto object = names.object(node);
+    if (!object) throw_stale(node);
+    work(*Removal(names, services_).keep(*object), &*object);
+    names.touched(*object);
+    names.changed_by_user(node);
+  });
 }
 
 void Namespace::sync_directory(NodeId directory) {
-  if (tree_.is_part(directory) || tree_.is_store(directory)) return;
-  if (tree_.is_virtual(directory)) return;
+  if (tree_.is_part(directory) || tree_.is_store(directory) || tree_.is_virtual(directory)) return;
   TurnAtNeed::need();
   std::vector<NodeId> pending;
   {
@@ -433,7 +389,7 @@ void Namespace::sync_directory(NodeId directory) {
     pending = names.pending_in(directory);
   }
   // First the files, which get their names by that, then the directory that the names are in.
-  if (!pending.empty()) contents().commit(pending);
+  if (!pending.empty()) services_.contents.commit(pending);
   root_.directory(tree_.path(directory)).sync();
 }
 

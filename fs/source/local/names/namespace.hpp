@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,6 @@
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/names/node_home.hpp"
-#include "fs/source/local/names/removed_sframes.hpp"
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
@@ -33,11 +31,10 @@ namespace bloscfs::fs {
 class Namespace {
  public:
   /// `lock` and `rescue` are those of a writable mount, and null otherwise. All others outlive it.
-  Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-            NamingPolicy policy, Contents& contents, const KernelCache& kernel, MountLock* lock,
-            RescueFolder* rescue)
-      : root_(root), tree_(tree), services_{root,     surroundings, tree, std::move(policy),
-                                            contents, kernel,       lock, rescue} {}
+  Namespace(const SourceRoot& root, const ColumnPath& columns, Tree& tree, NamingPolicy policy,
+            Contents& contents, const KernelCache& kernel, MountLock* lock, RescueFolder* rescue)
+      : root_(root), tree_(tree), services_{root,     columns, tree, std::move(policy),
+                                            contents, kernel,  lock, rescue} {}
 
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller);
@@ -56,10 +53,10 @@ class Namespace {
               unsigned flags, const Caller& caller);
 
   void set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller);
-  /// Changes the object whose attributes are the node's, so that this counts as no other state.
-  void change(NodeId node, const Caller& caller,
-              const std::function<void(const SourceObject&)>& work);
-  void check_access(NodeId node, int mask);
+  /// Changes the object whose attributes are the node's, so that this counts as no other state;
+  /// `work` gets its name, too, if it has one.
+  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
+  void change(NodeId node, const Caller* caller, const Change& work);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
   void sync_directory(NodeId directory);
@@ -70,22 +67,17 @@ class Namespace {
  private:
   using MakeEntry = std::function<void(const SourceDirectory& directory)>;
 
-  Contents& contents() const { return services_.contents; }
   void check_name(NodeId directory, const std::string& name) const;
   FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
                        const MakeEntry& make);
-  NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
+  NodeId link(TreeChanges& names, const NamedObject& object, NodeId directory,
+              const std::string& name, const Caller& caller);
   FoundNode found(NodeId node);
   bool set_content_times(NodeId node, const NewAttributes& wanted);
-  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
-  /// `work` gets the object, and its name if it has one.
-  void change_with(NodeId node, const Caller* caller, const Change& work);
-  void change_locked(NodeId node, const Caller* caller, const Change& work);
   /// `index` is as it was before its attributes were changed.
   void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
                             const NewAttributes& wanted) const;
-  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
-                     const Caller& caller);
+  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own);
   bool must_represent_anew(NodeId node);
   void tell_renamed(const std::vector<NodeId>& nodes);
 

@@ -2,7 +2,8 @@
 
 #include <cerrno>
 #include <optional>
-#include <utility>
+#include <set>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,10 +12,9 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/directory_times.hpp"
 #include "fs/source/local/files/target_name.hpp"
+#include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/local/names/name_choice.hpp"
-#include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/replacement.hpp"
-#include "fs/source/local/names/value_dependents.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/one_look.hpp"
@@ -22,22 +22,17 @@
 namespace bloscfs::fs {
 namespace {
 
-struct Stored {
-  std::optional<NamedObject> object;
-  StoredPlace place;
-};
-
-Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
-  Stored stored;
+/// What a node is, and where; nullopt where it has no name any more.
+std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& names, NodeId node,
+                                       StoredPlace& place) {
+  place = {};
   // Only the content's own writer tells its changes from those of others.
-  stored.object = names.object(node, TreeLooks::State::any);
-  const auto& object = stored.object;
-  StoredPlace& place = stored.place;
+  auto object = names.object(node, TreeLooks::State::any);
   if (!object) {
     if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
-    return stored;
+    return object;
   }
   place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
   place.name = object->stored_name;
@@ -49,7 +44,22 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
     place.open_file = [file = object->entry.object] { return file->open_quietly(O_RDWR); };
   place.can_be_array = is_array_name(object->full_name) ||
                        is_array_name(preferred_name(object->full_name, object->entry.shown));
-  return stored;
+  return object;
+}
+
+bool is_array(ShownAs shown, const std::string& full_name) {
+  return shown == ShownAs::array || full_name.ends_with(kArraySuffix) ||
+         stem(full_name).ends_with(kNpySuffix);
+}
+
+/// What python-blosc2 calls results of queries on an array of that name, without their suffix: it
+/// takes off all that follows the first dot.
+std::set<std::string> result_names(const std::string& full_name) {
+  const std::string_view name = stem(full_name);
+  const std::size_t dot = name.find('.', name.find_first_not_of('.'));
+  const bool is_npy = name.ends_with(kNpySuffix);
+  return {std::string(name), std::string(name.substr(0, dot)),
+          std::string(name.substr(0, is_npy ? name.size() - kNpySuffix.size() : name.npos))};
 }
 
 }  // namespace
@@ -115,9 +125,7 @@ class NodeHome::Lock final : public NameLock {
 
 void NodeHome::Lock::look() {
   representations_.reset();
-  Stored stored = find_stored(services_, names_, node_);
-  object_ = std::move(stored.object);
-  place_ = std::move(stored.place);
+  object_ = find_stored(services_, names_, node_, place_);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -155,8 +163,7 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   const SourceDirectory directory = services_.root.directory(before.directory_path);
   const NamedObject placed = made_object(directory, stored_as, made, shown);
   const CommitTerms terms{place_.directory, is_unchanged};
-  Removal removal(names_, services_);
-  Replacement replacement(names_, services_, removal,
+  Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, 0, &terms});
   const std::string& full_name = replacement.place(wanted_name);
   if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
@@ -219,14 +226,36 @@ std::unique_ptr<NameLock> NodeHome::lock_name() {
 StoredPlace NodeHome::place_now() {
   return Attempts::run([&] {
     ReadTree names(services_.tree);
-    return find_stored(services_, names, node_).place;
+    StoredPlace place;
+    find_stored(services_, names, node_, place);
+    return place;
   });
 }
 
 void NodeHome::require_changeable() {
-  ValueDependents dependents(services_);
-  dependents.require_changeable(node_);
-  dependents.remove_results(node_);
+  const auto name = services_.tree.name_of(node_);
+  if (!name || name->is_lost) return;
+  services_.columns.require_changeable(services_.root, name->path().text());
+  if (is_array(name->shown, name->full_name)) remove_results(*name);
+}
+
+/// Removes what python-blosc2 has cached of queries on the array, durably.
+void NodeHome::remove_results(const Tree::NodeName& array) {
+  const SourceDirectory directory = services_.root.directory(array.directory_path);
+  bool is_removed = false;
+  for (const std::string& stem : result_names(array.full_name)) {
+    const std::string name = stem + ".__query_cache__.b2frame";
+    // An array may itself have the name of such a result: it is what changes, and stays.
+    if (name == array.full_name || !directory.stat(name)) continue;
+    const TreeChanges names(services_.tree);
+    // Others may have removed it meanwhile.
+    const auto st = directory.stat(name);
+    if (!st || !S_ISREG(st->st_mode)) continue;
+    directory.remove_file(name);
+    remove_sidecar(directory, name);
+    is_removed = true;
+  }
+  if (is_removed) directory.sync();
 }
 
 }  // namespace bloscfs::fs

@@ -32,6 +32,7 @@ class NodeHome final : public ContentHome {
 
  private:
   class Lock;
+  void remove_results(const Tree::NodeName& array);
 
   NameServices& services_;
   const NodeId node_;

@@ -11,7 +11,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
-#include "fs/source/local/names/conflict_name.hpp"
+#include "fs/source/local/names/name_choice.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
@@ -54,21 +54,85 @@ bool may_make_files(const struct stat& directory, uid_t user) {
   return (granted & wanted) == wanted;
 }
 
-class NodeRefuge : public Refuge {
+/// A new file's temporary, which may have gone with its directory, and of which nobody needs
+/// anything now.
+void remove_waiting(const NameServices& services, const Tree::NodeName& name) {
+  if (!name.waiting_as) return;
+  try {
+    services.root.directory(name.directory_path).remove_file(*name.waiting_as);
+  } catch (const std::system_error& error) {
+    // One that stays is removed by the next mount. The tree knows already what has the name.
+    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
+  }
+}
+
+class NodeRefuge final : public Refuge {
  public:
-  NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user)
-      : services_(services), user_(user) {
+  NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user, RefugeKind kind)
+      : services_(services), user_(user), kind_(kind) {
     const auto name = services.tree.name_of(node);
     if (!name) frame::throw_errno(ESTALE, "file without a name");
     of_ = *name;
     shown_name_ = preferred_name(of_.full_name, shown);
+    if (kind == RefugeKind::rescue) {
+      place_ = services.rescue->place_for(shown_path());
+    } else {
+      if (kind == RefugeKind::conflict) choose_directory();
+      if (!place_.directory) place_.directory = store({});
+    }
   }
   std::string path() const override { return of_.path().text(); }
-  std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
+  std::shared_ptr<frame::StoreDirectory> directory() const override { return place_.directory; }
 
- protected:
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    if (kind_ == RefugeKind::conflict) return keep_beside(made.name);
+    std::string told =
+        kind_ == RefugeKind::recovery ? keep_for_recovery(made.name) : keep_outside(made.name);
+    remove_waiting(services_, of_);
+    return told;
+  }
+
+ private:
+  std::string shown_path() const { return join_path(of_.directory_path.text(), shown_name_); }
   std::shared_ptr<frame::StoreDirectory> store(const SourcePath& path) const {
     return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  }
+
+  /// A conflict belongs beside its file; where that directory is gone SOURCE itself serves. Where
+  /// the user may not make files there a temporary that the journal names is left.
+  void choose_directory() {
+    try {
+      if (!of_.is_lost) place_.directory = store(of_.directory_path);
+      directory_node_ = of_.directory;
+    } catch (const std::system_error& error) {
+      if (!frame::is_refusal(error.code())) throw;  // else it has gone
+    }
+    if (!place_.directory && !may_make_files(services_.root.stat({}).value(), user_))
+      kind_ = RefugeKind::recovery;
+  }
+
+  std::string keep_beside(const std::string& made) const {
+    TreeChanges names(services_.tree);
+    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
+    return name_frame(names, services_.root, services_.policy, from, made, directory_node_,
+                      shown_name_, FirstName::conflict);
+  }
+
+  std::string keep_for_recovery(const std::string& made) const {
+    Journal* const journal = services_.journal();
+    if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
+    // Before the journal says that the frame waits both names are durable, that of the frame and
+    // its own: they are in one directory.
+    place_.directory->sync();
+    journal->add(KeptFile{made, shown_path()});
+    return made + ", which `b2frame recover` gives a name";
+  }
+
+  std::string keep_outside(const std::string& made) const {
+    place_.directory->rename(made, place_.name, frame::RenameMode::no_replace);
+    place_.directory->sync_name(place_.name);
+    return place_.path + ", which `b2frame recover` brings back";
   }
 
   /// Nobody may read it who might not read both files. An access list is not compared with another:
@@ -94,112 +158,20 @@ class NodeRefuge : public Refuge {
     made.writer->set_attributes(wanted);
   }
 
-  /// What a new file waited in, of which nobody needs anything now; else the next mount removes it.
-  void remove_temporary() const noexcept {
-    if (!of_.waiting_as) return;
-    try {
-      store(of_.directory_path)->unlink(*of_.waiting_as);
-    } catch (const std::exception& error) {
-      log::info(*of_.waiting_as + ": not removed: " + error.what());
-    }
-  }
-
   NameServices& services_;
   const uid_t user_;
+  RefugeKind kind_;
   Tree::NodeName of_;
   std::string shown_name_;
-  std::shared_ptr<frame::StoreDirectory> directory_;
-};
-
-class RefugeBeside final : public NodeRefuge {
- public:
-  RefugeBeside(NameServices& services, NodeId node, ShownAs shown, uid_t user)
-      : NodeRefuge(services, node, shown, user) {
-    if (of_.is_lost) return;
-    try {
-      directory_ = store(of_.directory_path);
-      directory_node_ = of_.directory;
-    } catch (const std::system_error& error) {
-      if (!frame::is_refusal(error.code())) throw;  // else it has gone
-    }
-  }
-
-  /// A conflict belongs beside its file; where that directory is gone SOURCE itself serves. False
-  /// where the user may not make files there: then a temporary that the journal names is left.
-  bool has_place() {
-    if (directory_) return true;
-    if (!may_make_files(services_.root.stat({}).value(), user_)) return false;
-    directory_ = store({});
-    return true;
-  }
-
-  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
-    take_attributes(made, writer);
-    TreeChanges names(services_.tree);
-    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
-    return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
-                      shown_name_, FirstName::conflict);
-  }
-
- private:
+  RescueFolder::Place place_;  ///< its name and path of one outside of SOURCE alone
   NodeId directory_node_ = kRootId;
-};
-
-class ForRecovery final : public NodeRefuge {
- public:
-  ForRecovery(NameServices& services, NodeId node, ShownAs shown, uid_t user)
-      : NodeRefuge(services, node, shown, user) {
-    directory_ = store({});
-  }
-
-  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
-    take_attributes(made, writer);
-    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
-    if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-    // Before the journal says that the frame waits both names are durable, that of the frame and
-    // its own: they are in one directory.
-    directory_->sync();
-    journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
-    remove_temporary();
-    return made.name + ", which `b2frame recover` gives a name";
-  }
-};
-
-class ForRescue final : public NodeRefuge {
- public:
-  ForRescue(NameServices& services, NodeId node, ShownAs shown, uid_t user)
-      : NodeRefuge(services, node, shown, user),
-        place_(services.rescue->place_for(join_path(of_.directory_path.text(), shown_name_))) {
-    directory_ = place_.directory;
-  }
-
-  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
-    take_attributes(made, writer);
-    directory_->rename(made.name, place_.name, frame::RenameMode::no_replace);
-    directory_->sync_name(place_.name);
-    remove_temporary();
-    return place_.path + ", which `b2frame recover` brings back";
-  }
-
- private:
-  const RescueFolder::Place place_;
 };
 
 }  // namespace
 
-std::unique_ptr<Refuge> NodeTakeover::conflict_refuge(ShownAs shown, uid_t user) {
-  auto beside = std::make_unique<RefugeBeside>(services_, node_, shown, user);
-  if (beside->has_place()) return beside;
-  return recovery_refuge(shown, user);
-}
-
-std::unique_ptr<Refuge> NodeTakeover::recovery_refuge(ShownAs shown, uid_t user) {
-  return std::make_unique<ForRecovery>(services_, node_, shown, user);
-}
-
-std::unique_ptr<Refuge> NodeTakeover::rescue_refuge(ShownAs shown, uid_t user) {
-  if (services_.rescue == nullptr) return nullptr;
-  return std::make_unique<ForRescue>(services_, node_, shown, user);
+std::unique_ptr<Refuge> NodeTakeover::refuge(RefugeKind kind, ShownAs shown, uid_t user) {
+  if (kind == RefugeKind::rescue && services_.rescue == nullptr) return nullptr;
+  return std::make_unique<NodeRefuge>(services_, node_, shown, user, kind);
 }
 
 std::optional<SourceEntry> NodeTakeover::finished_successor(const Tree::NodeName& name) const {
@@ -234,23 +206,12 @@ Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree
     // takes it. follow() compares, and the look begins anew.
     if (!names.follow(node_, *name, seen, followed)) continue;
-    if (name->waiting_as) remove_waiting(*name);
+    remove_waiting(services_, *name);
     if (followed.is_taken) return {nullptr, false, true};
     following.is_own_file = followed.is_own_file;
     return following;
   }
   frame::throw_errno(ESTALE, "a file that changes all the time");
-}
-
-/// A new file's temporary, which may have gone with its directory.
-void NodeTakeover::remove_waiting(const Tree::NodeName& name) const {
-  try {
-    services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
-  } catch (const std::system_error& error) {
-    // A temporary that stays is removed by the next mount. The tree knows already what has the
-    // name.
-    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
-  }
 }
 
 /// Null where it has changed since it was looked at.

@@ -17,14 +17,11 @@ class NodeTakeover final : public Takeover {
 
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
   void require_finished() override;
-  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
-  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
-  std::unique_ptr<Refuge> rescue_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
   Following follow(const MakeReady& make_ready) override;
 
  private:
   std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
-  void remove_waiting(const Tree::NodeName& name) const;
   std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,
                                                         const SourceEntry& seen) const;
 

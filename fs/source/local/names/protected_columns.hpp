@@ -1,32 +1,42 @@
 #pragma once
-// Columns of a table of python-blosc2 that a mount leaves as they are: indexes and generated
-// columns in other frames tell of their values (frame/formats/indexes.md).
+// Columns of tables of python-blosc2 that a mount leaves as they are: indexes and generated columns
+// in other frames tell of their values (frame/formats/indexes.md).
 
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "fs/source/local/files/source_root.hpp"
 
 namespace bloscfs::fs {
 
-/// Where a table's columns are, and the frame that describes the table.
-inline constexpr std::string_view kColumnsGroup = "_cols";
-inline constexpr std::string_view kTableFrame = "_meta.b2f";
-
-class ProtectedColumns {
+/// A path on its way down, and the innermost table whose columns it has come to. Directories are
+/// absolute paths.
+class ColumnPath {
  public:
-  ProtectedColumns() = default;
-  /// Those of the table that the frame at `path` describes: all where that frame cannot be read or
-  /// understood, none where it describes no table.
-  explicit ProtectedColumns(const std::string& path);
+  /// The way to "/", or to a directory.
+  ColumnPath() = default;
+  explicit ColumnPath(const std::string& directory);
 
-  /// Why the values in the file with that key ("a/b" for _cols/a/b.b2nd) may not change, or, with
-  /// an empty key, which rows are there. Empty if they may.
-  std::string obstacle(const std::string& key) const;
+  /// For SOURCE, which is `root`. To be called before values of the file with that path below it
+  /// change, or before it is made. Throws EROFS, saying why, for columns of a table that are
+  /// protected, or whose table is described inside of a store.
+  void require_changeable(const SourceRoot& root, const std::string& path) const;
+
+  struct Table {
+    std::string obstacle;                 ///< why nobody can tell which columns are protected
+    std::vector<std::string> indexed;     ///< names of columns
+    std::vector<std::string> generating;  ///< the same, of which others are generated
+  };
 
  private:
-  std::string unreadable_;               ///< why nobody can tell which columns these are
-  std::vector<std::string> indexed_;     ///< names of columns
-  std::vector<std::string> generating_;  ///< the same, of which others are generated
+  void enter(const std::string& directory, const std::string& name);
+  std::string obstacle(const std::string& directory, const std::string& full_name);
+  std::optional<Table> table_in(const std::string& directory);
+
+  bool is_in_store_ = false;  ///< which may hold the description of a table inside
+  std::optional<Table> table_;
+  std::string key_;  ///< the path from the table's columns on
 };
 
 }  // namespace bloscfs::fs

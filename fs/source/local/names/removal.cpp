@@ -1,17 +1,106 @@
 #include "fs/source/local/names/removal.hpp"
 
 #include <cerrno>
+#include <list>
 #include <string>
 #include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/names/hidden_entries.hpp"
+#include "fs/source/local/files/lock_file.hpp"
+#include "fs/source/local/files/on_behalf.hpp"
+#include "fs/source/local/names/leftovers.hpp"
 #include "fs/source/local/names/lock_sidecar.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// What a directory holds that the mount does not show, when the directory is to be removed; the
+/// rules are Removal::clear's. All is judged before anything goes: rmdir(2) that fails leaves the
+/// directory as it was.
+class HiddenEntries {
+ public:
+  HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user)
+      : directory_(directory), services_(services), user_(user) {
+    if (const Journal* const journal = services.journal()) makers_ = journal->makers();
+    makers_.push_back(frame::TemporaryMaker::self());
+  }
+
+  /// A lock file. Before the others: it says whose the temporaries are.
+  void add_journal(const std::string& name);
+  void add_temporary(const std::string& name);
+  /// What belongs to the store that the directory is in. Only who may remove it otherwise removes
+  /// it by this: EACCES.
+  void add_of_store(const std::string& name) {
+    directory_.check_removal(name);
+    leftovers_.push_back({name, nullptr});
+  }
+  /// What takes long to remove goes from the directory, and is gone when what is returned is
+  /// destroyed.
+  std::vector<std::shared_ptr<void>> remove();
+
+ private:
+  const SourceDirectory& directory_;
+  NameServices& services_;
+  const uid_t user_;
+  TemporaryMakers makers_;
+  std::list<LockFile> locks_;
+  std::vector<Leftover> leftovers_;
+};
+
+/// Refuses to remove a directory that is a SOURCE itself: one that is mounted for writing, or has
+/// contents that were never committed. Its lock is held until all is gone.
+void HiddenEntries::add_journal(const std::string& name) {
+  const auto st = directory_.stat(name);
+  if (!st) return;
+  LockFile& lock = locks_.emplace_back(directory_, name);
+  if (!lock.is_trusted()) {
+    locks_.pop_back();
+    if (S_ISREG(st->st_mode) && st->st_size > 0) frame::throw_errno(ENOTEMPTY, name);
+    return add_temporary(name);
+  }
+  if (!lock.try_take_present()) frame::throw_errno(EBUSY, name);
+  const Journal journal(lock.descriptor());
+  for (const KeptFile& kept : journal.kept())
+    if (directory_.stat(kept.temporary)) frame::throw_errno(ENOTEMPTY, name);
+  for (const auto& maker : journal.makers()) makers_.push_back(maker);
+}
+
+void HiddenEntries::add_temporary(const std::string& name) {
+  const auto st = directory_.stat(name);
+  if (!st) return;
+  auto leftover = made_by(makers_, directory_, name, *st);
+  const bool is_users = user_ == 0 || st->st_uid == user_ || st->st_uid == ::geteuid();
+  if (!leftover && !S_ISDIR(st->st_mode) && is_users) leftover = Leftover{name, nullptr};
+  if (!leftover) frame::throw_errno(ENOTEMPTY, name);
+  leftovers_.push_back(*std::move(leftover));
+}
+
+std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
+  // As the daemon: whoever may remove an empty directory need not be permitted to write in it.
+  const OnBehalfOf nobody(nullptr);
+  std::vector<std::shared_ptr<void>> leaving;
+  for (const auto& [name, frame, is_own] : leftovers_) {
+    if (!frame) {
+      directory_.remove_file(name);
+      continue;
+    }
+    // One of this mount's may still be read: it moves to SOURCE itself, with its readers, who have
+    // the directory open, and the last of them removes it.
+    directory_.rename(name, services_.root.directory({}), name);
+    if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
+  }
+  for (LockFile& lock : locks_) lock.remove();
+  return leaving;
+}
+
+}  // namespace
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
@@ -64,12 +153,11 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   }
   // Readers of a sparse frame open its chunk files by name, so that these stay together, under a
   // temporary's name, until the last reader has left.
-  const auto identity = frame::identity_at(directory.descriptor(), stored_name);
-  if (!identity) frame::throw_errno(ENOENT, stored_name);
-  const std::string aside = frame::name_aside(*identity);
+  auto frame =
+      std::make_shared<const frame::UniqueFd>(directory.open(stored_name, O_PATH | O_DIRECTORY));
+  const std::string aside = frame::name_aside(frame::identity_at(frame->get(), {}).value());
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
-  auto removed = services_.removed_sframes.add(directory, aside, *identity);
-  names_.at_end(object.node, std::move(removed));
+  names_.at_end(object.node, remove_when_unused(std::move(frame), aside, directory.path_of(aside)));
 }
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
@@ -86,8 +174,17 @@ void Removal::remove_directory(const NamedObject& object, uid_t user) {
 void Removal::clear(const NamedObject& directory, uid_t user) {
   const SourceDirectory inside = services_.root.directory(directory.path());
   HiddenEntries hidden(inside, services_, user);
-  for (const SourceRoot::Entry& entry : services_.root.list(directory.path()))
-    hidden.add(entry.name, names_.belongs_to_store(directory, entry.name));
+  const std::vector<SourceRoot::Entry> entries = services_.root.list(directory.path());
+  for (const SourceRoot::Entry& entry : entries)
+    if (is_lock_file(entry.name)) hidden.add_journal(entry.name);
+  for (const auto& [name, type, inode] : entries) {
+    if (names_.belongs_to_store(directory, name))
+      hidden.add_of_store(name);
+    else if (is_leftover_name(name))
+      hidden.add_temporary(name);
+    else if (!is_lock_file(name))
+      frame::throw_errno(ENOTEMPTY, name);  // what a store hides otherwise is somebody's
+  }
   for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
 }
 

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include "frame/store/temporary_name.hpp"
@@ -16,12 +15,13 @@ namespace {
 
 using frame::throw_errno;
 
-NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
+}  // namespace
+
+NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name) {
+  auto object = names.find(directory, name);
   if (!object) throw_errno(ENOENT, name);
   return *std::move(object);
 }
-
-}  // namespace
 
 bool becomes_flat_as(const NamedObject& object, const std::string& name) {
   if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
@@ -37,13 +37,19 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameReque
       request_(request),
       exchange_names_(exchange_names),
       removal_(names, services),
-      source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
+      source_(find_to_change(names, request.from, request.from_name)),
       target_(names.find(request.to, request.to_name)),
       from_(services.root.directory(names.path(request.from))),
       to_(services.root.directory(names.path(request.to))),
       after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
 
-std::optional<Renaming::Need> Renaming::run() {
+Renaming::Outcome Renaming::run() {
+  outcome_.need = rename();
+  outcome_.ended = removal_.ended();
+  return std::move(outcome_);
+}
+
+std::optional<Renaming::Need> Renaming::rename() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
   const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
@@ -85,7 +91,7 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
 
 void Renaming::note_renamed(const NamedObject& object) {
   names_.changed_by_user(object.node);
-  if (object.entry.is_container() && object.node != 0) renamed_.push_back(object.node);
+  if (object.entry.is_container() && object.node != 0) outcome_.renamed.push_back(object.node);
 }
 
 std::optional<Renaming::Need> Renaming::move() {
@@ -134,13 +140,13 @@ void Renaming::move_stored() {
   NamedObject* const old = target_ ? &*target_ : nullptr;
   const std::string full_name = target_name(source_, request_.to, request_.to_name, old);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  Replacement replacement(names_, services_, removal_,
-                          {source_, from_, to_, request_.to_name, old, request_.user});
+  Replacement replacement(names_, services_,
+                          {source_, from_, to_, request_.to_name, old, request_.caller.user});
   const std::string& placed_as = replacement.place(full_name);
   replacement.remove_old();
   if (target_) removal_.remove_name(*target_, std::move(remains));
   names_.moved(source_, request_.to, placed_as);
-  if (placed_as != full_name) own_name_ = {full_name, identity_of(source_.entry.own_stat)};
+  if (placed_as != full_name) outcome_.own_name = {full_name, identity_of(source_.entry.own_stat)};
   note_renamed(source_);
 }
 
@@ -188,25 +194,11 @@ std::optional<Renaming::Need> Renaming::exchange() {
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);
-  exchange_sidecars();
+  exchange_sidecars(from_, source_.stored_name, source_.entry, to_, target_->stored_name,
+                    target_->entry);
   finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
   finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
   return std::nullopt;
-}
-
-void Renaming::exchange_sidecars() {
-  const std::string source = sidecar_name(source_.stored_name);
-  const std::string target = sidecar_name(target_->stored_name);
-  const bool from_source = may_have_sidecar(source_.entry) && from_.stat(source);
-  const bool from_target = may_have_sidecar(target_->entry) && to_.stat(target);
-  change_sidecar([&] {
-    if (from_source && from_target)
-      from_.exchange(source, to_, target);
-    else if (from_source)
-      from_.rename(source, to_, target);
-    else if (from_target)
-      to_.rename(target, from_, source);
-  });
 }
 
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,

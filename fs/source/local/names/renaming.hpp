@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/source/caller.hpp"
 #include "fs/source/local/names/name_services.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
@@ -16,13 +17,16 @@ namespace bloscfs::fs {
 /// before. Throws EROFS or EOPNOTSUPP where it cannot become one.
 bool becomes_flat_as(const NamedObject& object, const std::string& name);
 
+/// What has the shown name; ENOENT if nothing has.
+NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name);
+
 struct RenameRequest {
   NodeId from = 0;
   std::string from_name;  ///< shown names
   NodeId to = 0;
   std::string to_name;
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
-  uid_t user = 0;      ///< who asks
+  const Caller& caller;
 };
 
 /// The full names that an exchange is to end with, which the first try chooses: by another one the
@@ -43,23 +47,23 @@ class Renaming {
     enum class What { flat, commit } what;
     NodeId node;
   };
-  /// Does it, unless something else is needed first: then nothing has been changed. Errors are
-  /// std::system_error with the errno.
-  std::optional<Need> run();
-
   /// What the renamed object is still to be called in SOURCE
   /// (fs/source/local/names/replacement.hpp, step 5).
   struct OwnName {
     std::string full_name;
     Identity object;
   };
-  /// After run(): none where it is called so already.
-  const std::optional<OwnName>& own_name() const { return own_name_; }
-  /// After run(): containers that have other names, and those that have none any more.
-  const std::vector<NodeId>& renamed() const { return renamed_; }
-  const std::vector<NodeId>& ended() const { return removal_.ended(); }
+  struct Outcome {
+    std::optional<Need> need;         ///< then nothing has been changed
+    std::optional<OwnName> own_name;  ///< none where it is called so already
+    std::vector<NodeId> renamed;      ///< containers that have other names
+    std::vector<NodeId> ended;        ///< and those that have none any more
+  };
+  /// Once. Errors are std::system_error with the errno.
+  Outcome run();
 
  private:
+  std::optional<Need> rename();
   std::optional<Need> move();
   std::optional<Need> exchange();
   std::optional<Need> move_pending();
@@ -69,7 +73,6 @@ class Renaming {
   void check_types();
   std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject* replaced);
-  void exchange_sidecars();
   void finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                        NodeId directory_node, const std::string& stored_name,
                        const std::string& full_name);
@@ -84,8 +87,7 @@ class Renaming {
   std::optional<NamedObject> target_;
   SourceDirectory from_, to_;
   TreeChanges::AfterChange after_change_;
-  std::optional<OwnName> own_name_;
-  std::vector<NodeId> renamed_;
+  Outcome outcome_;
 };
 
 }  // namespace bloscfs::fs

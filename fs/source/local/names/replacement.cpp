@@ -1,7 +1,6 @@
 #include "fs/source/local/names/replacement.hpp"
 
 #include <cerrno>
-#include <memory>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -31,10 +30,6 @@ bool is_stored_directory(const NamedObject& object) {
   return S_ISDIR(object.entry.own_stat.st_mode);
 }
 
-bool is_same(const NamedObject& a, const NamedObject& b) {
-  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
-}
-
 bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
   const auto st = directory.stat(name);
   return st && identity_of(*st) == object;
@@ -52,6 +47,22 @@ void flush_name(const SourceDirectory& directory, const std::string& name) {
   Attempts::once_without_lock(state, [in = directory] { in.sync(); });
 }
 
+/// True if the object has another full name than that, and could have it and be shown as before.
+bool can_be_called(TreeChanges& names, const NamedObject& object, const SourceDirectory& directory,
+                   const std::string& shown_name, const std::string& full_name) {
+  return !object.is_pending && object.stored_name != full_name && !directory.stat(full_name) &&
+         names.fits(object.directory, shown_name, full_name, object.entry.shown, {{&object}});
+}
+
+/// What follows when the file of an object has been renamed within its directory.
+void follow_renamed(TreeChanges& names, NameServices& services, const NamedObject& object,
+                    const SourceDirectory& directory, const std::string& full_name) {
+  const std::string& before = object.stored_name;
+  if (may_have_sidecar(object.entry)) carry_sidecar(directory, before, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  services.unsynced_names.note(directory, before, object.entry.shown);
+}
+
 }  // namespace
 
 void throw_overtaken(const std::string& name) {
@@ -61,19 +72,13 @@ void throw_overtaken(const std::string& name) {
 void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name) {
-  const std::string before = object.stored_name;
-  const ShownAs shown = object.entry.shown;
-  if (object.is_pending || before == full_name || directory.stat(full_name) ||
-      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
-    return;
-  flush_name(directory, before);
-  directory.rename_to_free(before, directory, full_name);
-  if (object.entry.is_container()) carry_sidecar(directory, before, directory, full_name);
-  names.moved(object, object.directory, full_name);
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return;
+  flush_name(directory, object.stored_name);
+  directory.rename_to_free(object.stored_name, directory, full_name);
+  follow_renamed(names, services, object, directory, full_name);
   object.full_name = object.stored_name = full_name;
-  services.unsynced_names.note(directory, before, shown);
   Attempts::end_change();
-  services.unsynced_names.before_taking(directory, full_name, shown);
+  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
 }
 
 bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
@@ -81,21 +86,16 @@ bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject
                    const std::string& full_name) {
   const SourceDirectory directory = services.root.directory(object.directory_path);
   const std::string& meeting = object.stored_name;
-  const ShownAs shown = object.entry.shown;
-  if (object.is_pending || meeting == full_name || directory.stat(full_name) ||
-      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
-    return true;
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return true;
   if (!leads_to(directory, meeting, placed)) return false;
-  services.unsynced_names.before_taking(directory, full_name, shown);
+  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
   flush_name(directory, meeting);
   directory.rename_to_free(meeting, directory, full_name);
   if (!leads_to(directory, full_name, placed)) {
     directory.rename_to_free(full_name, directory, meeting);
     return false;
   }
-  if (may_have_sidecar(object.entry)) carry_sidecar(directory, meeting, directory, full_name);
-  names.moved(object, object.directory, full_name);
-  services.unsynced_names.note(directory, meeting, shown);
+  follow_renamed(names, services, object, directory, full_name);
   return true;
 }
 
@@ -139,33 +139,30 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
 
 /// In one step, also where something has the name.
 void Replacement::put(const std::string& full_name) {
+  const bool is_commit = objects_.terms != nullptr;
   const auto there = occupant(full_name);
-  if (!there)
-    put_where_free(full_name);
-  else if (objects_.terms != nullptr)
+  if (there && is_commit) {
     put_over_expected(*there, full_name);
-  else
+  } else if (there) {
     put_over(*there, full_name);
+  } else {
+    try {
+      objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+    } catch (const std::system_error& error) {
+      if (error.code() == std::errc::file_exists && is_commit && objects_.old->is_pending)
+        throw_overtaken(full_name);
+      throw;
+    }
+  }
   placed_as_ = full_name;
   has_replaced_ = there.has_value();
-  if (objects_.terms == nullptr) carry_own_sidecar(there);
-}
-
-void Replacement::put_where_free(const std::string& full_name) {
-  try {
-    objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
-  } catch (const std::system_error& error) {
-    const bool is_taken = error.code() == std::errc::file_exists;
-    if (is_taken && objects_.terms != nullptr && objects_.old->is_pending)
-      throw_overtaken(full_name);
-    throw;
-  }
+  if (!is_commit) carry_own_sidecar(there);
 }
 
 void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
   const SourceDirectory& from = objects_.from;
-  if (is_same(placed, occupant)) {
+  if (identity_of(placed.entry.own_stat) == identity_of(occupant.entry.own_stat)) {
     // A hard link that a waiting file has replaced: rename(2) would leave both names.
     from.remove_file(placed.stored_name);
   } else if (!is_stored_directory(placed) && !is_stored_directory(occupant)) {
@@ -202,9 +199,9 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
 /// What a user renames takes its sidecar along; that of what it replaces goes.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
-  if (may_have_sidecar(placed.entry) && objects_.from.stat(sidecar_name(placed.stored_name)))
-    carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
-  else if (replaced && may_have_sidecar(replaced->entry))
+  const bool is_carried = may_have_sidecar(placed.entry) &&
+                          carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
+  if (!is_carried && replaced && may_have_sidecar(replaced->entry))
     remove_sidecar(objects_.to, placed_as_);
 }
 

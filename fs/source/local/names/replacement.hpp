@@ -92,8 +92,8 @@ class Replacement {
     const CommitTerms* terms = nullptr;  ///< null: a user's rename
   };
 
-  Replacement(TreeChanges& names, NameServices& services, Removal& removal, const Objects& objects)
-      : names_(names), services_(services), removal_(removal), objects_(objects) {}
+  Replacement(TreeChanges& names, NameServices& services, const Objects& objects)
+      : names_(names), services_(services), removal_(names, services), objects_(objects) {}
 
   /// Steps 1 to 3. Returns the name that the new one has then: F, or P, where step 5 is left to do.
   /// Errors are std::system_error, of a commit ESTALE where another program was there first.
@@ -105,7 +105,6 @@ class Replacement {
  private:
   std::optional<NamedObject> occupant(const std::string& full_name);
   void put(const std::string& full_name);
-  void put_where_free(const std::string& full_name);
   void put_over(const NamedObject& occupant, const std::string& full_name);
   void put_over_expected(const NamedObject& occupant, const std::string& full_name);
   void carry_own_sidecar(const std::optional<NamedObject>& replaced);
@@ -114,7 +113,7 @@ class Replacement {
 
   TreeChanges& names_;
   NameServices& services_;
-  Removal& removal_;
+  Removal removal_;
   const Objects objects_;
   std::string placed_as_;      ///< empty before step 3
   bool has_replaced_ = false;  ///< step 3 has put it over what the old one has in SOURCE

@@ -1,6 +1,5 @@
 #include "fs/source/local/names/unsynced_names.hpp"
 
-#include <memory>
 #include <system_error>
 
 #include "fs/support/lock_breaks.hpp"
@@ -43,16 +42,6 @@ void UnsyncedNames::note_link(const struct stat& file) {
   files_[{file.st_dev, file.st_ino}] = ++noted_;
 }
 
-bool UnsyncedNames::is_full() const {
-  const MutexLock lock(mutex_);
-  return names_.size() + files_.size() >= bound_;
-}
-
-bool UnsyncedNames::has_none() const {
-  const MutexLock lock(mutex_);
-  return names_.empty();
-}
-
 void UnsyncedNames::sync_all() {
   std::uint64_t noted = 0;
   {
@@ -60,54 +49,51 @@ void UnsyncedNames::sync_all() {
     noted = noted_;
   }
   root_.sync_all();
-  forget_until(noted);
-}
-
-/// What was noted later may not be durable.
-void UnsyncedNames::forget_until(std::uint64_t noted) {
+  // What was noted later may not be durable.
   const MutexLock lock(mutex_);
   std::erase_if(names_, [&](const auto& given_up) { return given_up.second.noted <= noted; });
   std::erase_if(files_, [&](const auto& file) { return file.second <= noted; });
 }
 
 void UnsyncedNames::before_replacing(const struct stat& file) {
-  const auto is_freed = [&] {
+  {
     const MutexLock lock(mutex_);
-    return files_.count({file.st_dev, file.st_ino}) != 0;
-  };
-  if (is_freed()) Attempts::without_lock([this] { sync_all(); });
+    if (!files_.contains({file.st_dev, file.st_ino})) return;
+  }
+  Attempts::without_lock([this] { sync_all(); });
 }
 
 void UnsyncedNames::before_giving_up() {
-  if (!is_full()) return;
+  {
+    const MutexLock lock(mutex_);
+    if (names_.size() + files_.size() < bound_) return;
+  }
   Attempts::without_lock([this] {
     try {
       sync_all();
     } catch (const std::system_error& error) {
       log::warn(error.what());
     }
-    limit_growth();
+    // Else a change would begin anew again and again while SOURCE cannot be flushed.
+    const MutexLock lock(mutex_);
+    bound_ = names_.size() + files_.size() + kMaxNames;
   });
-}
-
-/// Else a change would begin anew again and again while SOURCE cannot be flushed.
-void UnsyncedNames::limit_growth() {
-  const MutexLock lock(mutex_);
-  bound_ = names_.size() + files_.size() + kMaxNames;
 }
 
 void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
                                   ShownAs shown) {
-  if (has_none()) return;
+  {
+    const MutexLock lock(mutex_);
+    if (names_.empty()) return;
+  }
   const Shown taken = key(directory, full_name, shown);
   std::uint64_t noted = 0;
   {
     const MutexLock lock(mutex_);
     const auto given_up = names_.find(taken);
-    if (given_up != names_.end() && given_up->second.full_names != std::set<std::string>{full_name})
-      noted = given_up->second.noted;
+    if (given_up == names_.end() || given_up->second.full_names == std::set{full_name}) return;
+    noted = given_up->second.noted;
   }
-  if (noted == 0) return;
   Attempts::without_lock([this, taken, noted, in = directory] {
     in.sync();
     const MutexLock lock(mutex_);

@@ -53,13 +53,9 @@ class UnsyncedNames {
 
   void note(const Shown& shown, const std::string& full_name);
   void sync_all();
-  void forget_until(std::uint64_t noted);
-  bool has_none() const;
-  bool is_full() const;
-  void limit_growth();
 
   const SourceRoot& root_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   /// Of names and files together. A change that has begun may exceed it by what it gives up.
   std::size_t bound_ GUARDED_BY(mutex_);
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;

@@ -53,15 +53,6 @@ std::string Nodes::told_path(NodeId id) const {
   }
 }
 
-Nodes::Called Nodes::called(NodeId id) const {
-  const MutexLock lock(mutex_);
-  const Node& node = nodes_.node(id);
-  Called called{nodes_.paths(node), node.shown};
-  if (const auto& wanted = node.rare().wanted_name; wanted && node.has_name())
-    called.paths.push_back(join_path(nodes_.path(*node.name.parent), *wanted));
-  return called;
-}
-
 NodeId Nodes::parent(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);
@@ -102,6 +93,7 @@ std::optional<Nodes::NodeName> Nodes::name_of(NodeId id) const {
   const auto& wanted = node.rare().wanted_name;
   NodeName name;
   name.full_name = wanted.value_or(node.name.name);
+  name.shown = node.shown;
   if (wanted) name.waiting_as = node.name.name;
   const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
   name.is_lost = above.empty();

@@ -48,19 +48,14 @@ class Nodes {
   std::string told_path(NodeId id) const;
   /// False once the last name that is known of it has gone.
   bool has_name(NodeId id) const;
-  /// What is known of a file without a look at it: its paths, also that which a new one is to get,
-  /// and how it is shown.
-  struct Called {
-    std::vector<SourcePath> paths;
-    ShownAs shown = ShownAs::itself;
-  };
-  Called called(NodeId id) const;
 
-  /// The full name that a node has, or waits for. Of several it is the one seen last.
+  /// The full name that a node has, or waits for, without a look at it. Of several it is the one
+  /// seen last.
   struct NodeName {
     NodeId directory = kRootId;
     SourcePath directory_path;
     std::string full_name;
+    ShownAs shown = ShownAs::itself;
     std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
     bool is_lost = false;  ///< its directory has no name any more: the root stands for that
     SourcePath path() const { return join_path(directory_path, full_name); }
