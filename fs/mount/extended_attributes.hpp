@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fs/mount/attribute_cache.hpp"
-#include "fs/mount/file_contents.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/source/contents.hpp"
 #include "fs/source/source.hpp"
 #include "fs/view/attributes.hpp"
 
@@ -20,7 +20,7 @@ namespace bloscfs::fs {
 class ExtendedAttributes {
  public:
   /// All outlive it; its memory is a part of `budget`.
-  ExtendedAttributes(Source& source, FileContents& contents, MemoryBudget& budget)
+  ExtendedAttributes(Source& source, Contents& contents, MemoryBudget& budget)
       : source_(source), contents_(contents), known_(budget) {}
 
   std::vector<std::string> list(NodeId node);
@@ -39,7 +39,7 @@ class ExtendedAttributes {
   AttributeFacts facts_to_change(NodeId node, const std::string& name);
 
   Source& source_;
-  FileContents& contents_;
+  Contents& contents_;
   AttributeCache known_;
 };
 

@@ -19,9 +19,10 @@
 #include "fs/content/readahead.hpp"
 #include "fs/mount/directory_handles.hpp"
 #include "fs/mount/extended_attributes.hpp"
-#include "fs/mount/file_contents.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/contents.hpp"
 #include "fs/source/file_handle.hpp"
+#include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/handle_table.hpp"
@@ -111,7 +112,7 @@ class Mount {
   DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
   KernelCache kernel_cache_;
-  FileContents contents_;
+  Contents contents_;
   std::unique_ptr<Source> source_;  ///< outlives handles and threads
   DirectoryHandles directories_;
   HandleTable<FileHandle> handles_;

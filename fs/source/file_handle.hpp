@@ -42,6 +42,13 @@ struct CopiedRange {
   unsigned flags = 0;  ///< of copy_file_range(2)
 };
 
+/// What one open file may have, in the daemon's own descriptors.
+struct DescriptorNeed {
+  static constexpr std::size_t kReader = 1;      ///< a frame, or a plain file
+  static constexpr std::size_t kWriter = 3;      ///< a frame and its writer's file and directory
+  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
+};
+
 /// Thread-safe but for keep() and close(). Errors: std::system_error with the errno, codec::Error.
 class FileHandle {
  public:

@@ -12,7 +12,6 @@
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/readahead.hpp"
 #include "fs/options/options.hpp"
-#include "fs/source/contents.hpp"
 #include "fs/source/node.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/page_pool.hpp"
@@ -21,6 +20,8 @@
 #include "fs/view/block_cache.hpp"
 
 namespace bloscfs::fs {
+
+class Contents;
 
 /// What all handles that read contents share. Outlives their last use.
 struct ReadingServices {

@@ -29,11 +29,6 @@ struct DescriptorLimits {
 /// after its commit, however often that fails.
 class DescriptorShares {
  public:
-  /// What one open file may have, in the daemon's own descriptors.
-  static constexpr std::size_t kOfReader = 1;    ///< a frame, or a plain file
-  static constexpr std::size_t kOfWriter = 3;    ///< a frame and its writer's file and directory
-  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
-
   /// `committer` and `clock` outlive this object. `refused` hears of each user to whom EMFILE is
   /// told.
   DescriptorShares(std::size_t limit, Committer& committer, std::function<void(uid_t)> refused,

@@ -11,6 +11,7 @@
 
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/container_handle.hpp"
 #include "fs/source/local/stale_retries.hpp"
 
 namespace bloscfs::fs {
@@ -19,8 +20,8 @@ namespace {
 using frame::throw_errno;
 
 std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
-  return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
-         (entry.is_sframe() ? DescriptorShares::kSparseMore : 0);
+  return (writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
+         (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0);
 }
 
 }  // namespace
@@ -86,8 +87,8 @@ OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors
   const bool is_part = tree_.is_part(node);
   if (writes && (!writable_ || is_part)) throw_errno(EROFS, "open");
   if (is_part)
-    return {services_.contents.open(node, archives_.open(node, services_.content), flags), false,
-            descriptors_.take(DescriptorShares::kOfReader)};
+    return {open_handle(services_.contents, node, archives_.open(node, services_.content), flags),
+            false, descriptors_.take(DescriptorNeed::kReader)};
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
@@ -111,7 +112,7 @@ std::shared_ptr<FileHandle> LocalSource::open_as(NodeId node, const SourceEntry&
     throw_errno(ESTALE, "changed by another program");
   }
   if (!file) file = open_as_container(node, entry);
-  return services_.contents.open(node, file, flags);
+  return open_handle(services_.contents, node, file, flags);
 }
 
 /// ESTALE where its file is being replaced.

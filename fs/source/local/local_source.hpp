@@ -84,11 +84,9 @@ class LocalSource final : public Source {
   void require_space(std::int64_t size) override { space_.require(size); }
   Committer::Services committing() override;
 
-  FairShare::Part take_descriptors() override {
-    return descriptors_.take(DescriptorShares::kOfWriter);
-  }
+  FairShare::Part take_descriptors() override { return descriptors_.take(DescriptorNeed::kWriter); }
   FairShare::Part take_descriptors_at_once() override {
-    return descriptors_.take_at_once(DescriptorShares::kOfWriter);
+    return descriptors_.take_at_once(DescriptorNeed::kWriter);
   }
   void give_descriptors(NodeId node, FairShare::Part descriptors) override;
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,

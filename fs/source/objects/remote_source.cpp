@@ -10,6 +10,7 @@
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/archive.hpp"
+#include "fs/source/container_handle.hpp"
 #include "fs/source/objects/object_handle.hpp"
 #include "fs/source/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
@@ -103,10 +104,11 @@ OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     require_writable("open");
     TurnAtNeed::need();
-    return {services_.contents.open(node, open_container(node, true), flags), false, {}};
+    return {open_handle(services_.contents, node, open_container(node, true), flags), false, {}};
   }
   Objects::Opened opened = objects_.open(node, services_.content);
-  if (opened.container) return {services_.contents.open(node, opened.container, flags), false, {}};
+  if (opened.container)
+    return {open_handle(services_.contents, node, opened.container, flags), false, {}};
   return {std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
                                          std::move(opened.object), objects_.told_path(node)),
           false,
