@@ -33,10 +33,6 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
           dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(readahead_limit(options.cache_size), clock),
       contents_(committer_, content_services_, reading_services_),
-      directories_(cache_.budget(),
-                   [this](NodeId node, const std::function<void()>& if_many) {
-                     return source_->list(node, if_many);
-                   }),
       last_release_(clock.now()),
       pool_(workers),
       committer_(stats_, clock),
@@ -50,6 +46,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
   source_ = make_source({clock_, stats_, cache_, log_, write_options_, budget_, committer_,
                          contents_, content_services_, reading_services_, kernel_cache_});
   contents_.set_source(*source_);
+  directories_.emplace(*source_, cache_.budget());
   extended_attributes_.emplace(*source_, contents_, cache_.budget());
   if (!source_->is_writable()) return;
   Committer::Services committing = source_->committing();

@@ -50,7 +50,7 @@ class Mount {
   Source& source() { return *source_; }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
-  DirectoryHandles& directories() { return directories_; }
+  DirectoryHandles& directories() { return *directories_; }
   ExtendedAttributes& extended_attributes() { return *extended_attributes_; }
   /// Its functions are set before the first request.
   KernelCache& kernel_cache() { return kernel_cache_; }
@@ -114,13 +114,13 @@ class Mount {
   KernelCache kernel_cache_;
   Contents contents_;
   std::unique_ptr<Source> source_;  ///< outlives handles and threads
-  DirectoryHandles directories_;
   HandleTable<FileHandle> handles_;
   std::atomic<frame::Clock::TimePoint> last_release_;
   WorkerPool pool_;  ///< its tasks use the members above
   Committer committer_;
   const ContentServices content_services_;
   const ReadingServices reading_services_;
+  std::optional<DirectoryHandles> directories_;
   std::optional<ExtendedAttributes> extended_attributes_;
 };
 
