@@ -67,7 +67,10 @@ Mount::~Mount() {
 }
 
 std::string Mount::attribute(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) return source_->statistics();
+  if (node == kRootId && name == kStatsAttribute) {
+    stats_.budget_bytes = cache_.budget().used();
+    return source_->statistics();
+  }
   if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
   return extended_attributes_->read(node, name);
 }

@@ -115,7 +115,7 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
   // What the kernel knows of other states keeps no more of these than it shows of it: each change
   // of embed.b2e makes a state.
   tree_.leave_states(root, found.archive.get());
-  recent_.replace(root, found.archive);
+  recent_.put(root, found.archive);
   return found;
 }
 
