@@ -77,7 +77,6 @@ std::string Mount::attribute(NodeId node, const std::string& name) {
 
 Mount::Opened Mount::open(NodeId node, int flags, FairShare::Part descriptors) {
   OpenedFile opened = source_->open(node, flags, std::move(descriptors));
-  opened.handle->keep(std::move(opened.descriptors));
   if (opened.handle->is_direct()) direct_handles_++;
   return {handles_.add(std::move(opened.handle)), opened.changed};
 }

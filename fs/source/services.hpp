@@ -35,6 +35,11 @@ struct ReadingServices {
   void log_bad_data(const std::string& told_path, const std::exception& error) const;
 };
 
+inline void ReadingServices::log_bad_data(const std::string& told_path,
+                                          const std::exception& error) const {
+  log.error(told_path + ": " + error.what());
+}
+
 /// Has the kernel forget what it keeps of a file. Set before the first request.
 struct KernelCache {
   /// Pages. `done` is called, from any thread, when the kernel has written what was changed in

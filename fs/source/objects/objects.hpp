@@ -24,7 +24,6 @@
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/source/objects/object_nodes.hpp"
 #include "fs/source/source.hpp"
-#include "fs/source/stored_form.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {

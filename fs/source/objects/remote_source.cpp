@@ -104,15 +104,14 @@ OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     require_writable("open");
     TurnAtNeed::need();
-    return {open_handle(services_.contents, node, open_container(node, true), flags), false, {}};
+    return {open_handle(services_.contents, node, open_container(node, true), flags), false};
   }
   Objects::Opened opened = objects_.open(node, services_.content);
   if (opened.container)
-    return {open_handle(services_.contents, node, opened.container, flags), false, {}};
+    return {open_handle(services_.contents, node, opened.container, flags), false};
   return {std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
                                          std::move(opened.object), objects_.told_path(node)),
-          false,
-          {}};
+          false};
 }
 
 std::shared_ptr<const OpenContainer> RemoteSource::open_container(NodeId node, bool for_change) {
@@ -141,10 +140,6 @@ std::shared_ptr<ContentHome> RemoteSource::home(NodeId node) {
 }
 
 // --- changes
-
-void RemoteSource::require_writable(const std::string& name) const {
-  if (!writable_) throw_errno(EROFS, name);
-}
 
 FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
                                     const Caller& caller) {

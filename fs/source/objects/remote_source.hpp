@@ -93,8 +93,6 @@ class RemoteSource final : public Source {
   std::string statistics() override { return to_json(services_.stats, tree_->numbers()); }
 
  private:
-  void require_writable(const std::string& name) const;
-
   const SourceServices services_;
   const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
