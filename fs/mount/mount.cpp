@@ -32,7 +32,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
       budget_(
           dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(readahead_limit(options.cache_size), clock),
-      contents_(committer_, content_services_, reading_services_),
+      contents_(services_),
       last_release_(clock.now()),
       pool_(workers),
       committer_(stats_, clock),
@@ -40,11 +40,11 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
                         pool_,       budget_,          write_options_,
                         options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
                         clock},
-      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages} {
+      services_{content_services_, readahead_budget_, log_,         direct_handles_,
+                committer_,        contents_,         kernel_cache_} {
   committer_.set_commits_at_close(options.write.strict);
   committer_.set_longest_wait(options.write.longest_wait);
-  source_ = make_source({clock_, stats_, cache_, log_, write_options_, budget_, committer_,
-                         contents_, content_services_, reading_services_, kernel_cache_});
+  source_ = make_source(services_);
   contents_.set_source(*source_);
   directories_.emplace(*source_, cache_.budget());
   extended_attributes_.emplace(*source_, contents_, cache_.budget());

@@ -119,7 +119,7 @@ class Mount {
   WorkerPool pool_;  ///< its tasks use the members above
   Committer committer_;
   const ContentServices content_services_;
-  const ReadingServices reading_services_;
+  const SourceServices services_;
   std::optional<DirectoryHandles> directories_;
   std::optional<ExtendedAttributes> extended_attributes_;
 };

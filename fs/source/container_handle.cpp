@@ -32,22 +32,23 @@ void tell_error_of_commits(Content& content) {
 // --- reading
 
 void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
-  const ReadingServices& reading = contents_.reading();
-  readahead_.on_read(offset, size, user, file_, reading.pool, reading.readahead);
+  const SourceServices& services = contents_.services();
+  readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead);
 }
 
 ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
-  const ReadingServices& reading = contents_.reading();
-  const bool kernel_serves_all = reading.direct_handles == 0;
-  ReplyData out(reading.pages, kernel_serves_all);
+  const SourceServices& services = contents_.services();
+  Stats& stats = services.content.stats;
+  const bool kernel_serves_all = services.direct_handles == 0;
+  ReplyData out(services.content.cache.pages(), kernel_serves_all);
   try {
     read_into(out, offset, size);
     readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
-    reading.stats.contents_bytes_read += out.size();
+    stats.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
-    reading.stats.io_errors++;
-    reading.log_bad_data(contents_.source().told_path(node()), error);
+    stats.io_errors++;
+    services.log_bad_data(contents_.source().told_path(node()), error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel
     // would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;
@@ -81,7 +82,7 @@ void ContainerHandle::sync() {
   // The kernel keeps the file locked meanwhile, also for who only reads it.
   if (content().needs_commit()) TurnAtNeed::need();
   tell_error_of_commits(content());
-  if (content().needs_commit()) contents_.committer().commit({file_->content});
+  if (content().needs_commit()) contents_.services().committer.commit({file_->content});
 }
 
 void ContainerHandle::close() {
@@ -125,7 +126,7 @@ Content& ContainerWriter::changing() {
 
 /// Behind the change: a commit that ends between the two would otherwise have the committer forget
 /// a content with dirty bytes, which nobody would store while its writer waits for room.
-void ContainerWriter::note_dirty() { contents_.committer().note(file_->content, file_); }
+void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->content, file_); }
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.
 template <typename Change>
@@ -209,8 +210,8 @@ void ContainerWriter::flush() {
   tell_error_of_commits(content());
   if (content().leads() && content().is_overtaken()) contents_.try_follow(node());
   if (content().needs_commit() &&
-      (contents_.committer().commits_at_close() || contents_.source().is_space_scarce()))
-    contents_.committer().commit({file_->content});
+      (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
+    contents_.services().committer.commit({file_->content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
   // does: who writes on, or calls fsync, is still to be told.
   if (content().lost_contents_of(epoch_)) tell_overtaken();
@@ -221,7 +222,7 @@ void ContainerWriter::close() {
   if (content().needs_commit())
     contents_.changed(file_, std::move(descriptors_));
   else if (content().is_orphan() && !content().has_writers())
-    contents_.committer().drop(content());
+    contents_.services().committer.drop(content());
   contents_.source().left(node(), content().attributes().size);
 }
 

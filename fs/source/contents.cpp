@@ -67,7 +67,7 @@ void Contents::require_changeable(NodeId node, const Content& content) {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::read_only_file_system ||
         dynamic_cast<const codec::Error*>(&error) != nullptr)
-      reading_.log_bad_data(source_->told_path(node), error);
+      services_.log_bad_data(source_->told_path(node), error);
     throw;
   }
 }
@@ -80,9 +80,10 @@ std::shared_ptr<const OpenContainer> Contents::open_to_change(NodeId node) {
 
 void Contents::changed(const std::shared_ptr<const OpenContainer>& file,
                        FairShare::Part descriptors) {
-  committer_.note(file->content, file);
+  services_.committer.note(file->content, file);
   if (!file->content->has_writers())
-    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
+    services_.committer.queue(file->content, services_.committer.commits_at_close(),
+                              std::move(descriptors));
 }
 
 // --- other programs' changes
@@ -103,21 +104,21 @@ void Contents::try_follow(NodeId node) {
   try {
     follow(node);
   } catch (const std::exception& error) {
-    reading_.log.error(
+    services_.log.error(
         fmt::format("{}: changed by another program: {}", source_->told_path(node), error.what()));
   }
 }
 
 bool Contents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source();
-  const auto patience = services_.clock.now() + kUnfinishedPatience;
+  const auto patience = services_.content.clock.now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
     try {
       return content->follow_source();
     } catch (const BeingWritten&) {
-      if (others >= kPatient || services_.clock.now() > patience) throw;
+      if (others >= kPatient || services_.content.clock.now() > patience) throw;
     }
     TurnAtNeed::need();
     std::this_thread::sleep_for(kLookAgain);
@@ -137,7 +138,7 @@ bool Contents::can_retry(const std::system_error& error, const std::shared_ptr<C
 
 void Contents::created(NodeId node, const struct stat& shown) {
   const auto file = std::make_shared<const OpenContainer>(
-      shown, std::make_shared<Content>(services_, shown.st_mtim));
+      shown, std::make_shared<Content>(services_.content, shown.st_mtim));
   file->content->make_writable(source_->home(node));
   source_->set_opened(node, file);
   changed(file, {});
@@ -173,7 +174,7 @@ void Contents::commit(const std::vector<NodeId>& nodes) {
 void Contents::commit_briefly(const Committer::Contents& contents) {
   const frame::CountedPatience counted;
   const frame::LockPatience patience(counted.time());
-  committer_.commit(contents);
+  services_.committer.commit(contents);
 }
 
 std::shared_ptr<void> Contents::hold_flat(NodeId node) {
@@ -184,7 +185,7 @@ std::shared_ptr<void> Contents::hold_flat(NodeId node) {
     file->content->hold_flat(false);
     if (file->content->needs_commit()) changed(file, {});
   });
-  committer_.note(file->content, file);
+  services_.committer.note(file->content, file);
   commit_briefly({file->content});
   return held;
 }
@@ -197,7 +198,8 @@ void Contents::represent_anew(NodeId node) {
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
   // The name is there already, so that there is nothing to refuse.
-  if (is_beyond_share && !file->content->has_writers()) committer_.queue(file->content, true);
+  if (is_beyond_share && !file->content->has_writers())
+    services_.committer.queue(file->content, true);
 }
 
 void Contents::removed(const std::shared_ptr<const OpenContainer>& file,
@@ -205,7 +207,7 @@ void Contents::removed(const std::shared_ptr<const OpenContainer>& file,
   if (!file) return;
   file->content->orphan();
   if (has_name()) return file->content->end_orphanhood();
-  if (!file->content->has_writers()) committer_.drop(*file->content);
+  if (!file->content->has_writers()) services_.committer.drop(*file->content);
 }
 
 void Contents::resize(NodeId node, std::int64_t size) {
@@ -247,7 +249,7 @@ void Contents::set_metalayer(NodeId node, const LayerName& name, const LayerChan
     put_metalayer(*changed, name, content, flags);
   });
   // No request waits for room with a thread: this one makes the room that it takes.
-  if (content && !services_.budget.has_room(changed->user())) commit_briefly({changed});
+  if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
 }
 
 void Contents::put_metalayer(Content& content, const LayerName& name, const LayerChange& value,

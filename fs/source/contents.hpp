@@ -21,22 +21,20 @@
 namespace bloscfs::fs {
 
 class Source;
-struct ReadingServices;
+struct SourceServices;
 
 /// One for all nodes, whatever Source the mount has. Thread-safe. Called without any lock of the
 /// Source, but for created(). Throws what the commits throw that a call needs. A node exists as
 /// long as a call lasts, and as long as somebody has its home.
 class Contents {
  public:
-  /// All outlive this object.
-  Contents(Committer& committer, const ContentServices& services, const ReadingServices& reading)
-      : committer_(committer), services_(services), reading_(reading) {}
+  /// `services` outlive this object.
+  explicit Contents(const SourceServices& services) : services_(services) {}
 
   /// Called once, before the first request. `source` outlives the last one.
   void set_source(Source& source) { source_ = &source; }
   Source& source() const { return *source_; }
-  Committer& committer() const { return committer_; }
-  const ReadingServices& reading() const { return reading_; }
+  const SourceServices& services() const { return services_; }
 
   // --- other programs' changes
 
@@ -99,10 +97,8 @@ class Contents {
       EXCLUDES(metalayers_);
   void commit_briefly(const Committer::Contents& contents);
 
+  const SourceServices& services_;
   Source* source_ = nullptr;
-  Committer& committer_;
-  const ContentServices& services_;
-  const ReadingServices& reading_;
   std::atomic<int> waiting_{0};  ///< for what is being written
   /// Of all files: a metalayer that was found to have room is set before another one is looked at.
   Mutex metalayers_;

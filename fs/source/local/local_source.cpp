@@ -49,10 +49,10 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       classifier_(root_, {options.raw, options.stores, options.unsupported},
-                  &services.stats.source),
+                  &services.content.stats.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
-      embedded_(root_, tree_, services.cache.budget(), options.raw),
-      archives_(root_, tree_, embedded_, services.cache.budget(), options.raw),
+      embedded_(root_, tree_, services.content.cache.budget(), options.raw),
+      archives_(root_, tree_, embedded_, services.content.cache.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
       descriptors_(
@@ -63,15 +63,15 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
                             "limit of descriptors (ulimit -Hn)",
                             user));
           },
-          services.clock),
+          services.content.clock),
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
       committing_threads_(committing_threads),
-      space_(root_, source.has_quotas, services.stats, services.clock),
+      space_(root_, source.has_quotas, services.content.stats, services.content.clock),
       plain_files_(tree_, classifier_, services_.content, names_, options.write.writeback),
       store_guard_(root_, tree_, embedded_, archives_) {
-  root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
+  root_.watch_directories(DescriptorLimits::of_process().watched, services.content.clock);
   if (!writable_) return;
   tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
   if (!surroundings_.is_below_another_mount())
@@ -310,8 +310,8 @@ void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
 }
 
 std::string LocalSource::statistics() {
-  services_.stats.names_held_us = tree_.longest_hold_of_names();
-  return to_json(services_.stats);
+  services_.content.stats.names_held_us = tree_.longest_hold_of_names();
+  return to_json(services_.content.stats);
 }
 
 // --- changes of names, in stores that are directories as elsewhere

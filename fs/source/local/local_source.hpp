@@ -109,9 +109,7 @@ class LocalSource final : public Source {
   void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags, const Caller& caller) override;
-  void sync_directory(NodeId directory) override {
-    if (!archives_.answers_for(directory)) names_.sync_directory(directory);
-  }
+  void sync_directory(NodeId directory) override { names_.sync_directory(directory); }
   void drop_privileges(NodeId node, const Caller& caller) override;
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
@@ -127,7 +125,7 @@ class LocalSource final : public Source {
   std::shared_ptr<FileHandle> open_as(NodeId node, const SourceEntry& entry, int flags);
   std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
 
-  const SourceServices services_;
+  const SourceServices& services_;
   const Surroundings surroundings_;
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;

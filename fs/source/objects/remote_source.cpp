@@ -54,11 +54,11 @@ RemoteSource::RemoteSource(const SourceServices& services,
     : services_(services),
       tree_(tree),
       writable_(tree->is_writable() && !options.read_only),
-      later_(tree, kReadersHave, services.clock),
+      later_(tree, kReadersHave, services.content.clock),
       objects_(
           tree, {{options.raw, options.stores}, options.remote.revalidate}, options.owner,
-          services.cache.budget(), [this](const std::string& path) { later_.add(path); },
-          uploads_of(options, services.cache.budget()), services.clock),
+          services.content.cache.budget(), [this](const std::string& path) { later_.add(path); },
+          uploads_of(options, services.content.cache.budget()), services.content.clock),
       refuge_(options.remote.disk_cache) {
   objects_.require_shown();
 }
@@ -109,7 +109,7 @@ OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
   Objects::Opened opened = objects_.open(node, services_.content);
   if (opened.container)
     return {open_handle(services_.contents, node, opened.container, flags), false};
-  return {std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
+  return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
                                          std::move(opened.object), objects_.told_path(node)),
           false};
 }
@@ -150,7 +150,7 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   owner.group = caller.group;
   owner.mode = mode & ~caller.umask & 0777;
   owner.modified = owner.accessed = now();
-  FoundNode found = objects_.create(directory, name, owner, services_.write_options.suffix);
+  FoundNode found = objects_.create(directory, name, owner, services_.content.options.suffix);
   try {
     services_.contents.created(found.id, found.attributes);
   } catch (...) {

@@ -108,6 +108,7 @@ class Nodes {
 
   /// Null for other nodes, and for ids that are not known.
   std::shared_ptr<const ArchivePart> part(NodeId id) const;
+  bool is_part(NodeId id) const { return part(id) != nullptr; }
   /// Counts one reference of the kernel.
   NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
   /// Without effect on what is no part any more.
