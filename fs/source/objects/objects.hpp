@@ -17,7 +17,7 @@
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/options/owner_override.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/objects/object_listings.hpp"

@@ -12,7 +12,7 @@
 
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/local/archives/embedded_stores.hpp"
 #include "fs/source/local/files/source_root.hpp"

@@ -16,7 +16,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/judge.hpp"
 #include "fs/source/local/files/source_object.hpp"
 #include "fs/source/local/files/source_path.hpp"
