@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,15 +54,8 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       archives_(root_, tree_, embedded_, services.content.cache.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
-      descriptors_(
-          DescriptorLimits::of_process().for_files, services.committer,
-          [&log = services.log](uid_t user) {
-            log.error(
-                fmt::format("user {} has too many files open: close some, or mount with a higher "
-                            "limit of descriptors (ulimit -Hn)",
-                            user));
-          },
-          services.content.clock),
+      descriptors_(DescriptorLimits::of_process().for_files, services.committer, services.log,
+                   services.content.clock),
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
@@ -316,11 +308,9 @@ std::string LocalSource::statistics() {
 
 // --- changes of names, in stores that are directories as elsewhere
 
-/// That of a group which only embed.b2e knows is made first, as the caller.
 void LocalSource::before_making(NodeId directory, const std::string& name, const Caller& caller) {
   require_writable(name);
-  store_guard_.before_making(directory, name);
-  store_guard_.make_directory_of(directory, caller);
+  store_guard_.before_making(directory, name, caller);
 }
 
 FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -379,8 +369,7 @@ void LocalSource::remove_directory(NodeId directory, const std::string& name,
 void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
                          const std::string& to_name, unsigned flags, const Caller& caller) {
   require_writable(from_name);
-  store_guard_.before_renaming({from, from_name, to, to_name, flags});
-  store_guard_.make_directory_of(to, caller);
+  store_guard_.before_renaming({from, from_name, to, to_name, flags}, caller);
   names_.rename(from, from_name, to, to_name, flags, caller);
 }
 

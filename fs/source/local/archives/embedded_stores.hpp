@@ -62,7 +62,6 @@ class EmbeddedStores final : public Beside {
     bool is_none = false;  ///< no store
   };
 
-  std::optional<Embedded> look(const StorePlace& place, bool is_last) EXCLUDES(mutex_);
   std::optional<Embedded> known(NodeId root, const FileState& state) EXCLUDES(mutex_);
   Embedded remember(NodeId root, const FileState& state, Embedded found,
                     const StoreArchive* outdated) EXCLUDES(mutex_);

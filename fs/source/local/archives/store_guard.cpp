@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <utility>
-#include <vector>
 
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -29,13 +28,10 @@ std::optional<ArchiveEntry> StoreGuard::find_beside(NodeId directory, const Stor
                                                     const std::string& name) {
   if (!archives_.part(directory)) return tree_.find_beside(directory, name);
   // Nothing but what is embedded is in such a group.
-  std::vector<std::string> full_names = possible_full_names(name);
-  full_names.push_back(name);
-  for (const std::string& full_name : full_names)
-    if (auto entry = embedded_.find(place, full_name);
-        entry && preferred_name(full_name, entry->shown) == name)
-      return entry;
-  return std::nullopt;
+  const auto store = embedded_.embedded(place).archive;
+  if (!store) return std::nullopt;
+  TurnAtNeed::need();
+  return find_shown(*store, place.group, name);
 }
 
 /// True for a file whose key is embedded, too: without the file the old data would appear again.
@@ -93,8 +89,9 @@ void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
   archives_.part(directory);  // it is the directory's from now on
 }
 
-void StoreGuard::before_making(NodeId directory, const std::string& name) {
+void StoreGuard::before_making(NodeId directory, const std::string& name, const Caller& caller) {
   if (const auto place = tree_.store_place(directory)) require_free_key(*place, name);
+  make_directory_of(directory, caller);
 }
 
 /// Attributes of groups included.
@@ -123,29 +120,23 @@ void StoreGuard::before_removing_directory(NodeId directory, const std::string& 
   if (holds_embedded(inside)) refuse(name);
 }
 
-void StoreGuard::require_movable(NodeId directory, const std::string& name) {
-  const auto place = tree_.store_place(directory);
-  if (!place) return;
-  const StorePlace inside = place->inside(name);
-  if (find_beside(directory, *place, name) || hides_embedded(directory, *place, name) ||
-      holds_embedded(inside))
+void StoreGuard::require_movable(NodeId directory, const StorePlace& place,
+                                 const std::string& name) {
+  if (find_beside(directory, place, name) || hides_embedded(directory, place, name) ||
+      holds_embedded(place.inside(name)))
     refuse(name);
 }
 
-void StoreGuard::before_renaming(const Rename& rename) {
-  const bool exchanges = (rename.flags & RENAME_EXCHANGE) != 0;
-  require_movable(rename.from, rename.from_name);
-  if (exchanges) require_movable(rename.to, rename.to_name);
-  const auto to = tree_.store_place(rename.to);
-  if (!to || exchanges) return;
-  if (find_beside(rename.to, *to, rename.to_name)) {
-    if ((rename.flags & RENAME_NOREPLACE) != 0) throw_errno(EEXIST, rename.to_name);
-    refuse(rename.to_name);
+void StoreGuard::before_renaming(const Rename& rename, const Caller& caller) {
+  if (const auto from = tree_.store_place(rename.from))
+    require_movable(rename.from, *from, rename.from_name);
+  if (const auto to = tree_.store_place(rename.to)) {
+    if ((rename.flags & RENAME_NOREPLACE) != 0 && find_beside(rename.to, *to, rename.to_name))
+      throw_errno(EEXIST, rename.to_name);
+    require_movable(rename.to, *to, rename.to_name);
+    if ((rename.flags & RENAME_EXCHANGE) == 0) require_free_key(*to, rename.to_name);
   }
-  const StorePlace inside = to->inside(rename.to_name);
-  if (holds_embedded(inside)) refuse(rename.to_name);
-  if (hides_embedded(rename.to, *to, rename.to_name)) refuse(rename.to_name);
-  require_free_key(*to, rename.to_name);
+  make_directory_of(rename.to, caller);
 }
 
 }  // namespace bloscfs::fs
