@@ -82,17 +82,16 @@ class ExtendedAttributes {
   std::vector<std::string> list(NodeId node);
   /// Of a name that is in a name space that is shown. Throws ENODATA where there is none.
   std::string read(NodeId node, const std::string& name);
-  /// `flags` as in setxattr(2). EPERM for what is computed or says what a frame is, unless that is
-  /// the value that it has; EINVAL for other names below user.blosc2. and for what is no JSON.
-  void set(NodeId node, const std::string& name, const std::string& value, int flags,
+  /// `value`: null to remove it. `flags` as in setxattr(2). EPERM for what is computed or says what
+  /// a frame is, unless that is the value that it has; EINVAL for other names below user.blosc2.
+  /// and for what is no JSON.
+  void set(NodeId node, const std::string& name, const std::string* value, int flags,
            const Caller& caller);
-  void remove(NodeId node, const std::string& name, const Caller& caller);
 
  private:
   std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const AttributeFacts& facts);
   std::optional<std::string> frame_attribute(NodeId node, const AttributeFacts& facts,
                                              const std::string& name);
-  AttributeFacts facts_to_change(NodeId node, const std::string& name);
 
   Source& source_;
   Contents& contents_;

@@ -222,11 +222,11 @@ std::string InProcess::attribute(std::string_view path, const std::string& name)
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  mount_->extended_attributes().set(*find(path), name, value, flags, caller);
+  mount_->extended_attributes().set(*find(path), name, &value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  mount_->extended_attributes().remove(*find(path), name, caller);
+  mount_->extended_attributes().set(*find(path), name, nullptr, 0, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {

@@ -87,7 +87,8 @@ struct KernelSide {
     commit();
   }
   void set_attribute(const std::string& path) {
-    mount->extended_attributes().set(node(path), kNoteAttribute, "x", 0, caller);
+    const std::string value = "x";
+    mount->extended_attributes().set(node(path), kNoteAttribute, &value, 0, caller);
   }
   void chmod(const std::string& path) {
     fs::NewAttributes wanted;
