@@ -17,11 +17,6 @@ namespace {
 
 using frame::throw_errno;
 
-std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
-  return (writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
-         (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0);
-}
-
 /// Runs `work` again where it throws ESTALE, since the file is replaced under it; 20 times at most:
 /// the kernel itself tries only twice.
 template <typename Work>
@@ -96,7 +91,9 @@ OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
-    if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
+    if (!descriptors)
+      descriptors = descriptors_.take((writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
+                                      (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0));
     auto handle = open_as(node, entry, flags);
     try {
       const bool changed = tree_.take_change(node, entry);

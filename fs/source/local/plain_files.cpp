@@ -160,7 +160,7 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(NodeId node, in
     const int ignored = writeback_ ? O_APPEND : 0;
     return std::make_shared<Writer>(*this, node, flags,
                                     PlainFile(*tree_.object(node), flags & ~ignored));
-  } catch (const std::exception&) {
+  } catch (...) {
     tree_.end_plain_writing(node);
     throw;
   }
