@@ -280,6 +280,7 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
 std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
   if (const auto group = archives_.group(node)) return group->archive->frame_of(group->key);
   if (const auto part = archives_.part(node)) return archives_.frame_of(*part, node);
+  if (tree_.store_place(node)) return nullptr;  // it was in a store until now
   return open_container(node, false)->content->snapshot();
 }
 
