@@ -1,6 +1,7 @@
 #pragma once
 // Archives that stay open though nobody uses them, and the memory that open ones take.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,13 +14,13 @@ namespace bloscfs::fs {
 
 /// The last four, by whatever tells them apart; others live as long as their nodes. One with
 /// 100,000 members takes 15 MB. Thread-safe.
-template <typename Key, typename Kept = Archive>
-class RecentArchives : public LruCache<Key, Kept> {
+template <typename Key, typename Kept = Archive, typename Hash = std::hash<Key>>
+class RecentArchives : public LruCache<Key, Kept, Hash> {
  public:
-  using typename LruCache<Key, Kept>::Pointer;
+  using typename LruCache<Key, Kept, Hash>::Pointer;
 
   /// `budget` outlives it.
-  explicit RecentArchives(MemoryBudget& budget) : LruCache<Key, Kept>(4), budget_(budget) {}
+  explicit RecentArchives(MemoryBudget& budget) : LruCache<Key, Kept, Hash>(4), budget_(budget) {}
 
   /// For an archive that is opened or listed, and that messages call `name`; kept ones that nobody
   /// uses give way. Does not outlive this object.

@@ -36,22 +36,30 @@ std::shared_ptr<const ArchivePart> LocalArchives::part(NodeId node) {
 }
 
 std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
-  if (auto known = recent_.find(root)) return known;
+  std::optional<SourceEntry> entry;
+  State state{root, 0, 0};
+  if (tree_.is_virtual(root)) {
+    entry = tree_.store_entry(root);
+    const FileState now = state_of(entry->content_stat);
+    state = {root, now.stamp.inode, now.ctime_ns};
+  }
+  if (auto known = recent_.find(state)) return known;
   TurnAtNeed::need();
   const SourcePath path = tree_.store_path(root);
-  const SourceEntry entry = tree_.store_entry(root);
-  auto opened =
-      entry.is_store() ? tree_.open_archive(path, entry, recent_.charge_for(path.text())) : nullptr;
+  if (!entry) entry = tree_.store_entry(root);
+  auto opened = entry->is_store()
+                    ? tree_.open_archive(path, *entry, recent_.charge_for(path.text()))
+                    : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
   // The attributes of what is in it are those of its file.
   tree_.pin(root);
-  return recent_.keep(
-      root, {opened.release(), [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
-               delete archive;
-               nodes.unpin(root);
-             }});
+  return recent_.keep(state, {opened.release(),
+                              [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
+                                delete archive;
+                                nodes.unpin(root);
+                              }});
 }
 
 /// Of what it answers for.

@@ -2,12 +2,15 @@
 // What is read of the nodes of a SOURCE of files. Here it is decided, for all of them, what is in
 // an archive: of that archives tell, and of everything else the tree.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include <boost/container_hash/hash.hpp>
 #include <sys/stat.h>
 
 #include "fs/content/content.hpp"
@@ -77,7 +80,10 @@ class LocalArchives {
   Tree& tree_;
   EmbeddedStores& embedded_;
   const bool raw_;
-  RecentArchives<NodeId> recent_;
+  /// By nodes, and of the root of a mount of one archive also by the inode and the time of change
+  /// of the file: other nodes stand for one state.
+  using State = std::tuple<NodeId, std::uint64_t, std::int64_t>;
+  RecentArchives<State, Archive, boost::hash<State>> recent_;
 };
 
 }  // namespace bloscfs::fs
