@@ -32,16 +32,16 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
       budget_(
           dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(readahead_limit(options.cache_size), clock),
-      contents_(services_),
-      last_release_(clock.now()),
-      pool_(workers),
-      committer_(stats_, clock),
       content_services_{cache_,      stats_,           {options.verify, Work::kRequestLimit},
                         pool_,       budget_,          write_options_,
                         options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
                         clock},
       services_{content_services_, readahead_budget_, log_,         direct_handles_,
-                committer_,        contents_,         kernel_cache_} {
+                committer_,        contents_,         kernel_cache_},
+      contents_(services_),
+      last_release_(clock.now()),
+      pool_(workers),
+      committer_(stats_, clock) {
   committer_.set_commits_at_close(options.write.strict);
   committer_.set_longest_wait(options.write.longest_wait);
   source_ = make_source(services_);

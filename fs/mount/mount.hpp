@@ -112,14 +112,14 @@ class Mount {
   DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
   KernelCache kernel_cache_;
+  const ContentServices content_services_;
+  const SourceServices services_;
   Contents contents_;
   std::unique_ptr<Source> source_;  ///< outlives handles and threads
   HandleTable<FileHandle> handles_;
   std::atomic<frame::Clock::TimePoint> last_release_;
   WorkerPool pool_;  ///< its tasks use the members above
   Committer committer_;
-  const ContentServices content_services_;
-  const SourceServices services_;
   std::optional<DirectoryHandles> directories_;
   std::optional<ExtendedAttributes> extended_attributes_;
 };
