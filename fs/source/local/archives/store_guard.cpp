@@ -1,9 +1,8 @@
 #include "fs/source/local/archives/store_guard.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <utility>
+#include <sstream>
 
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -57,12 +56,15 @@ void StoreGuard::require_free_key(const StorePlace& place, const std::string& na
     if (store->has_leaf(key)) throw_errno(EEXIST, key + ": embedded in the store");
 }
 
-void StoreGuard::make_group(const StorePlace& place, const Caller& caller) {
-  StorePlace above{place.root, place.root_path, "/"};
-  const mode_t mode = root_.directory(place.root_path).stat().st_mode & 0777;
-  for (std::size_t begin = 1; begin < place.group.size();) {
-    const std::size_t end = std::min(place.group.find('/', begin), place.group.size());
-    const std::string name = place.group.substr(begin, end - begin);
+void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
+  if (!archives_.part(directory)) return;
+  const auto place = tree_.store_place(directory);
+  if (!place) return;
+  TurnAtNeed::need();
+  StorePlace above{place->root, place->root_path, "/"};
+  const mode_t mode = root_.directory(place->root_path).stat().st_mode & 0777;
+  std::istringstream names_below(place->group.substr(1));
+  for (std::string name; std::getline(names_below, name, '/'); above = above.inside(name)) {
     const SourceDirectory in = root_.directory(above.path());
     if (const auto st = in.stat(name); !st) {
       Attempts::run([&] {
@@ -75,17 +77,7 @@ void StoreGuard::make_group(const StorePlace& place, const Caller& caller) {
     } else if (!S_ISDIR(st->st_mode)) {
       throw_errno(ENOTDIR, name);
     }
-    above = above.inside(name);
-    begin = end + 1;
   }
-}
-
-void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
-  if (!archives_.part(directory)) return;
-  const auto place = tree_.store_place(directory);
-  if (!place) return;
-  TurnAtNeed::need();
-  make_group(*place, caller);
   archives_.part(directory);  // it is the directory's from now on
 }
 

@@ -48,7 +48,6 @@ class StoreGuard {
   bool holds_embedded(const StorePlace& group);
   void require_free_key(const StorePlace& place, const std::string& name);
   void require_movable(NodeId directory, const StorePlace& place, const std::string& name);
-  void make_group(const StorePlace& place, const Caller& caller);
 
   const SourceRoot& root_;
   Tree& tree_;
