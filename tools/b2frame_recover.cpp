@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "fs/mount/wait_notice.hpp"
+#include "fs/mount/ended_mounts.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/recovery.hpp"

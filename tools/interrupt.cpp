@@ -24,7 +24,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/wait_notice.hpp"
+#include "fs/mount/ended_mounts.hpp"
 
 namespace bloscfs::tools {
 namespace {

@@ -17,7 +17,6 @@
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/make_mount.hpp"
-#include "fs/mount/wait_notice.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/space_watch.hpp"
 #include "fs/support/file_error.hpp"

@@ -57,8 +57,7 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
   in_turn(
       request, inode, "setxattr", [=, name = std::string(name), value = std::string(value, size)] {
         const FarLimits limits(request, inode);
-        source_of(request).before_changing(inode, caller_of(request));
-        mount_of(request).extended_attributes().set(inode, name, value, flags, caller_of(request));
+        mount_of(request).extended_attributes().set(inode, name, &value, flags, caller_of(request));
         fuse_reply_err(request, 0);
       });
 }
@@ -66,8 +65,7 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
     const FarLimits limits(request, inode);
-    source_of(request).before_changing(inode, caller_of(request));
-    mount_of(request).extended_attributes().remove(inode, name, caller_of(request));
+    mount_of(request).extended_attributes().set(inode, name, nullptr, 0, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

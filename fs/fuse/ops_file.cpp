@@ -54,7 +54,6 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
     const FarLimits limits(request, inode);
-    if ((info.flags & O_ACCMODE) != O_RDONLY) source.before_changing(inode, caller_of(request));
     if (drops_privileges) source.drop_privileges(inode, caller_of(request));
     const Mount::Opened opened = mount.open(inode, info.flags);
     reply.fh = opened.handle;

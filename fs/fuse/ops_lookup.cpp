@@ -108,7 +108,6 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
     const FarLimits limits(request, inode);
-    source.before_changing(inode, caller_of(request));
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
       if (drops_privileges) source.drop_privileges(inode, caller_of(request));
       if (handle)

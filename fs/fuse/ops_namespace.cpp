@@ -24,13 +24,9 @@ void reply_found(fuse_req_t request, const FoundNode& found) {
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   in_turn(request, parent, "mknod", [=, name = std::string(name)] {
-    Source& source = source_of(request);
-    FairShare::Part descriptors;
     const FarLimits limits(request, parent);
-    if (S_ISREG(mode)) descriptors = source.take_descriptors();
-    const auto found = source.make_special(parent, name, mode, device, caller_of(request));
-    if (descriptors) source.give_descriptors(found.id, std::move(descriptors));
-    reply_found(request, found);
+    reply_found(request,
+                source_of(request).make_special(parent, name, mode, device, caller_of(request)));
   });
 }
 

@@ -1,11 +1,14 @@
 #include "fs/mount/directory_handles.hpp"
 
 #include <cerrno>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <malloc.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/support/request_user.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
@@ -13,13 +16,79 @@ namespace {
 
 constexpr std::size_t kLargeDirectory = 10'000;
 
+/// A string's own memory, where it does not lie within it.
+std::size_t memory_of(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 2 * sizeof(void*);
+}
+
+std::size_t memory_of(const std::vector<DirectoryEntry>& entries) {
+  std::size_t bytes = sizeof(DirectoryListing) + entries.capacity() * sizeof(entries[0]);
+  for (const auto& entry : entries)
+    bytes += memory_of(entry.shown_name) + memory_of(entry.full_name);
+  return bytes;
+}
+
+/// Thrown through a listing that need not go on. No std::exception, for it is no failure.
+struct ListedMeanwhile {
+  std::shared_ptr<const DirectoryListing> listing;
+};
+
 }  // namespace
 
-std::shared_ptr<const DirectoryListing> DirectoryHandles::list(NodeId directory,
-                                                               std::uint64_t begun) {
-  return listings_.make(directory, begun, [&](const std::function<void()>& if_many) {
-    return list_(directory, if_many);
-  });
+/// A listing with what it has taken.
+struct DirectoryHandles::Kept : DirectoryListing {
+  Kept(DirectoryHandles& all, std::vector<DirectoryEntry> listed)
+      : DirectoryListing{std::move(listed)},
+        share(all.share_.take_one(memory_of(entries))),
+        memory(all.budget_) {
+    if (!share) frame::throw_errno(ENOMEM, "too much is open of directories");
+    memory.resize(share.amount());
+  }
+
+  const FairShare::Part share;
+  MemoryBudget::Part memory;
+};
+
+DirectoryHandles::Listing DirectoryHandles::list(NodeId directory, std::uint64_t begun) {
+  const std::uint64_t number = ++begun_;
+  std::optional<KeyedMutex::Lock> large;
+  const auto if_many = [&] {
+    if (large) return;
+    TurnAtNeed::need();
+    large.emplace(large_, RequestUser::current().value_or(0));
+    const Last known = last(directory);
+    if (auto listed = known.listing.lock(); listed && known.number > begun)
+      throw ListedMeanwhile{std::move(listed)};
+  };
+  try {
+    Listing listing = keep(directory, number, source_.list(directory, if_many));
+    // What making it took lies between what is kept of it, in this thread's part of the heap.
+    if (large) ::malloc_trim(0);
+    return listing;
+  } catch (const ListedMeanwhile& other) {
+    return other.listing;
+  }
+}
+
+DirectoryHandles::Last DirectoryHandles::last(NodeId directory) {
+  const MutexLock lock(mutex_);
+  const auto found = last_.find(directory);
+  return found == last_.end() ? Last() : found->second;
+}
+
+DirectoryHandles::Listing DirectoryHandles::keep(NodeId directory, std::uint64_t number,
+                                                 std::vector<DirectoryEntry> entries) {
+  Listing listing = last(directory).listing.lock();
+  if (!listing || listing->entries != entries)
+    listing = std::make_shared<const Kept>(*this, std::move(entries));
+  const MutexLock lock(mutex_);
+  if (last_.size() >= to_look_through_) {
+    std::erase_if(last_, [](const auto& entry) { return entry.second.listing.expired(); });
+    to_look_through_ = 64 + 2 * last_.size();
+  }
+  Last& last = last_[directory];
+  if (number > last.number || last.listing.expired()) last = {listing, number};
+  return listing;
 }
 
 std::uint64_t DirectoryHandles::open(NodeId node, std::uint64_t begun) {

@@ -1,30 +1,41 @@
 #pragma once
-// The directories that the kernel has open, and what each of them was found to hold.
+// The directories that the kernel has open, and what each of them was found to hold. The memory of
+// listings is part of the one budget, and each user may have a share of what there is for all of
+// them. Making one takes long, and several times that memory: a user makes one large listing at a
+// time, in a turn, and who has waited for that takes what somebody else has listed meanwhile.
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
-#include "fs/mount/directory_listings.hpp"
-#include "fs/source/local/tree/tree.hpp"
+#include "fs/source/source.hpp"
+#include "fs/support/fair_share.hpp"
 #include "fs/support/handle_table.hpp"
+#include "fs/support/keyed_mutex.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors are those of what lists and DirectoryListings::make(), EBADF for a number
-/// that is not in use; NoTurn where a directory is large, or its files have to be read.
+struct DirectoryListing {
+  std::vector<DirectoryEntry> entries;
+};
+
+/// Thread-safe. Errors are those of Source::list(); EBADF for a number that is not in use; ENOMEM
+/// where the user whose request this is would have too much; NoTurn where a directory is large, or
+/// its files have to be read.
 class DirectoryHandles {
  public:
-  /// What a directory holds, as Tree::list() tells.
-  using List =
-      std::function<std::vector<DirectoryEntry>(NodeId node, const std::function<void()>& if_many)>;
-  /// `budget` outlives this object; listings are within it.
-  DirectoryHandles(MemoryBudget& budget, List list) : list_(std::move(list)), listings_(budget) {}
+  /// All listings may take half of the budget and 16 MiB, and the only one of a user what it needs.
+  /// Both outlive this object.
+  DirectoryHandles(Source& source, MemoryBudget& budget)
+      : source_(source), budget_(budget), share_(budget.capacity() / 2 + (std::size_t{16} << 20)) {}
 
-  /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
-  std::uint64_t listings_begun() const { return listings_.begun(); }
+  /// How many listings have begun, for the `begun` of what lists directories: a directory is shown
+  /// as it is when this was called, or later.
+  std::uint64_t listings_begun() const { return begun_; }
   std::uint64_t open(NodeId node, std::uint64_t begun);
   /// What the directory holds since it was last read from its start.
   std::shared_ptr<const DirectoryListing> entries(std::uint64_t number, bool from_start,
@@ -32,18 +43,36 @@ class DirectoryHandles {
   void release(std::uint64_t number);
 
  private:
+  using Listing = std::shared_ptr<const DirectoryListing>;
+  struct Kept;
   struct Handle {
     NodeId node = 0;
     Mutex mutex;
     bool was_read GUARDED_BY(mutex) = false;
-    std::shared_ptr<const DirectoryListing> listing GUARDED_BY(mutex);
+    Listing listing GUARDED_BY(mutex);
+  };
+  struct Last {
+    std::weak_ptr<const DirectoryListing> listing;
+    std::uint64_t number = 0;
   };
 
-  std::shared_ptr<const DirectoryListing> list(NodeId directory, std::uint64_t begun);
+  /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
+  /// same of it already, that.
+  Listing list(NodeId directory, std::uint64_t begun);
+  Listing keep(NodeId directory, std::uint64_t number, std::vector<DirectoryEntry> entries)
+      EXCLUDES(mutex_);
+  Last last(NodeId directory) EXCLUDES(mutex_);
 
-  const List list_;
-  DirectoryListings listings_;
+  Source& source_;
+  MemoryBudget& budget_;
+  FairShare share_;
   HandleTable<Handle> handles_;
+  std::atomic<std::uint64_t> begun_{0};
+  KeyedMutex large_;  ///< by user
+  Mutex mutex_;
+  /// The last listing of each directory, as long as somebody reads it.
+  std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);
+  std::size_t to_look_through_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace bloscfs::fs

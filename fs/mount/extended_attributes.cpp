@@ -85,7 +85,9 @@ std::optional<std::string> ExtendedAttributes::frame_attribute(NodeId node,
     if (layer->is_too_large) throw_errno(E2BIG, layer_name.name);
     if (layer->content) return *layer->content;
     TurnAtNeed::need();
-    return read_layer(*source_.frame_of(node), layer_name, thread_decoder());
+    const auto snapshot = source_.frame_of(node);
+    // A file without a committed state may have taken its place meanwhile.
+    return snapshot ? read_layer(*snapshot, layer_name, thread_decoder()) : std::nullopt;
   };
   values.info = [&] {
     const auto found = look_at_frame(node, facts);
@@ -106,43 +108,28 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
   return *std::move(value);
 }
 
-AttributeFacts ExtendedAttributes::facts_to_change(NodeId node, const std::string& name) {
+void ExtendedAttributes::set(NodeId node, const std::string& name, const std::string* value,
+                             int flags, const Caller& caller) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
-  if (!source_.is_writable()) throw_errno(EROFS, name);
+  source_.require_writable(name);
   const AttributeFacts facts = source_.attribute_facts(node);
   if (facts.is_virtual || name.starts_with(kMountPrefix)) throw_errno(EPERM, name);
   if (!facts.stored_value && !name.starts_with(kAttributePrefix)) throw_errno(EOPNOTSUPP, name);
   if (facts.is_read_only) throw_errno(EROFS, name);
-  if (facts.of == Of::group && is_own(facts, name)) throw_errno(EOPNOTSUPP, name);
-  return facts;
-}
-
-void ExtendedAttributes::set(NodeId node, const std::string& name, const std::string& value,
-                             int flags, const Caller& caller) {
-  const AttributeFacts facts = facts_to_change(node, name);
-  if (!is_own(facts, name)) return source_.set_stored_attribute(node, name, &value, flags, caller);
+  if (!is_own(facts, name)) return source_.set_stored_attribute(node, name, value, flags, caller);
+  if (facts.of == Of::group) throw_errno(EOPNOTSUPP, name);
   const auto layer = layer_of(name);
-  if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
+  if (value != nullptr && !layer && !is_computed(name)) throw_errno(EINVAL, name);
   if (layer && is_free(*layer)) {
     TurnAtNeed::need();  // not once something has changed
-    return contents_.set_metalayer(node, *layer, content_for(name, value), flags);
+    return contents_.set_metalayer(node, *layer,
+                                   value != nullptr ? content_for(name, *value) : nullptr, flags);
   }
   // Nobody can change it; it may be set to what it is.
   const auto present = frame_attribute(node, facts, name);
   if (present && (flags & XATTR_CREATE) != 0) throw_errno(EEXIST, name);
-  if (!present && (flags & XATTR_REPLACE) != 0) throw_errno(ENODATA, name);
-  if (present != value) throw_errno(EPERM, name);
-}
-
-void ExtendedAttributes::remove(NodeId node, const std::string& name, const Caller& caller) {
-  const AttributeFacts facts = facts_to_change(node, name);
-  if (!is_own(facts, name)) return source_.set_stored_attribute(node, name, nullptr, 0, caller);
-  const auto layer = layer_of(name);
-  if (layer && is_free(*layer)) {
-    TurnAtNeed::need();
-    return contents_.set_metalayer(node, *layer, nullptr, 0);
-  }
-  throw_errno(frame_attribute(node, facts, name) ? EPERM : ENODATA, name);
+  if (!present && (value == nullptr || (flags & XATTR_REPLACE) != 0)) throw_errno(ENODATA, name);
+  if (value == nullptr || present != *value) throw_errno(EPERM, name);
 }
 
 }  // namespace bloscfs::fs

@@ -32,24 +32,21 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
       budget_(
           dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }, clock),
       readahead_budget_(readahead_limit(options.cache_size), clock),
-      contents_(committer_, content_services_, reading_services_),
-      directories_(cache_.budget(),
-                   [this](NodeId node, const std::function<void()>& if_many) {
-                     return source_->list(node, if_many);
-                   }),
-      last_release_(clock.now()),
-      pool_(workers),
-      committer_(stats_, clock),
       content_services_{cache_,      stats_,           {options.verify, Work::kRequestLimit},
                         pool_,       budget_,          write_options_,
                         options.raw, next_content_id_, std::make_shared<frame::RecentWriters>(),
                         clock},
-      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages} {
+      services_{content_services_, readahead_budget_, log_,         direct_handles_,
+                committer_,        contents_,         kernel_cache_},
+      contents_(services_),
+      last_release_(clock.now()),
+      pool_(workers),
+      committer_(stats_, clock) {
   committer_.set_commits_at_close(options.write.strict);
   committer_.set_longest_wait(options.write.longest_wait);
-  source_ = make_source({clock_, stats_, cache_, log_, write_options_, budget_, committer_,
-                         contents_, content_services_, reading_services_, kernel_cache_});
+  source_ = make_source(services_);
   contents_.set_source(*source_);
+  directories_.emplace(*source_, cache_.budget());
   extended_attributes_.emplace(*source_, contents_, cache_.budget());
   if (!source_->is_writable()) return;
   Committer::Services committing = source_->committing();
@@ -70,14 +67,16 @@ Mount::~Mount() {
 }
 
 std::string Mount::attribute(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) return source_->statistics();
+  if (node == kRootId && name == kStatsAttribute) {
+    stats_.budget_bytes = cache_.budget().used();
+    return source_->statistics();
+  }
   if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
   return extended_attributes_->read(node, name);
 }
 
 Mount::Opened Mount::open(NodeId node, int flags, FairShare::Part descriptors) {
   OpenedFile opened = source_->open(node, flags, std::move(descriptors));
-  opened.handle->keep(std::move(opened.descriptors));
   if (opened.handle->is_direct()) direct_handles_++;
   return {handles_.add(std::move(opened.handle)), opened.changed};
 }

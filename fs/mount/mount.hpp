@@ -19,9 +19,10 @@
 #include "fs/content/readahead.hpp"
 #include "fs/mount/directory_handles.hpp"
 #include "fs/mount/extended_attributes.hpp"
-#include "fs/mount/file_contents.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/contents.hpp"
 #include "fs/source/file_handle.hpp"
+#include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/handle_table.hpp"
@@ -49,7 +50,7 @@ class Mount {
   Source& source() { return *source_; }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
-  DirectoryHandles& directories() { return directories_; }
+  DirectoryHandles& directories() { return *directories_; }
   ExtendedAttributes& extended_attributes() { return *extended_attributes_; }
   /// Its functions are set before the first request.
   KernelCache& kernel_cache() { return kernel_cache_; }
@@ -111,15 +112,15 @@ class Mount {
   DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
   KernelCache kernel_cache_;
-  FileContents contents_;
+  const ContentServices content_services_;
+  const SourceServices services_;
+  Contents contents_;
   std::unique_ptr<Source> source_;  ///< outlives handles and threads
-  DirectoryHandles directories_;
   HandleTable<FileHandle> handles_;
   std::atomic<frame::Clock::TimePoint> last_release_;
   WorkerPool pool_;  ///< its tasks use the members above
   Committer committer_;
-  const ContentServices content_services_;
-  const ReadingServices reading_services_;
+  std::optional<DirectoryHandles> directories_;
   std::optional<ExtendedAttributes> extended_attributes_;
 };
 

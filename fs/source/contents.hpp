@@ -1,74 +1,107 @@
 #pragma once
-// What a Source, and handles, ask of the contents of containers.
+// The contents of a mount's containers by node: what a Source, handles and extended attributes ask
+// of them.
 
+#include <atomic>
 #include <cstdint>
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include <sys/stat.h>
 
+#include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/file_handle.hpp"
 #include "fs/source/node.hpp"
 #include "fs/support/fair_share.hpp"
+#include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
 
-/// The mount implements it for whatever Source it has. Thread-safe. Called without any lock of the
+class Source;
+struct SourceServices;
+
+/// One for all nodes, whatever Source the mount has. Thread-safe. Called without any lock of the
 /// Source, but for created(). Throws what the commits throw that a call needs. A node exists as
 /// long as a call lasts, and as long as somebody has its home.
 class Contents {
  public:
-  virtual ~Contents() = default;
+  /// `services` outlive this object.
+  explicit Contents(const SourceServices& services) : services_(services) {}
 
-  /// A handle of what is open of a node. `flags` as of open(2); the caller closes the handle. For
-  /// writing: EROFS for what cannot be written, codec::Error where the file's values must stay what
-  /// they are, ESTALE where the node has meanwhile given way to another one.
-  virtual std::shared_ptr<FileHandle> open(NodeId node,
-                                           const std::shared_ptr<const OpenContainer>& file,
-                                           int flags) = 0;
+  /// Called once, before the first request. `source` outlives the last one.
+  void set_source(Source& source) { source_ = &source; }
+  Source& source() const { return *source_; }
+  const SourceServices& services() const { return services_; }
+
+  // --- other programs' changes
+
   /// Looks whether another program has changed the file of what is open of a node, and lets the
   /// content go on from what is there now.
-  virtual void follow(NodeId node) = 0;
+  void follow(NodeId node);
   /// The same; an error is logged, once.
-  virtual void try_follow(NodeId node) = 0;
-
+  void try_follow(NodeId node);
+  /// Lets a content that somebody writes go on from another program's state. True if it went on.
+  /// What is being written is waited for up to two seconds, unless too many do so already; then
+  /// BeingWritten.
+  bool go_on(const std::shared_ptr<Content>& content,
+             IfBeingWritten unfinished = IfBeingWritten::wait);
   /// True if the content went on since that `epoch`, for whoever asked first.
-  virtual bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) = 0;
+  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
+  /// True if a change failed with `error` only because the content has gone on from another state
+  /// since `epoch`, so that the caller can try it again.
+  bool can_retry(const std::system_error& error, const std::shared_ptr<Content>& content,
+                 std::uint64_t epoch);
 
+  // --- changes
+
+  /// Throws unless the node's file can be changed: EROFS for what cannot be written, codec::Error
+  /// where the file's values must stay what they are. Logs these.
+  void require_changeable(NodeId node, const Content& content);
   /// Notes that a file has changed. If nobody has it open for writing, a commit is queued, which
   /// keeps the `descriptors` of the closed handle until it is done.
-  virtual void changed(const std::shared_ptr<const OpenContainer>& file,
-                       FairShare::Part descriptors) = 0;
-
+  void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors);
   /// A new empty file has been made, and SOURCE has at most a temporary of it. The content commits
   /// it, also if nobody ever opens it. Called before anybody else sees the name, so that nobody
   /// judges by its bytes what is not complete.
-  virtual void created(NodeId node, const struct stat& shown) = 0;
-
+  void created(NodeId node, const struct stat& shown);
   /// Commits what these nodes have not yet committed, durably. NoTurn if there is anything.
-  virtual void commit(const std::vector<NodeId>& nodes) = 0;
-
+  void commit(const std::vector<NodeId>& nodes);
   /// Makes an array a flat frame of the bytes that it shows, under the same shown name. It stays
   /// one as long as the result lives. NoTurn.
-  virtual std::shared_ptr<void> hold_flat(NodeId node) = 0;
-
+  std::shared_ptr<void> hold_flat(NodeId node);
   /// The file has another name or place, which asks for another representation.
-  virtual void represent_anew(NodeId node) = 0;
-
+  void represent_anew(NodeId node);
   /// The last name of `file` has been removed: what is dirty need not be committed any more, unless
   /// `has_name` finds another name by then.
-  virtual void removed(const std::shared_ptr<const OpenContainer>& file,
-                       const std::function<bool()>& has_name) = 0;
-
+  void removed(const std::shared_ptr<const OpenContainer>& file,
+               const std::function<bool()>& has_name);
   /// As truncate(2).
-  virtual void resize(NodeId node, std::int64_t size) = 0;
-
+  void resize(NodeId node, std::int64_t size);
   /// False if nothing is open of the file, or nothing that could be written: the times are then the
   /// stored file's alone. UTIME_NOW as in utimensat(2).
-  virtual bool set_times(NodeId node, const timespec& accessed, const timespec& modified) = 0;
+  bool set_times(NodeId node, const timespec& accessed, const timespec& modified);
+  /// Sets a metalayer, or removes it without a `content`. `flags` as in setxattr(2): EEXIST and
+  /// ENODATA. EINVAL and ENOSPC for what a frame has no room for; EOPNOTSUPP for fixed ones of a
+  /// file with hard links.
+  void set_metalayer(NodeId node, const LayerName& name, const LayerChange& content, int flags);
+
+ private:
+  std::shared_ptr<const OpenContainer> open_to_change(NodeId node);
+  using Change = std::function<void(const std::shared_ptr<const OpenContainer>&)>;
+  /// Runs `change` on the content opened for it, again where that finds another program's change.
+  void change(NodeId node, FairShare::Part descriptors, const Change& change);
+  void put_metalayer(Content& content, const LayerName& name, const LayerChange& value, int flags)
+      EXCLUDES(metalayers_);
+  void commit_briefly(const Committer::Contents& contents);
+
+  const SourceServices& services_;
+  Source* source_ = nullptr;
+  std::atomic<int> waiting_{0};  ///< for what is being written
+  /// Of all files: a metalayer that was found to have room is set before another one is looked at.
+  Mutex metalayers_;
 };
 
 }  // namespace bloscfs::fs

@@ -1,6 +1,7 @@
 #pragma once
 // What the kernel may ask of a file that it has open, whatever kind of file that is.
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <sys/types.h>
 
 #include "codec/bytes.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/node.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/pooled_buffer.hpp"
@@ -40,6 +42,13 @@ struct CopiedRange {
   std::int64_t to_offset = 0;
   std::size_t size = 0;
   unsigned flags = 0;  ///< of copy_file_range(2)
+};
+
+/// What one open file may have, in the daemon's own descriptors.
+struct DescriptorNeed {
+  static constexpr std::size_t kReader = 1;      ///< a frame, or a plain file
+  static constexpr std::size_t kWriter = 3;      ///< a frame and its writer's file and directory
+  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
 };
 
 /// Thread-safe but for keep() and close(). Errors: std::system_error with the errno, codec::Error.
@@ -76,22 +85,28 @@ class FileHandle {
     return false;
   }
   /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
-  virtual std::size_t write(const WritePlace& place, codec::Bytes bytes);
+  virtual std::size_t write(const WritePlace& /*place*/, codec::Bytes /*bytes*/) { refuse(); }
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  virtual std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells);
+  virtual std::size_t write(const WritePlace& /*place*/, std::span<PooledBuffer> /*cells*/) {
+    refuse();
+  }
   /// The user to whom written bytes count until a commit has stored them; nullopt where a write
   /// stores them at once.
   virtual std::optional<uid_t> dirty_user() const { return std::nullopt; }
-  virtual void truncate(std::int64_t size);
+  virtual void truncate(std::int64_t /*size*/) { refuse(); }
   /// As fallocate(2). Of a container for the modes that punch, zero and set sizes: contents take no
   /// space before they are written, but none is promised where SOURCE has not as much: ENOSPC.
-  virtual void allocate(int mode, std::int64_t offset, std::int64_t size);
+  virtual void allocate(int /*mode*/, std::int64_t /*offset*/, std::int64_t /*size*/) { refuse(); }
 
   /// copy_file_range(2) to here. EOPNOTSUPP unless both files are plain, and this one is written.
   /// May copy fewer bytes than are asked for. NoTurn.
-  virtual std::size_t copy_from(const FileHandle& source, const CopiedRange& range);
+  virtual std::size_t copy_from(const FileHandle& /*source*/, const CopiedRange& /*range*/) {
+    refuse(EOPNOTSUPP);
+  }
   /// The same from here to a descriptor of SOURCE.
-  virtual std::size_t copy_to(int descriptor, const CopiedRange& range) const;
+  virtual std::size_t copy_to(int /*descriptor*/, const CopiedRange& /*range*/) const {
+    refuse(EOPNOTSUPP);
+  }
 
   /// What was written is durable when it returns. NoTurn where something must be stored.
   virtual void sync() = 0;
@@ -107,6 +122,8 @@ class FileHandle {
   FairShare::Part descriptors_;
 
  private:
+  [[noreturn]] static void refuse(int error = EBADF) { frame::throw_errno(error, "file handle"); }
+
   const NodeId node_;
   const bool is_direct_;
 };

@@ -81,11 +81,6 @@ bool may_leave_out(Role role, const JudgeSettings& settings) {
   return settings.unsupported == UnsupportedFiles::hidden && role != Role::embed;
 }
 
-/// True if the verdict on a frame depends on its header alone.
-bool is_told_by_header(Role role, const JudgeSettings& settings) {
-  return role != Role::embed && settings.unsupported == UnsupportedFiles::refused;
-}
-
 ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
                             const JudgeSettings& settings) {
   if (const ArchiveKind* const archive = candidate.archive)
@@ -93,7 +88,9 @@ ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
       return {as_store(itself(size, Health::sound), EntryKind::store), {}};
   const bool is_index = candidate.role == Role::index;
   const auto bytes = std::make_shared<const LimitedSource>(candidate.bytes, kReadLimit);
-  if (is_told_by_header(candidate.role, settings))
+  const bool header_tells =
+      candidate.role != Role::embed && settings.unsupported == UnsupportedFiles::refused;
+  if (header_tells)
     if (const auto info = frame::peek_far_frame(*bytes, is_index ? 1 : 0))
       return {container(*info, size, candidate.role, settings), {}};
   const auto snapshot = is_index ? frame::open_index(bytes) : frame::open_file(bytes, {});

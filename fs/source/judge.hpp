@@ -2,17 +2,56 @@
 // Tells what a file of SOURCE is, by its bytes. Every kind of SOURCE asks here.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "frame/container/snapshot.hpp"
+#include "frame/store/byte_source.hpp"
 #include "fs/options/unsupported_files.hpp"
-#include "fs/source/archive_kind.hpp"
-#include "fs/source/entry_kind.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
+
+enum class EntryKind : std::uint8_t {
+  itself,           ///< shown as it is
+  frame,            ///< a file that is a container
+  sparse_frame,     ///< a directory that is one
+  store,            ///< a file of python-blosc2 that is shown as a directory
+  store_directory,  ///< a directory of python-blosc2; shown as the directory that it is
+};
+
+/// Base of the types that describe an entry of SOURCE.
+struct OfKind {
+  EntryKind kind = EntryKind::itself;
+
+  bool is_container() const { return kind == EntryKind::frame || is_sframe(); }
+  bool is_sframe() const { return kind == EntryKind::sparse_frame; }
+  bool is_store() const { return kind == EntryKind::store; }
+  bool is_store_directory() const { return kind == EntryKind::store_directory; }
+};
+
+class Archive;
+
+/// How an archive's file is opened: as bytes, or as a frame, null if it is none.
+struct ArchiveFile {
+  std::function<std::shared_ptr<const frame::ByteSource>()> bytes;
+  std::function<std::shared_ptr<const frame::Snapshot>()> frame;
+};
+
+/// A kind of files whose contents are shown as a directory.
+struct ArchiveKind {
+  std::string_view suffix;      ///< of names: no others are looked at
+  std::uint64_t most_read = 0;  ///< bytes that is_one() may read
+  /// Throws codec::Error for damage.
+  bool (*is_one)(const std::shared_ptr<const frame::ByteSource>& bytes) = nullptr;
+  /// Null if it is none. `charge` is left with what the archive keeps. `raw`: arrays are shown
+  /// without a NPY header.
+  std::unique_ptr<const Archive> (*open)(const ArchiveFile& file, bool raw,
+                                         std::shared_ptr<MemoryBudget::Listing> charge) = nullptr;
+};
 
 struct JudgeSettings {
   bool raw = false;

@@ -2,6 +2,7 @@
 // What a mount knows of the files of its SOURCE: their numbers, their attributes, what a listing
 // tells of them, and which attributes can be set.
 
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 #include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
 
@@ -17,7 +20,9 @@ namespace bloscfs::fs {
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootId = 1;
 /// Throws ESTALE.
-[[noreturn]] void throw_stale(NodeId id);
+[[noreturn]] inline void throw_stale(NodeId id) {
+  frame::throw_errno(ESTALE, "inode " + std::to_string(id));
+}
 
 /// The unit of st_blocks.
 inline constexpr std::int64_t kStatBlock = 512;
@@ -47,7 +52,9 @@ struct FileState {
   std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
   bool operator==(const FileState&) const = default;
 };
-FileState state_of(const struct stat& st);
+inline FileState state_of(const struct stat& st) {
+  return {frame::stamp_of(st), nanoseconds(st.st_ctim)};
+}
 
 /// As an owner to set: there is the same one as before, but that counts as a change.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);

@@ -1,6 +1,7 @@
 #pragma once
 // Where the files of a mount come from.
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,13 +13,14 @@
 #include <sys/statvfs.h>
 
 #include "frame/container/snapshot.hpp"
+#include "frame/store/byte_source.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/commit/committer.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/file_handle.hpp"
 #include "fs/source/node.hpp"
-#include "fs/source/stored_form.hpp"
 #include "fs/support/fair_share.hpp"
 
 namespace bloscfs::fs {
@@ -27,7 +29,16 @@ namespace bloscfs::fs {
 struct OpenedFile {
   std::shared_ptr<FileHandle> handle;
   bool changed = false;  ///< the kernel's cached pages and attributes of the file are stale
-  FairShare::Part descriptors;
+};
+
+/// How SOURCE holds what a mount shows as a regular file.
+struct StoredForm {
+  std::shared_ptr<const frame::Snapshot> frame;  ///< null: the file is shown as it is stored
+  /// Opens such a file to read it; null where SOURCE is no directory.
+  std::function<frame::UniqueFd()> open_plain;
+  /// Of the file, of a sparse frame those of all its files; 0 for a leaf in a store.
+  std::int64_t bytes = 0;
+  bool may_lack_contents = false;  ///< see missing_contents() (fs/view/stored_contents.hpp)
 };
 
 /// Where the extended attributes of a node come from.
@@ -63,6 +74,9 @@ class Source {
 
   /// If false, every change fails with EROFS.
   virtual bool is_writable() const = 0;
+  void require_writable(const std::string& name) const {
+    if (!is_writable()) frame::throw_errno(EROFS, name);
+  }
 
   // --- names
 
@@ -109,7 +123,8 @@ class Source {
 
   // --- open files
 
-  /// `descriptors`: the result of take_descriptors(), for a new file. The caller closes the handle.
+  /// `descriptors`: the result of take_descriptors(), for a new file; the handle keeps them. The
+  /// caller closes the handle.
   virtual OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) = 0;
   /// One caller at a time tells the kernel of a change: false where somebody has begun since the
   /// last one. Until the end others find the file changed as well.
@@ -148,8 +163,6 @@ class Source {
   virtual FairShare::Part take_descriptors() { return {}; }
   /// Where nothing can wait; empty where there is nothing left for the user.
   virtual FairShare::Part take_descriptors_at_once() { return {}; }
-  /// Gives them to a new file that nobody opens, until its commit.
-  virtual void give_descriptors(NodeId /*node*/, FairShare::Part /*descriptors*/) {}
   virtual FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                                 const Caller& caller) = 0;
   virtual FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
@@ -166,8 +179,6 @@ class Source {
   virtual void rename(NodeId from, const std::string& from_name, NodeId to,
                       const std::string& to_name, unsigned flags, const Caller& caller) = 0;
   virtual void sync_directory(NodeId directory) = 0;
-  /// Called before contents or attributes of a node are changed.
-  virtual void before_changing(NodeId /*node*/, const Caller& /*caller*/) {}
   /// Clears the set-user-ID and set-group-ID bits that a change of the contents takes.
   virtual void drop_privileges(NodeId node, const Caller& caller) = 0;
   /// As chown(2), chmod(2) and utimensat(2). Setting owner or group clears those bits, even if

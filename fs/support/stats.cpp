@@ -14,6 +14,7 @@ nlohmann::json json_of(const Stats& stats) {
       {"cache_bytes", stats.cache_bytes.load()},
       {"cache_size", stats.cache_size.load()},
       {"cache_evictions", stats.cache_evictions.load()},
+      {"budget_bytes", stats.budget_bytes.load()},
       {"blocks_decoded", stats.blocks_decoded.load()},
       {"index_blocks_decoded", stats.index_blocks_decoded.load()},
       {"chunks_opened", stats.chunks_opened.load()},

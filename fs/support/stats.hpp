@@ -19,6 +19,7 @@ struct Stats {
   Counter cache_bytes{0};  ///< bytes held by the block cache now
   Counter cache_size{0};   ///< what the mount may keep, uncommitted data too
   Counter cache_evictions{0};
+  Counter budget_bytes{0};  ///< of cache_size that is taken, when it was last asked for
   Counter blocks_decoded{0};
   Counter index_blocks_decoded{0};
   Counter chunks_opened{0};

@@ -252,10 +252,11 @@ BOOST_AUTO_TEST_CASE(statistics_are_an_object_of_integers_on_the_root, *precondi
        {"cache_hits", "cache_misses", "cache_bytes", "cache_evictions", "blocks_decoded",
         "index_blocks_decoded", "chunks_opened", "source_reads", "source_bytes_read",
         "contents_bytes_read", "readahead_blocks", "dirty_bytes", "commits", "commit_failures",
-        "checksum_failures", "io_errors"})
+        "checksum_failures", "io_errors", "budget_bytes"})
     BOOST_TEST((stats.contains(name) && stats.at(name).is_number_integer()), name);
   BOOST_TEST(stats.at("blocks_decoded").get<int>() == 1);
   BOOST_TEST(stats.at("contents_bytes_read").get<int>() == 5000);
+  BOOST_TEST(stats.at("budget_bytes").get<int>() >= stats.at("cache_bytes").get<int>());
   BOOST_TEST(get_xattr(mount.path(), "user.bloscfs.stats")->find('\n') == std::string::npos);
 }
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "fs/source/archive_kind.hpp"
+#include "fs/source/judge.hpp"
 
 namespace bloscfs::fs {
 

@@ -1,67 +1,37 @@
 #pragma once
 // Archives that stay open though nobody uses them, and the memory that open ones take.
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "frame/store/lru_map.hpp"
 #include "fs/source/archives/archive.hpp"
-#include "fs/support/sync.hpp"
+#include "fs/support/lru_cache.hpp"
 #include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
 /// The last four, by whatever tells them apart; others live as long as their nodes. One with
 /// 100,000 members takes 15 MB. Thread-safe.
-template <typename Key>
-class RecentArchives {
+template <typename Key, typename Hash = std::hash<Key>>
+class RecentArchives : public LruCache<Key, Archive, Hash> {
  public:
-  using Pointer = std::shared_ptr<const Archive>;
+  using typename LruCache<Key, Archive, Hash>::Pointer;
 
   /// `budget` outlives it.
-  explicit RecentArchives(MemoryBudget& budget) : budget_(budget) {}
+  explicit RecentArchives(MemoryBudget& budget)
+      : LruCache<Key, Archive, Hash>(4), budget_(budget) {}
 
   /// For an archive that is opened or listed, and that messages call `name`; kept ones that nobody
   /// uses give way. Does not outlive this object.
   std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& name) {
-    return std::make_shared<MemoryBudget::Listing>(budget_, name, [this] {
-      std::optional<Pointer> dropped;  // destroyed behind the lock
-      const MutexLock lock(mutex_);
-      dropped = kept_.take_oldest([](const auto& archive) { return archive.use_count() == 1; });
-      return dropped.has_value();
-    });
-  }
-
-  /// Null where it is not kept.
-  Pointer find(const Key& key) {
-    const MutexLock lock(mutex_);
-    const Pointer* const known = kept_.find(key);
-    return known ? *known : nullptr;
-  }
-  /// Keeps what was just opened; where somebody else came first, theirs is the result.
-  Pointer keep(const Key& key, Pointer opened) {
-    std::optional<Pointer> dropped;  // destroyed behind the lock
-    const MutexLock lock(mutex_);
-    if (const auto* const known = kept_.find(key)) {
-      dropped = std::move(opened);
-      return *known;
-    }
-    dropped = kept_.put(key, opened);
-    return opened;
-  }
-  /// In place of another state; null: of none.
-  void replace(const Key& key, Pointer opened) {
-    std::optional<Pointer> dropped;  // destroyed behind the lock
-    const MutexLock lock(mutex_);
-    dropped = opened ? kept_.put(key, std::move(opened)) : kept_.take(key);
+    return std::make_shared<MemoryBudget::Listing>(budget_, name,
+                                                   [this] { return this->drop_unused(); });
   }
 
  private:
   MemoryBudget& budget_;
-  Mutex mutex_;
-  frame::LruMap<Key, Pointer> kept_ GUARDED_BY(mutex_){4};
 };
 
 }  // namespace bloscfs::fs

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include "frame/store/throw_errno.hpp"
@@ -54,7 +55,10 @@ FairShare::Part DescriptorShares::take(std::size_t amount) {
   }
   // What was waited for may have ended between the two looks.
   if (auto part = share_.take(amount)) return part;
-  refused_(user);
+  log_.error(fmt::format(
+      "user {} has too many files open: close some, or mount with a higher limit of descriptors "
+      "(ulimit -Hn)",
+      user));
   frame::throw_errno(EMFILE, "open");
 }
 

@@ -3,14 +3,11 @@
 // so that nothing which it does for all of them fails because of what is open.
 
 #include <cstddef>
-#include <functional>
-#include <utility>
-
-#include <sys/types.h>
 
 #include "frame/store/clock.hpp"
 #include "fs/commit/committer.hpp"
 #include "fs/support/fair_share.hpp"
+#include "fs/support/once_log.hpp"
 
 namespace bloscfs::fs {
 
@@ -29,16 +26,9 @@ struct DescriptorLimits {
 /// after its commit, however often that fails.
 class DescriptorShares {
  public:
-  /// What one open file may have, in the daemon's own descriptors.
-  static constexpr std::size_t kOfReader = 1;    ///< a frame, or a plain file
-  static constexpr std::size_t kOfWriter = 3;    ///< a frame and its writer's file and directory
-  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
-
-  /// `committer` and `clock` outlive this object. `refused` hears of each user to whom EMFILE is
-  /// told.
-  DescriptorShares(std::size_t limit, Committer& committer, std::function<void(uid_t)> refused,
-                   const frame::Clock& clock)
-      : share_(limit), committer_(committer), refused_(std::move(refused)), clock_(clock) {}
+  /// All outlive this object. `log` tells once of each user who gets EMFILE.
+  DescriptorShares(std::size_t limit, Committer& committer, OnceLog& log, const frame::Clock& clock)
+      : share_(limit), committer_(committer), log_(log), clock_(clock) {}
 
   /// For whose request the thread serves. Where his share is used up by files that wait for their
   /// commit he waits for that, in his turn (fs/support/turns.hpp: NoTurn). Throws EMFILE.
@@ -49,7 +39,7 @@ class DescriptorShares {
  private:
   FairShare share_;
   Committer& committer_;
-  const std::function<void(uid_t)> refused_;
+  OnceLog& log_;
   const frame::Clock& clock_;
 };
 

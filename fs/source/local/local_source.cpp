@@ -5,22 +5,31 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/stale_retries.hpp"
+#include "fs/source/container_handle.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
 
-std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
-  return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
-         (entry.is_sframe() ? DescriptorShares::kSparseMore : 0);
+/// Runs `work` again where it throws ESTALE, since the file is replaced under it; 20 times at most:
+/// the kernel itself tries only twice.
+template <typename Work>
+auto retrying_stale(const Work& work) {
+  constexpr int kTries = 20;
+  for (int tries = 1; tries < kTries; tries++) {
+    try {
+      return work();
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE)) throw;
+    }
+  }
+  return work();
 }
 
 }  // namespace
@@ -34,30 +43,23 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       classifier_(root_, {options.raw, options.stores, options.unsupported},
-                  &services.stats.source),
+                  &services.content.stats.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
-      recent_archives_(services.cache.budget()),
+      recent_archives_(services.content.cache.budget()),
       embedded_(root_, tree_, recent_archives_, options.raw),
       archives_(root_, tree_, embedded_, recent_archives_, options.raw),
       names_(root_, columns_, tree_, {options.raw, options.write.suffix}, services.contents,
              services.kernel, lock, rescue_ ? &*rescue_ : nullptr),
-      descriptors_(
-          DescriptorLimits::of_process().for_files, services.committer,
-          [&log = services.log](uid_t user) {
-            log.error(
-                fmt::format("user {} has too many files open: close some, or mount with a higher "
-                            "limit of descriptors (ulimit -Hn)",
-                            user));
-          },
-          services.clock),
+      descriptors_(DescriptorLimits::of_process().for_files, services.committer, services.log,
+                   services.content.clock),
       writable_(!options.read_only),
       set_ids_(options.set_ids),
       devices_(options.devices),
       committing_threads_(committing_threads),
-      space_(root_, source.has_quotas, services.stats, services.clock),
+      space_(root_, source.has_quotas, services.content.stats, services.content.clock),
       plain_files_(tree_, classifier_, services_.content, names_, options.write.writeback),
       store_guard_(root_, tree_, embedded_, archives_) {
-  root_.watch_directories(DescriptorLimits::of_process().watched, services.clock);
+  root_.watch_directories(DescriptorLimits::of_process().watched, services.content.clock);
   if (!writable_) return;
   tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
   if (!source.is_below_another_mount)
@@ -75,27 +77,29 @@ Committer::Services LocalSource::committing() {
   return committing;
 }
 
-void LocalSource::give_descriptors(NodeId node, FairShare::Part descriptors) {
-  if (const auto file = tree_.opened_as<OpenContainer>(node))
-    services_.contents.changed(file, std::move(descriptors));
-}
-
 // --- open files
 
 OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  const bool is_part = tree_.is_part(node);
-  if (writes && (!writable_ || is_part)) throw_errno(EROFS, "open");
-  if (is_part)
-    return {services_.contents.open(node, archives_.open(node, services_.content), flags), false,
-            descriptors_.take(DescriptorShares::kOfReader)};
+  if (writes) require_changeable(node, "open");
+  if (archives_.part(node)) {
+    descriptors = descriptors_.take(DescriptorNeed::kReader);
+    auto handle =
+        open_handle(services_.contents, node, archives_.open(node, services_.content), flags);
+    handle->keep(std::move(descriptors));
+    return {std::move(handle), false};
+  }
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
-    if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
-    const auto handle = open_as(node, entry, flags);
+    if (!descriptors)
+      descriptors = descriptors_.take((writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
+                                      (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0));
+    auto handle = open_as(node, entry, flags);
     try {
-      return {handle, tree_.take_change(node, entry), std::move(descriptors)};
+      const bool changed = tree_.take_change(node, entry);
+      handle->keep(std::move(descriptors));
+      return {std::move(handle), changed};
     } catch (...) {
       handle->close();
       throw;
@@ -112,7 +116,7 @@ std::shared_ptr<FileHandle> LocalSource::open_as(NodeId node, const SourceEntry&
     throw_errno(ESTALE, "changed by another program");
   }
   if (!file) file = open_as_container(node, entry);
-  return services_.contents.open(node, file, flags);
+  return open_handle(services_.contents, node, file, flags);
 }
 
 /// ESTALE where its file is being replaced.
@@ -153,34 +157,16 @@ bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
 
 // --- names
 
-std::optional<FoundNode> LocalSource::lookup(NodeId directory, const std::string& name) {
-  return archives_.answers_for(directory) ? archives_.lookup(directory, name)
-                                          : tree_.lookup(directory, name);
-}
-
-std::vector<DirectoryEntry> LocalSource::list(NodeId directory,
-                                              const std::function<void()>& if_many) {
-  return archives_.answers_for(directory) ? archives_.list(directory, if_many)
-                                          : tree_.list(directory, if_many);
-}
-
-/// Of what a store holds names and types are known alone, until somebody asks for more.
-std::optional<FoundNode> LocalSource::enter(NodeId directory, const DirectoryEntry& entry) {
-  if (entry.is_beside || archives_.answers_for(directory)) return FoundNode{};
-  return tree_.lookup(directory, entry.shown_name, &entry.full_name);
-}
-
-struct stat LocalSource::attributes(NodeId node) {
-  return archives_.part(node) ? archives_.attributes(node) : tree_.attributes(node);
+/// EROFS for what no mount changes, and for everything where this one only reads.
+void LocalSource::require_changeable(NodeId node, const char* operation) {
+  if (archives_.part(node)) throw_errno(EROFS, "in an archive, which no mount changes");
+  require_writable(operation);
 }
 
 StoredForm LocalSource::stored_form(NodeId node) {
+  if (const auto part = archives_.part(node))
+    return {archives_.frame_of(*part, node), {}, 0, /*may_lack_contents=*/true};
   StoredForm form;
-  if (tree_.is_part(node)) {
-    form.frame = archives_.frame_of(node);
-    form.may_lack_contents = true;
-    return form;
-  }
   const SourceEntry entry = tree_.entry(node);
   form.bytes = entry.is_sframe() ? entry.stored_size : entry.own_stat.st_size;
   if (entry.is_container()) {
@@ -200,16 +186,14 @@ StoredForm LocalSource::stored_form(NodeId node) {
 
 FoundNode LocalSource::reference(NodeId node) { return tree_.reference(node, attributes(node)); }
 
-std::string LocalSource::read_link(NodeId node) {
-  return tree_.is_part(node) ? archives_.read_link(node) : tree_.read_link(node);
-}
-
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void LocalSource::check_access(NodeId node, int mask) {
   if (tree_.is_virtual(node)) return;
   if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
-  const auto part = tree_.part(node);
-  if ((mask & W_OK) != 0 && part && !(writable_ && part->embed)) throw_errno(EROFS, "access");
+  // Files can be made in a group that is embedded.
+  const auto part = archives_.part(node);
+  const bool may_grow = part && part->embed && part->entry.is_group();
+  if ((mask & W_OK) != 0 && part && !(writable_ && may_grow)) throw_errno(EROFS, "access");
 }
 
 /// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
@@ -220,7 +204,7 @@ void LocalSource::require_permitted(mode_t mode) const {
 }
 
 void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
-  if (archives_.part(node)) throw_errno(EROFS, "write");
+  require_changeable(node, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
   if (dropped == 0) return;
@@ -235,7 +219,7 @@ void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
-  if (archives_.part(node)) throw_errno(EROFS, "set attributes");
+  require_changeable(node, "set attributes");
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
     require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
   // A store's file is never executed, whatever lets its directory be searched.
@@ -253,7 +237,7 @@ void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller
 }
 
 void LocalSource::resize(NodeId node, std::int64_t size) {
-  if (!writable_ || tree_.is_part(node)) throw_errno(EROFS, "truncate");
+  require_changeable(node, "truncate");
   if (tree_.entry(node).is_container() || tree_.opened_as<OpenContainer>(node))
     services_.contents.resize(node, size);
   else
@@ -296,19 +280,15 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
 }
 
 std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
-  if (archives_.answers_for(node)) return archives_.frame_of(node);
-  if (const auto group = tree_.store_place(node)) {
-    const auto store = embedded_.open_whole(*group);
-    return store ? store->frame_of(group->group) : nullptr;
-  }
+  if (const auto group = archives_.group(node)) return group->archive->frame_of(group->key);
+  if (const auto part = archives_.part(node)) return archives_.frame_of(*part, node);
+  if (tree_.store_place(node)) return nullptr;  // it was in a store until now
   return open_container(node, false)->content->snapshot();
 }
 
 std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
-  if (archives_.answers_for(node)) return archives_.group_attribute(node, name);
-  const auto group = tree_.store_place(node);
-  const auto store = group ? embedded_.open_whole(*group) : nullptr;
-  return store ? fs::group_attribute(*store, group->group, name) : std::nullopt;
+  const auto group = archives_.group(node);
+  return group ? fs::group_attribute(*group->archive, group->key, name) : std::nullopt;
 }
 
 void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
@@ -321,31 +301,16 @@ void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
   });
 }
 
-uid_t LocalSource::owner(NodeId node) {
-  const auto part = tree_.part(node);
-  return tree_.object(part ? part->root : node)->stat().st_uid;
-}
-
 std::string LocalSource::statistics() {
-  services_.stats.names_held_us = tree_.longest_hold_of_names();
-  return to_json(services_.stats);
+  services_.content.stats.names_held_us = tree_.longest_hold_of_names();
+  return to_json(services_.content.stats);
 }
 
 // --- changes of names, in stores that are directories as elsewhere
 
-bool LocalSource::is_far(NodeId node) {
-  return tree_.is_part(node) || tree_.is_store(node) || tree_.is_in_store(node);
-}
-
-void LocalSource::before_changing(NodeId node, const Caller&) {
-  if (writable_ && archives_.part(node))
-    throw_errno(EROFS, "in an archive, which no mount changes");
-}
-
 void LocalSource::before_making(NodeId directory, const std::string& name, const Caller& caller) {
-  if (!writable_) return;
-  store_guard_.before_making(directory, name);
-  store_guard_.make_directory_of(directory, caller);
+  require_writable(name);
+  store_guard_.before_making(directory, name, caller);
 }
 
 FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -357,8 +322,9 @@ FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mo
 
 FoundNode LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
                                       const Caller& caller) {
+  require_writable(name);
   // Hides no leaf: a key can be a leaf and a group.
-  if (writable_) store_guard_.make_directory_of(directory, caller);
+  store_guard_.make_directory_of(directory, caller);
   return names_.make_directory(directory, name, mode, caller);
 }
 
@@ -372,33 +338,38 @@ FoundNode LocalSource::make_special(NodeId directory, const std::string& name, m
                                     dev_t device, const Caller& caller) {
   require_permitted(mode);
   before_making(directory, name, caller);
-  return names_.make_special(directory, name, mode, device, caller);
+  auto descriptors = S_ISREG(mode) ? take_descriptors() : FairShare::Part();
+  const FoundNode made = names_.make_special(directory, name, mode, device, caller);
+  // Nobody opens it: its commit keeps them.
+  if (const auto file = tree_.opened_as<OpenContainer>(made.id))
+    services_.contents.changed(file, std::move(descriptors));
+  return made;
 }
 
 FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
                                  const Caller& caller) {
-  before_changing(node, caller);
+  require_changeable(node, "link");
   before_making(directory, name, caller);
   return names_.make_link(node, directory, name, caller);
 }
 
 void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
-  if (writable_) store_guard_.before_removing(directory, name);
+  require_writable(name);
+  store_guard_.before_removing(directory, name);
   names_.remove_file(directory, name, caller);
 }
 
 void LocalSource::remove_directory(NodeId directory, const std::string& name,
                                    const Caller& caller) {
-  if (writable_) store_guard_.before_removing_directory(directory, name);
+  require_writable(name);
+  store_guard_.before_removing_directory(directory, name);
   names_.remove_directory(directory, name, caller);
 }
 
 void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
                          const std::string& to_name, unsigned flags, const Caller& caller) {
-  if (writable_) {
-    store_guard_.before_renaming({from, from_name, to, to_name, flags});
-    store_guard_.make_directory_of(to, caller);
-  }
+  require_writable(from_name);
+  store_guard_.before_renaming({from, from_name, to, to_name, flags}, caller);
   names_.rename(from, from_name, to, to_name, flags, caller);
 }
 

@@ -40,26 +40,33 @@ class LocalSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override;
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override {
+    return archives_.lookup(directory, name);
+  }
   FoundNode reference(NodeId node) override;
   NodeId parent(NodeId node) override { return tree_.parent(node); }
-  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many) override;
-  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override;
+  std::vector<DirectoryEntry> list(NodeId directory,
+                                   const std::function<void()>& if_many) override {
+    return archives_.list(directory, if_many);
+  }
+  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override {
+    return archives_.enter(directory, entry);
+  }
   void forget(NodeId node, std::uint64_t references) override { tree_.forget(node, references); }
-  std::string read_link(NodeId node) override;
+  std::string read_link(NodeId node) override { return archives_.read_link(node); }
   void require_listed(NodeId directory) override { archives_.require_listed(directory); }
 
-  struct stat attributes(NodeId node) override;
+  struct stat attributes(NodeId node) override {
+    return archives_.attributes(node);
+  }
   void check_access(NodeId node, int mask) override;
   struct statvfs stat_filesystem() override {
     return root_.stat_filesystem();
   }
-  uid_t owner(NodeId node) override;
-  std::string told_path(NodeId node) override {
-    return tree_.is_part(node) ? archives_.told_path(node) : tree_.told_path(node);
-  }
+  uid_t owner(NodeId node) override { return archives_.owner(node); }
+  std::string told_path(NodeId node) override { return archives_.told_path(node); }
   StoredForm stored_form(NodeId node) override;
-  bool is_far(NodeId node) override;
+  bool is_far(NodeId node) override { return archives_.is_far(node); }
 
   AttributeFacts attribute_facts(NodeId node) override;
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
@@ -84,13 +91,10 @@ class LocalSource final : public Source {
   void require_space(std::int64_t size) override { space_.require(size); }
   Committer::Services committing() override;
 
-  FairShare::Part take_descriptors() override {
-    return descriptors_.take(DescriptorShares::kOfWriter);
-  }
+  FairShare::Part take_descriptors() override { return descriptors_.take(DescriptorNeed::kWriter); }
   FairShare::Part take_descriptors_at_once() override {
-    return descriptors_.take_at_once(DescriptorShares::kOfWriter);
+    return descriptors_.take_at_once(DescriptorNeed::kWriter);
   }
-  void give_descriptors(NodeId node, FairShare::Part descriptors) override;
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
                         const Caller& caller) override;
   FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
@@ -105,10 +109,7 @@ class LocalSource final : public Source {
   void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags, const Caller& caller) override;
-  void sync_directory(NodeId directory) override {
-    if (!archives_.answers_for(directory)) names_.sync_directory(directory);
-  }
-  void before_changing(NodeId node, const Caller& caller) override;
+  void sync_directory(NodeId directory) override { names_.sync_directory(directory); }
   void drop_privileges(NodeId node, const Caller& caller) override;
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
@@ -119,17 +120,18 @@ class LocalSource final : public Source {
 
  private:
   void require_permitted(mode_t mode) const;
+  void require_changeable(NodeId node, const char* operation);
   void before_making(NodeId directory, const std::string& name, const Caller& caller);
   std::shared_ptr<FileHandle> open_as(NodeId node, const SourceEntry& entry, int flags);
   std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
 
-  const SourceServices services_;
+  const SourceServices& services_;
   const ColumnPath columns_;  ///< the way to SOURCE
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
   Classifier classifier_;
   Tree tree_;
-  RecentArchives<NodeId> recent_archives_;  ///< by the file or directory that an archive is
+  RecentLocalArchives recent_archives_;
   EmbeddedStores embedded_;
   LocalArchives archives_;
   Namespace names_;               ///< before whatever holds a content

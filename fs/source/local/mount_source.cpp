@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
-#include "frame/pystore/python_store.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -34,12 +34,12 @@ frame::UniqueFd open_directory_path(const std::string& path) {
 }
 
 /// Without the names of its members, which may take more memory than there is for them.
-bool is_zip_store(const std::string& path) {
-  if (!path.ends_with(frame::kZipStoreSuffix)) return false;
+bool is_archive(const std::string& path) {
+  const ArchiveKind* const kind = archive_kind_of(path);
+  if (kind == nullptr) return false;
   frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) throw_errno();
-  return frame::zip_store_kind(std::make_shared<frame::FileSource>(std::move(fd), nullptr), {})
-      .has_value();
+  return kind->is_one(std::make_shared<frame::FileSource>(std::move(fd), nullptr));
 }
 
 MountSource source_in(const std::string& directory, std::optional<std::string> single) {
@@ -55,7 +55,7 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   struct stat st {};
   if (::stat(resolved.c_str(), &st) != 0) throw_errno();
   const auto snapshot = frame::open_path(resolved, {});
-  const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_zip_store(resolved);
+  const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_archive(resolved);
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
       throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");

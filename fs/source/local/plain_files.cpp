@@ -1,16 +1,22 @@
 #include "fs/source/local/plain_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/uio.h>
 
 #include "frame/store/byte_source.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
+#include "fs/source/local/files/plain_file.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
@@ -18,11 +24,9 @@
 namespace bloscfs::fs {
 namespace {
 
-frame::UniqueFd another(const PlainFile& file) {
-  frame::UniqueFd fd(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
-  if (!fd) frame::throw_errno("fcntl");
-  return fd;
-}
+/// One request copies no more, so that its turn ends soon. Programs call copy_file_range(2) again
+/// for the rest.
+constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 20;
 
 /// ESTALE if it was replaced since its entry was read, as by the close of a writer who had put the
 /// bytes of a frame there. A filesystem that finds files by their names says ENOENT then.
@@ -38,17 +42,103 @@ frame::UniqueFd open_to_read(const SourceObject& object) {
 
 }  // namespace
 
+// --- handles
+
+class PlainFiles::Handle : public FileHandle {
+ public:
+  /// `descriptor` is open as long as the handle.
+  Handle(PlainFiles& files, NodeId node, int flags, int descriptor)
+      : FileHandle(node, flags), files_(files), descriptor_(descriptor) {}
+
+  struct stat attributes() const override {
+    return files_.tree_.owned(frame::status_of(descriptor_));
+  }
+  ReadBytes read(std::int64_t offset, std::int64_t size) override {
+    return DescriptorRange{descriptor_, offset, static_cast<std::size_t>(size)};
+  }
+  std::int64_t seek(std::int64_t offset, int whence) const override {
+    return seek_plain(descriptor_, offset, whence);
+  }
+  bool has_writers() const override { return files_.tree_.plain_writers(node()) > 0; }
+  std::size_t copy_to(int descriptor, const CopiedRange& range) const override {
+    return copy_plain(descriptor_, range.from_offset, descriptor, range.to_offset, range.size,
+                      range.flags);
+  }
+  void sync() override {
+    TurnAtNeed::need();
+    sync_plain(descriptor_);
+  }
+
+ protected:
+  PlainFiles& files_;
+
+ private:
+  const int descriptor_;
+};
+
+/// All readers of a file share what is open of it.
+class PlainFiles::Reader final : public Handle {
+ public:
+  Reader(PlainFiles& files, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file)
+      : Handle(files, node, flags, file->descriptor.get()), file_(std::move(file)) {}
+
+  void before_close() override {
+    if (file_->owes_frame) files_.before_end_of_writing(node());
+  }
+  void close() override { files_.end_reading(node(), *file_); }
+
+ private:
+  const std::shared_ptr<const OpenPlainFile> file_;
+};
+
+/// Each writer has the source file open for itself.
+class PlainFiles::Writer final : public Handle {
+ public:
+  Writer(PlainFiles& files, NodeId node, int flags, PlainFile written)
+      : Handle(files, node, flags, written.fd()), written_(std::move(written)) {}
+
+  std::size_t write(const WritePlace& place, codec::Bytes bytes) override {
+    // What is written from is not changed.
+    const iovec piece{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+    return put(place, std::span(&piece, 1));
+  }
+  std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override {
+    std::vector<iovec> pieces;
+    pieces.reserve(cells.size());
+    for (PooledBuffer& cell : cells) pieces.push_back({cell.data(), cell.size()});
+    return put(place, pieces);
+  }
+  void truncate(std::int64_t size) override { written_.truncate(size); }
+  void allocate(int mode, std::int64_t offset, std::int64_t size) override {
+    written_.allocate(mode, offset, size);
+  }
+  std::size_t copy_from(const FileHandle& source, const CopiedRange& range) override {
+    TurnAtNeed::need();
+    CopiedRange first = range;
+    first.size = std::min(range.size, kCopiedAtOnce);
+    return source.copy_to(written_.fd(), first);
+  }
+  void before_close() override { files_.before_end_of_writing(node()); }
+  void close() override { files_.end_writing(node()); }
+
+ private:
+  std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const {
+    // With its writeback cache the kernel tells by itself when the pages were changed.
+    return place.are_pages ? written_.write_pages(pieces, place.offset, files_.writeback_)
+                           : written_.write(pieces, place.offset);
+  }
+
+  const PlainFile written_;
+};
+
 std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& entry, int flags) {
   if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(node, flags);
-  auto file = shared(node, entry);
-  const OpenPlainFile& read = *file;
-  return std::make_shared<PlainHandle>(
-      tree_, node, flags, std::move(file),
-      PlainHandle::Owner{[this, node, &read] { before_end_of_reading(node, read); },
-                         [this, node, &read] { end_reading(node, read); }});
+  return open_for_reading(node, entry, flags);
 }
 
-std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const SourceEntry& entry) {
+std::shared_ptr<PlainFiles::Reader> PlainFiles::open_for_reading(NodeId node,
+                                                                 const SourceEntry& entry,
+                                                                 int flags) {
   const KeyedMutex::Lock lock(opening_, node);
   auto file = tree_.opened_as<OpenPlainFile>(node);
   if (!file)
@@ -57,34 +147,26 @@ std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const Sourc
         std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
                                               open_to_read(*tree_.object(node, entry))),
         entry);
+  auto reader = std::make_shared<Reader>(*this, node, flags, file);
   file->readers++;
-  return file;
+  return reader;
 }
 
-std::shared_ptr<PlainWriter> PlainFiles::open_for_writing(NodeId node, int flags) {
+std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(NodeId node, int flags) {
   const KeyedMutex::Lock lock(opening_, node);
   tree_.begin_plain_writing(node);
   try {
-    return make_writer(node, flags);
-  } catch (const std::exception&) {
+    // With its writeback cache the kernel itself says where the end is.
+    const int ignored = writeback_ ? O_APPEND : 0;
+    return std::make_shared<Writer>(*this, node, flags,
+                                    PlainFile(*tree_.object(node), flags & ~ignored));
+  } catch (...) {
     tree_.end_plain_writing(node);
     throw;
   }
 }
 
-/// Each writer has the source file open for itself.
-std::shared_ptr<PlainWriter> PlainFiles::make_writer(NodeId node, int flags) {
-  const auto object = tree_.object(node);
-  // With its writeback cache the kernel itself says where the end is.
-  const int ignored = writeback_ ? O_APPEND : 0;
-  PlainFile written(*object, flags & ~ignored);
-  auto file = tree_.opened_as<OpenPlainFile>(node);
-  if (!file) file = std::make_shared<const OpenPlainFile>(object->stat(), another(written));
-  return std::make_shared<PlainWriter>(
-      tree_, node, flags, std::move(file), std::move(written), writeback_,
-      PlainWriter::Owner{[this, node] { before_end_of_writing(node); },
-                         [this, node] { end_writing(node); }});
-}
+// --- what becomes a frame
 
 /// Also for a writer that is not the last one now: the others may close the file first.
 void PlainFiles::before_end_of_writing(NodeId node) {
@@ -149,10 +231,6 @@ void PlainFiles::store_bytes_as_frame(ContentHome& home) const {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;
   }
-}
-
-void PlainFiles::before_end_of_reading(NodeId node, const OpenPlainFile& file) {
-  if (file.owes_frame) before_end_of_writing(node);
 }
 
 void PlainFiles::end_reading(NodeId node, const OpenPlainFile& file) {

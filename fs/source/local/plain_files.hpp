@@ -1,11 +1,15 @@
 #pragma once
-// The plain files of a mount: opens handles of them. One that was left with the bytes of a
-// container becomes a frame of those bytes once nobody has it open: the kernel keeps one set of
-// pages for all who have a file open, so no two of them may read different files.
+// The plain files of a mount: opens handles of them, which ask SOURCE what they are asked. A file
+// that was left with the bytes of a container becomes a frame of those bytes once nobody has it
+// open: the kernel keeps one set of pages for all who have a file open, so no two of them may read
+// different files.
+
+#include <cstdint>
+#include <memory>
 
 #include "fs/content/open_file.hpp"
+#include "fs/source/file_handle.hpp"
 #include "fs/source/local/names/namespace.hpp"
-#include "fs/source/local/plain_handle.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/keyed_mutex.hpp"
@@ -15,7 +19,8 @@ namespace bloscfs::fs {
 /// Thread-safe. ESTALE where a file is not what `entry` says, or no plain file any more.
 class PlainFiles {
  public:
-  /// All outlive this object. `writeback`: the kernel has its writeback cache.
+  /// All outlive this object, which outlives its handles. `writeback`: the kernel has its writeback
+  /// cache.
   PlainFiles(Tree& tree, Classifier& classifier, const ContentServices& services, Namespace& names,
              bool writeback)
       : tree_(tree),
@@ -30,19 +35,21 @@ class PlainFiles {
   void resize(NodeId node, std::int64_t size);
 
  private:
+  class Handle;
+  class Reader;
+  class Writer;
+
+  std::shared_ptr<Reader> open_for_reading(NodeId node, const SourceEntry& entry, int flags);
+  /// While a writer is there the file stays a plain one.
+  std::shared_ptr<Writer> open_for_writing(NodeId node, int flags);
   /// NoTurn if end_writing() may take long.
   void before_end_of_writing(NodeId node);
   void end_writing(NodeId node);
-  /// Called for a reader of `file`, who may be the last that has it open.
-  void before_end_of_reading(NodeId node, const OpenPlainFile& file);
   void end_reading(NodeId node, const OpenPlainFile& file);
   /// At the close of the last writer: stores the bytes of a container as a frame. False if somebody
   /// still reads the file: the last reader then calls it again. To be called with opening_ locked.
   bool stores_unless_read(NodeId node);
   void store_bytes_as_frame(ContentHome& home) const;
-  std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
-  std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
-  std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);
 
   Tree& tree_;
   Classifier& classifier_;

@@ -12,7 +12,7 @@
 namespace bloscfs::fs {
 
 ReadBytes ObjectHandle::read(std::int64_t offset, std::int64_t size) {
-  ReplyData out(services_.pages, services_.direct_handles == 0);
+  ReplyData out(services_.content.cache.pages(), services_.direct_handles == 0);
   const std::int64_t end = shown_.st_size;
   if (offset >= end) return out;
   if (!object_->is_in_memory()) TurnAtNeed::need();
@@ -20,10 +20,10 @@ ReadBytes ObjectHandle::read(std::int64_t offset, std::int64_t size) {
     const codec::MutableBytes room =
         out.add_owned(static_cast<std::size_t>(std::min(size, end - offset)));
     object_->read_exactly_at(static_cast<std::uint64_t>(offset), room, "object");
-    services_.stats.contents_bytes_read += out.size();
+    services_.content.stats.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
-    services_.stats.io_errors++;
+    services_.content.stats.io_errors++;
     services_.log_bad_data(told_path_, error);
     throw;
   }

@@ -14,7 +14,7 @@ namespace bloscfs::fs {
 /// Opened for reading.
 class ObjectHandle final : public FileHandle {
  public:
-  ObjectHandle(const ReadingServices& services, NodeId node, int flags, const struct stat& shown,
+  ObjectHandle(const SourceServices& services, NodeId node, int flags, const struct stat& shown,
                std::shared_ptr<const frame::ObjectSource> object, std::string told_path)
       : FileHandle(node, flags),
         services_(services),
@@ -32,7 +32,7 @@ class ObjectHandle final : public FileHandle {
   void sync() override {}
 
  private:
-  const ReadingServices& services_;
+  const SourceServices& services_;
   const struct stat shown_;
   const std::shared_ptr<const frame::ObjectSource> object_;
   const std::string told_path_;

@@ -73,26 +73,14 @@ LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, Tim
   return look;
 }
 
-ObjectLooks::SourcePointer ObjectLooks::kept_source(const std::string& object) {
-  const MutexLock lock(mutex_);
-  const SourcePointer* const found = sources_.find(object);
-  return found ? *found : nullptr;
-}
-
-void ObjectLooks::keep_source(const std::string& object, SourcePointer source) {
-  std::optional<SourcePointer> dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  dropped = sources_.put(object, std::move(source));
-}
-
 // --- what is asked for
 
 ObjectLooks::SourcePointer ObjectLooks::current(const std::string& object) {
   TurnAtNeed::need();
-  const SourcePointer kept = kept_source(object);
+  const SourcePointer kept = sources_.find(object);
   SourcePointer source =
       telling_failures(log_, *tree_, object, [&] { return tree_->open(object, kept); });
-  if (source != kept) keep_source(object, source);
+  if (source != kept) sources_.put(object, source);
   return source;
 }
 
@@ -211,7 +199,7 @@ LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
 ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {
   const std::string& inside = look.kind == Kind::sframe ? kIndexName : kEmbedObject;
   const std::string object = look.is_object() ? path : path_in(path, inside);
-  SourcePointer source = kept_source(object);
+  SourcePointer source = sources_.find(object);
   if (!source || !source->state().same_bytes(look.state)) source = current(object);
   if (source->state().same_bytes(look.state)) return source;
   forget(path);

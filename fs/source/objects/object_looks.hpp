@@ -17,6 +17,7 @@
 #include "frame/store/object_tree.hpp"
 #include "fs/source/archives/archive.hpp"
 #include "fs/source/judge.hpp"
+#include "fs/support/lru_cache.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 
@@ -115,8 +116,6 @@ class ObjectLooks {
   LookPointer recent(const std::string& path, const Listed& listed) EXCLUDES(mutex_);
   LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
       EXCLUDES(mutex_);
-  SourcePointer kept_source(const std::string& object) EXCLUDES(mutex_);
-  void keep_source(const std::string& object, SourcePointer source) EXCLUDES(mutex_);
   SourcePointer current(const std::string& object);
   SourcePointer current_if_any(const std::string& object);
   LookPointer judge_object(const std::string& path);
@@ -137,7 +136,7 @@ class ObjectLooks {
   Mutex mutex_;
   frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
   /// Objects that were asked for last: who opens what was just looked at asks for nothing.
-  frame::LruMap<std::string, SourcePointer> sources_ GUARDED_BY(mutex_){kMostSources};
+  LruCache<std::string, frame::ObjectSource> sources_{kMostSources};
 };
 
 }  // namespace bloscfs::fs

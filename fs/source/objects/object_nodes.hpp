@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/support/sync.hpp"

@@ -10,6 +10,7 @@
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/archive.hpp"
+#include "fs/source/container_handle.hpp"
 #include "fs/source/objects/object_handle.hpp"
 #include "fs/source/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
@@ -53,11 +54,11 @@ RemoteSource::RemoteSource(const SourceServices& services,
     : services_(services),
       tree_(tree),
       writable_(tree->is_writable() && !options.read_only),
-      later_(tree, kReadersHave, services.clock),
+      later_(tree, kReadersHave, services.content.clock),
       objects_(
           tree, {{options.raw, options.stores}, options.remote.revalidate}, options.owner,
-          services.cache.budget(), [this](const std::string& path) { later_.add(path); },
-          uploads_of(options, services.cache.budget()), services.clock),
+          services.content.cache.budget(), [this](const std::string& path) { later_.add(path); },
+          uploads_of(options, services.content.cache.budget()), services.content.clock),
       refuge_(options.remote.disk_cache) {
   objects_.require_shown();
 }
@@ -103,14 +104,14 @@ OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     require_writable("open");
     TurnAtNeed::need();
-    return {services_.contents.open(node, open_container(node, true), flags), false, {}};
+    return {open_handle(services_.contents, node, open_container(node, true), flags), false};
   }
   Objects::Opened opened = objects_.open(node, services_.content);
-  if (opened.container) return {services_.contents.open(node, opened.container, flags), false, {}};
-  return {std::make_shared<ObjectHandle>(services_.reading, node, flags, opened.attributes,
+  if (opened.container)
+    return {open_handle(services_.contents, node, opened.container, flags), false};
+  return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
                                          std::move(opened.object), objects_.told_path(node)),
-          false,
-          {}};
+          false};
 }
 
 std::shared_ptr<const OpenContainer> RemoteSource::open_container(NodeId node, bool for_change) {
@@ -140,10 +141,6 @@ std::shared_ptr<ContentHome> RemoteSource::home(NodeId node) {
 
 // --- changes
 
-void RemoteSource::require_writable(const std::string& name) const {
-  if (!writable_) throw_errno(EROFS, name);
-}
-
 FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
                                     const Caller& caller) {
   require_writable(name);
@@ -153,7 +150,7 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   owner.group = caller.group;
   owner.mode = mode & ~caller.umask & 0777;
   owner.modified = owner.accessed = now();
-  FoundNode found = objects_.create(directory, name, owner, services_.write_options.suffix);
+  FoundNode found = objects_.create(directory, name, owner, services_.content.options.suffix);
   try {
     services_.contents.created(found.id, found.attributes);
   } catch (...) {

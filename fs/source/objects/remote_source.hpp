@@ -90,12 +90,10 @@ class RemoteSource final : public Source {
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
 
-  std::string statistics() override { return to_json(services_.stats, tree_->numbers()); }
+  std::string statistics() override { return to_json(services_.content.stats, tree_->numbers()); }
 
  private:
-  void require_writable(const std::string& name) const;
-
-  const SourceServices services_;
+  const SourceServices& services_;
   const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
   LaterRemoval later_;

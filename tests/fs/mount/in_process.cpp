@@ -126,18 +126,6 @@ Reference InProcess::find(std::string_view path) {
   return keep(*found);
 }
 
-Reference InProcess::find_to_change(std::string_view path) {
-  Reference node = find(path);
-  try {
-    source().before_changing(*node, caller);
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc(ESTALE)) throw;
-    node = find(path);
-    source().before_changing(*node, caller);
-  }
-  return node;
-}
-
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
   const auto found = source().lookup(*at.directory, at.name);
@@ -162,7 +150,7 @@ Names InProcess::names(std::string_view path) {
 }
 
 InProcess::File InProcess::open(std::string_view path, int flags) {
-  Reference node = (flags & O_ACCMODE) == O_RDONLY ? find(path) : find_to_change(path);
+  Reference node = (flags & O_ACCMODE) == O_RDONLY ? find(path) : find(path);
   const auto opened = mount_->open(*node, flags);
   return {*this, std::move(node), opened.handle};
 }
@@ -184,7 +172,7 @@ void InProcess::write(std::string_view path, const ByteVector& bytes) {
 }
 
 void InProcess::resize(std::string_view path, std::int64_t size) {
-  source().resize(*find_to_change(path), size);
+  source().resize(*find(path), size);
 }
 
 void InProcess::make_directory(std::string_view path) {
@@ -194,7 +182,7 @@ void InProcess::make_directory(std::string_view path) {
 
 void InProcess::make_link(std::string_view from, std::string_view path) {
   const Place at = place(path);
-  keep(source().make_link(*find_to_change(from), *at.directory, at.name, caller));
+  keep(source().make_link(*find(from), *at.directory, at.name, caller));
 }
 
 void InProcess::make_symlink(const std::string& target, std::string_view path) {
@@ -234,15 +222,15 @@ std::string InProcess::attribute(std::string_view path, const std::string& name)
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  mount_->extended_attributes().set(*find_to_change(path), name, value, flags, caller);
+  mount_->extended_attributes().set(*find(path), name, &value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  mount_->extended_attributes().remove(*find_to_change(path), name, caller);
+  mount_->extended_attributes().set(*find(path), name, nullptr, 0, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
-  source().set_attributes(*find_to_change(path), wanted, caller);
+  source().set_attributes(*find(path), wanted, caller);
 }
 
 InProcess::File::File(File&& other) noexcept

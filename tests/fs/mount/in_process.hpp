@@ -123,8 +123,6 @@ class InProcess {
     std::string name;
   };
   Place place(std::string_view path);
-  /// Looks once more for what was embedded in a store, as the kernel does.
-  Reference find_to_change(std::string_view path);
   Reference keep(const fs::FoundNode& found);
 
   const TempDir home_;

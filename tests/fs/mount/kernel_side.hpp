@@ -42,13 +42,8 @@ struct KernelSide {
     return nodes[path];
   }
   fs::NodeId node(const std::string& path) { return *known(path); }
-  fs::NodeId changing(const std::string& path) {
-    source.before_changing(node(path), caller);
-    return node(path);
-  }
   InProcess::File open(const std::string& path, int flags = O_RDONLY) {
-    const fs::NodeId id = flags == O_RDONLY ? node(path) : changing(path);
-    return {mount, known(path), mount->open(id, flags).handle};
+    return {mount, known(path), mount->open(node(path), flags).handle};
   }
   void read_attributes(const std::string& path) {
     mount->extended_attributes().list(node(path));
@@ -92,12 +87,13 @@ struct KernelSide {
     commit();
   }
   void set_attribute(const std::string& path) {
-    mount->extended_attributes().set(changing(path), kNoteAttribute, "x", 0, caller);
+    const std::string value = "x";
+    mount->extended_attributes().set(node(path), kNoteAttribute, &value, 0, caller);
   }
   void chmod(const std::string& path) {
     fs::NewAttributes wanted;
     wanted.mode = 0600;
-    source.set_attributes(changing(path), wanted, caller);
+    source.set_attributes(node(path), wanted, caller);
   }
   void rename(const std::string& from, const std::string& to) {
     source.rename(fs::kRootId, from, fs::kRootId, to, 0, caller);

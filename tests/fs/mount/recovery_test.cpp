@@ -8,7 +8,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/wait_notice.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/contents.hpp"

@@ -224,8 +224,7 @@ BOOST_AUTO_TEST_CASE(special_files_are_made_as_they_are) {
   BOOST_TEST(S_ISFIFO(found.attributes.st_mode));
   BOOST_TEST(fs_std::is_fifo(source / "pipe"));
   // A regular file that nobody opens is an empty frame.
-  const auto file = mount.source().make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
-  mount.source().give_descriptors(file.id, mount.source().take_descriptors());
+  mount.source().make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
   mount->commit_written();
   BOOST_CHECK(shown_contents(source / "a.b2frame").empty());
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <boost/test/unit_test.hpp>
+#include <unistd.h>
 
 #include "tests/fs/stores/embedded_store.hpp"
 
@@ -55,6 +56,8 @@ BOOST_AUTO_TEST_CASE(embedded_leaves_are_read_only) {
   refuse("renamed over", [](InProcess& mount) { mount.rename(kLeaf, kOtherLeaf); });
   refuse("exchanged", [](InProcess& mount) { mount.rename(kLeaf, kOtherLeaf, RENAME_EXCHANGE); });
   refuse("linked", [](InProcess& mount) { mount.make_link(kLeaf, "s/link.npy"); });
+  refuse("asked whether it may be written",
+         [](InProcess& mount) { mount.source().check_access(*mount.find(kLeaf), W_OK); });
   refuse("given a mode", [](InProcess& mount) {
     fs::NewAttributes wanted;
     wanted.mode = 0600;

@@ -218,6 +218,17 @@ BOOST_AUTO_TEST_CASE(who_reads_an_old_state_goes_on_with_it) {
   BOOST_TEST(!mount.has("dict/dir1"));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_is_source_is_shown_in_its_present_state) {
+  const Source source({"dict.b2z", "tree0.b2z"});
+  InProcess mount(source.directory / "dict.b2z");
+  const InProcess::File file = mount.open("dir1/b", O_RDONLY);
+  const ByteVector before = file.contents();
+  fs_std::rename(source.directory / "tree0.b2z", source.directory / "dict.b2z");
+  BOOST_CHECK(file.contents() == before);
+  BOOST_TEST(mount.has("h0"));
+  BOOST_TEST(!mount.has("dir1"));
+}
+
 BOOST_AUTO_TEST_CASE(only_what_is_one_is_shown_as_one) {
   const Source source({"dict.b2z", "embed0.b2e", "damaged/deflated.b2z", "damaged/trunc-half.b2z"});
   fs_std::copy(source.directory / "dict.b2z", source.directory / "archive.zip");

@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "fs/mount/attribute_cache.hpp"
+#include "fs/mount/extended_attributes.hpp"
 #include "tests/frame/blp_builder.hpp"
 #include "tests/frame/frame_builder.hpp"
 

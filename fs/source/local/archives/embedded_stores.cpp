@@ -58,33 +58,30 @@ std::shared_ptr<const StoreArchive> EmbeddedStores::open_whole(const StorePlace&
 }
 
 EmbeddedStores::Embedded EmbeddedStores::embedded(const StorePlace& place) {
-  for (int tries = 1;; tries++)
-    if (auto found = look(place, tries == kLookTries)) return *std::move(found);
-}
-
-/// Nothing where another file has come meanwhile, which would be taken for older than the one that
-/// it has replaced: that one's times changed with its name.
-std::optional<EmbeddedStores::Embedded> EmbeddedStores::look(const StorePlace& place,
-                                                             bool is_last) {
   const SourcePath path = embed_path(place);
-  const auto embed = root_.find_any(path);
-  if (!embed || !S_ISREG(embed->stat().st_mode)) return Embedded{};
-  const FileState state = state_of(embed->stat());
-  // Another program may have changed it in place, and so soon that its times do not tell.
-  const auto known = this->known(place.root, state);
-  if (known && (!known->archive || known->archive->is_as_taken())) return known;
-  const auto found = std::make_shared<std::optional<Embedded>>();
-  const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
-  Attempts::without_lock([this, place, path, embed, state, outdated, is_last, found] {
-    TurnAtNeed::need();
-    Embedded opened = open(place, embed);
-    const auto now = root_.stat(path);
-    if (now && state_of(*now) == state)
-      *found = remember(place.root, state, std::move(opened), outdated);
-    else if (is_last)
-      *found = std::move(opened);
-  });
-  return *found;
+  for (int tries = 1;; tries++) {
+    const auto embed = root_.find_any(path);
+    if (!embed || !S_ISREG(embed->stat().st_mode)) return {};
+    const FileState state = state_of(embed->stat());
+    // Another program may have changed it in place, and so soon that its times do not tell.
+    const auto known = this->known(place.root, state);
+    if (known && (!known->archive || known->archive->is_as_taken())) return *known;
+    const auto found = std::make_shared<std::optional<Embedded>>();
+    const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
+    const bool is_last = tries == kLookTries;
+    Attempts::without_lock([this, place, path, embed, state, outdated, is_last, found] {
+      TurnAtNeed::need();
+      Embedded opened = open(place, embed);
+      const auto now = root_.stat(path);
+      // Not to be remembered where another file has come meanwhile: that would be taken for older
+      // than the one that it has replaced, since that one's times changed with its name.
+      if (now && state_of(*now) == state)
+        *found = remember(place.root, state, std::move(opened), outdated);
+      else if (is_last)
+        *found = std::move(opened);
+    });
+    if (*found) return **found;
+  }
 }
 
 /// A null archive: it is known to be no store.
@@ -114,7 +111,7 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
   // What the kernel knows of other states keeps no more of these than it shows of it: each change
   // of embed.b2e makes a state.
   tree_.leave_states(root, found.archive.get());
-  recent_.replace(root, found.archive);
+  recent_.put({root, 0, 0}, found.archive);
   return found;
 }
 

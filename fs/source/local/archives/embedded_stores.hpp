@@ -2,13 +2,16 @@
 // What is embedded in stores of python-blosc2 that are directories: the leaves in their embed.b2e.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include <boost/container_hash/hash.hpp>
 #include <sys/stat.h>
 
 #include "fs/source/archives/recent_archives.hpp"
@@ -20,13 +23,18 @@
 
 namespace bloscfs::fs {
 
+/// Node, and of the root of a mount of one archive also inode and time of change of the file: other
+/// nodes stand for one state.
+using ArchiveState = std::tuple<NodeId, std::uint64_t, std::int64_t>;
+using RecentLocalArchives = RecentArchives<ArchiveState, boost::hash<ArchiveState>>;
+
 /// Thread-safe. Throws std::system_error, EFBIG and ENOMEM where a store, or the stores that a user
 /// has opened, hold too much; codec::Error. NoTurn before it reads.
 class EmbeddedStores final : public Beside {
  public:
   /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
   /// MountOptions.
-  EmbeddedStores(const SourceRoot& root, Tree& tree, RecentArchives<NodeId>& recent, bool raw)
+  EmbeddedStores(const SourceRoot& root, Tree& tree, RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), raw_(raw), recent_(recent) {
     tree.set_beside(*this);
   }
@@ -62,7 +70,6 @@ class EmbeddedStores final : public Beside {
     bool is_none = false;  ///< no store
   };
 
-  std::optional<Embedded> look(const StorePlace& place, bool is_last) EXCLUDES(mutex_);
   std::optional<Embedded> known(NodeId root, const FileState& state) EXCLUDES(mutex_);
   Embedded remember(NodeId root, const FileState& state, Embedded found,
                     const StoreArchive* outdated) EXCLUDES(mutex_);
@@ -71,7 +78,7 @@ class EmbeddedStores final : public Beside {
   const SourceRoot& root_;
   Tree& tree_;
   const bool raw_;
-  RecentArchives<NodeId>& recent_;
+  RecentLocalArchives& recent_;
   Mutex mutex_;
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
   std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;

@@ -36,124 +36,151 @@ std::shared_ptr<const ArchivePart> LocalArchives::part(NodeId node) {
 }
 
 std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
-  if (auto known = recent_.find(root)) return known;
+  std::optional<SourceEntry> entry;
+  ArchiveState state{root, 0, 0};
+  if (tree_.is_virtual(root)) {
+    entry = tree_.store_entry(root);
+    const FileState now = state_of(entry->content_stat);
+    state = {root, now.stamp.inode, now.ctime_ns};
+  }
+  if (auto known = recent_.find(state)) return known;
   TurnAtNeed::need();
   const SourcePath path = tree_.store_path(root);
-  const SourceEntry entry = tree_.store_entry(root);
-  auto opened = entry.is_store()
-                    ? tree_.classifier().open_archive(path, entry, recent_.charge_for(path.text()))
+  if (!entry) entry = tree_.store_entry(root);
+  auto opened = entry->is_store()
+                    ? tree_.classifier().open_archive(path, *entry, recent_.charge_for(path.text()))
                     : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
   // The attributes of what is in it are those of its file.
   tree_.pin(root);
-  return recent_.keep(
-      root, {opened.release(), [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
-               delete archive;
-               nodes.unpin(root);
-             }});
+  return recent_.keep(state, {opened.release(),
+                              [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
+                                delete archive;
+                                nodes.unpin(root);
+                              }});
 }
 
-LocalArchives::Place LocalArchives::place(NodeId directory) {
-  const auto part = tree_.part(directory);
-  if (!part) return {archive_of(directory), directory, "/", nullptr};
+/// Of what it answers for.
+LocalArchives::Group LocalArchives::group_in_archive(NodeId node) {
+  const auto part = tree_.part(node);
+  if (!part) return {archive_of(node), "/", node, nullptr};
   if (!part->entry.is_group()) throw_errno(ENOTDIR, part->entry.key);
-  if (!part->embed) return {part->archive, part->root, part->entry.key, nullptr};
+  if (!part->embed) return {part->archive, part->entry.key, part->root, nullptr};
   // A group is whatever is embedded in it now.
   auto found = embedded_.embedded({part->root, tree_.path(part->root), part->entry.key});
-  if (!found.archive) throw_stale(directory);
-  return {std::move(found.archive), part->root, part->entry.key, std::move(found.status)};
+  if (!found.archive) throw_stale(node);
+  return {std::move(found.archive), part->entry.key, part->root, std::move(found.status)};
+}
+
+std::optional<LocalArchives::Group> LocalArchives::group(NodeId node) {
+  if (answers_for(node)) {
+    const auto part = tree_.part(node);
+    if (part && !part->entry.is_group()) return std::nullopt;
+    TurnAtNeed::need();
+    return group_in_archive(node);
+  }
+  const auto place = tree_.store_place(node);
+  auto store = place ? embedded_.open_whole(*place) : nullptr;
+  if (!store) return std::nullopt;
+  return Group{std::move(store), place->group, place->root, nullptr};
 }
 
 // --- names
 
-FoundNode LocalArchives::enter(NodeId directory, const std::shared_ptr<const ArchivePart>& part) {
-  const NodeId id = tree_.enter_part(directory, part);
+std::optional<FoundNode> LocalArchives::lookup(NodeId directory, const std::string& name) {
+  if (!answers_for(directory)) return tree_.lookup(directory, name);
+  const Group in = group_in_archive(directory);
+  TurnAtNeed::need();
+  auto entry = find_shown(*in.archive, in.key, name);
+  if (!entry) return std::nullopt;
+  const NodeId id =
+      tree_.enter_part(directory, std::make_shared<const ArchivePart>(ArchivePart{
+                                      in.archive, in.root, *std::move(entry), in.embed}));
   try {
-    return {id, attributes(id)};
+    return FoundNode{id, attributes(id)};
   } catch (...) {
     tree_.forget(id, 1);
     throw;
   }
 }
 
-std::optional<FoundNode> LocalArchives::lookup(NodeId directory, const std::string& name) {
-  const Place in = place(directory);
-  TurnAtNeed::need();
-  auto entry = find_shown(*in.archive, in.group, name);
-  if (!entry) return std::nullopt;
-  return enter(directory, std::make_shared<const ArchivePart>(
-                              ArchivePart{in.archive, in.root, *std::move(entry), in.embed}));
-}
-
-/// One at a time for each user: how much an archive holds is known when it has been listed.
 std::vector<DirectoryEntry> LocalArchives::list(NodeId directory,
                                                 const std::function<void()>& if_many) {
-  const Place in = place(directory);
+  if (!answers_for(directory)) return tree_.list(directory, if_many);
+  const Group in = group_in_archive(directory);
+  // How much an archive holds is known when it has been listed.
   if_many();
   const struct stat file = in.embed ? *in.embed : tree_.attributes(in.root);
-  const auto charge = recent_.charge_for(tree_.store_path(in.root).text() + ":" + in.group);
-  return list_shown(*in.archive, in.group, *charge,
+  const auto charge = recent_.charge_for(tree_.store_path(in.root).text() + ":" + in.key);
+  return list_shown(*in.archive, in.key, *charge,
                     [&](const ArchiveEntry& entry) { return inode_in_archive(file, entry); });
 }
 
-void LocalArchives::require_listed(NodeId directory) {
-  if (answers_for(directory)) return require_complete(*place(directory).archive, "listing");
-  if (const auto group = tree_.store_place(directory))
-    embedded_.require_complete(*group, "listing");
+/// Of what a store holds names and types are known alone, until somebody asks for more.
+std::optional<FoundNode> LocalArchives::enter(NodeId directory, const DirectoryEntry& entry) {
+  if (entry.is_beside || answers_for(directory)) return FoundNode{};
+  return tree_.lookup(directory, entry.shown_name, &entry.full_name);
 }
 
-std::string LocalArchives::told_path(NodeId node) const {
-  const auto part = tree_.part(node);
-  if (!part) throw_stale(node);
-  return tree_.told_path(part->root) + ":" + part->entry.key;
+void LocalArchives::require_listed(NodeId directory) {
+  if (answers_for(directory))
+    require_complete(*group_in_archive(directory).archive, "listing");
+  else if (const auto group = tree_.store_place(directory))
+    embedded_.require_complete(*group, "listing");
 }
 
 // --- attributes
 
 struct stat LocalArchives::attributes(NodeId node) {
-  auto part = tree_.part(node);
-  if (!part) throw_stale(node);
+  auto found = part(node);
+  return found ? attributes_of(node, std::move(found)) : tree_.attributes(node);
+}
+
+/// Owner and times are the archive's, and what may be done.
+struct stat LocalArchives::attributes_of(NodeId node, std::shared_ptr<const ArchivePart> part) {
   if (std::shared_ptr<const ArchivePart> with_size = measured(*part, raw_)) {
     tree_.replace_part(node, *part, with_size);
     part = std::move(with_size);
   }
-  return status(*part);
-}
-
-/// Owner and times are the archive's, and what may be done.
-struct stat LocalArchives::status(const ArchivePart& part) const {
-  if (part.embed) return embedded_.attributes(part);
-  const struct stat file = tree_.attributes(part.root);
-  struct stat st = part.entry.is_group() ? file : status_of(part, file, 0444);
+  if (part->embed) return embedded_.attributes(*part);
+  const struct stat file = tree_.attributes(part->root);
+  struct stat st = part->entry.is_group() ? file : status_of(*part, file, 0444);
   st.st_mode &= ~mode_t{S_ISLNK(st.st_mode) ? 0u : 0222u};
-  st.st_ino = inode_in_archive(file, part.entry);
+  st.st_ino = inode_in_archive(file, part->entry);
   return st;
 }
 
 std::string LocalArchives::read_link(NodeId node) {
   const auto part = tree_.part(node);
-  if (!part) throw_stale(node);
+  if (!part) return tree_.read_link(node);
   if (part->entry.type != S_IFLNK) throw_errno(EINVAL, part->entry.key);
   if (!part->archive) throw_stale(node);
   return part->archive->link_text(part->entry);
 }
 
-std::shared_ptr<const frame::Snapshot> LocalArchives::frame_of(NodeId node) {
-  TurnAtNeed::need();
+std::string LocalArchives::told_path(NodeId node) const {
   const auto part = tree_.part(node);
-  if (!part) return archive_of(node)->frame_of("/");
-  if (!part->archive) throw_stale(node);
-  if (part->entry.is_group()) return part->archive->frame_of(part->entry.key);
-  if (part->entry.type != S_IFREG) return nullptr;
-  if (const auto known = tree_.opened_as<OpenContainer>(node)) return known->content->snapshot();
-  return part->archive->open(part->entry);
+  return part ? tree_.told_path(part->root) + ":" + part->entry.key : tree_.told_path(node);
 }
 
-std::optional<std::string> LocalArchives::group_attribute(NodeId node, const std::string& name) {
-  const Place group = place(node);
-  return fs::group_attribute(*group.archive, group.group, name);
+uid_t LocalArchives::owner(NodeId node) const {
+  const auto part = tree_.part(node);
+  return tree_.object(part ? part->root : node)->stat().st_uid;
+}
+
+bool LocalArchives::is_far(NodeId node) {
+  return tree_.part(node) || tree_.is_store(node) || tree_.is_in_store(node);
+}
+
+std::shared_ptr<const frame::Snapshot> LocalArchives::frame_of(const ArchivePart& leaf,
+                                                               NodeId node) const {
+  TurnAtNeed::need();
+  if (!leaf.archive) throw_stale(node);
+  if (leaf.entry.type != S_IFREG) return nullptr;
+  if (const auto known = tree_.opened_as<OpenContainer>(node)) return known->content->snapshot();
+  return leaf.archive->open(leaf.entry);
 }
 
 std::optional<std::string> LocalArchives::access_list(NodeId node, const std::string& name) {
@@ -195,7 +222,7 @@ std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
   const auto part = leaf_to_open(node);
   if (part->entry.type != S_IFREG)
     throw_errno(part->entry.is_group() ? EISDIR : ELOOP, part->entry.key);
-  const struct stat shown = attributes(node);
+  const struct stat shown = attributes_of(node, part);
   if (auto known = tree_.opened_as<OpenContainer>(node)) return known;
   TurnAtNeed::need();
   return tree_.share_opened(

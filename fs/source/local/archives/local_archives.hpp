@@ -1,6 +1,8 @@
 #pragma once
-// The nodes of what archives hold, in a SOURCE of files: what they are, and what is read of them.
+// What is read of the nodes of a SOURCE of files. Here it is decided, for all of them, what is in
+// an archive: of that archives tell, and of everything else the tree.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,7 +13,7 @@
 
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/local/archives/embedded_stores.hpp"
 #include "fs/source/local/files/source_root.hpp"
@@ -26,7 +28,7 @@ class LocalArchives {
  public:
   /// All outlive this object. `raw` as of MountOptions.
   LocalArchives(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded,
-                RecentArchives<NodeId>& recent, bool raw)
+                RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), embedded_(embedded), raw_(raw), recent_(recent) {}
 
   /// What a node is in an archive; null for a node of the tree. The node of an embedded group is
@@ -35,48 +37,48 @@ class LocalArchives {
   /// True for a part, and for an archive's file, which is shown as a directory.
   bool answers_for(NodeId node) { return part(node) != nullptr || tree_.is_store(node); }
 
-  // Of what it answers for.
+  // As Source's, of any node.
 
-  /// As Tree's.
   std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
   std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
-  /// EIO at the end of a listing that damage has left incomplete; of any directory.
+  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
   void require_listed(NodeId directory);
-  /// The frame that has the metalayers; null where there is none.
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node);
-  /// Of a group. Nothing where it has none of that name.
-  std::optional<std::string> group_attribute(NodeId node, const std::string& name);
-  /// Who may do what with a file that holds leaves may do that with each of them: its access list,
-  /// of a leaf, or of a group that is embedded.
-  std::optional<std::string> access_list(NodeId node, const std::string& name);
-
-  // The node of a part.
-
   struct stat attributes(NodeId node);
   std::string read_link(NodeId node);
   std::string told_path(NodeId node) const;
+  uid_t owner(NodeId node) const;
+  bool is_far(NodeId node);
+
+  // Of what it answers for.
+
+  /// A group: an archive's file, a group in an archive, or a directory of a store that is one. None
+  /// for other nodes.
+  struct Group {
+    std::shared_ptr<const Archive> archive;
+    std::string key;
+    NodeId root = 0;                           ///< as ArchivePart's
+    std::shared_ptr<const struct stat> embed;  ///< the same
+  };
+  std::optional<Group> group(NodeId node);
+  /// The frame of a leaf; null for a link.
+  std::shared_ptr<const frame::Snapshot> frame_of(const ArchivePart& leaf, NodeId node) const;
+  /// Who may do what with a file that holds leaves may do that with each of them: its access list,
+  /// of a leaf, or of a group that is embedded.
+  std::optional<std::string> access_list(NodeId node, const std::string& name);
   /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
   std::shared_ptr<const OpenContainer> open(NodeId node, const ContentServices& services);
 
  private:
-  struct Place {
-    std::shared_ptr<const Archive> archive;
-    NodeId root = 0;
-    std::string group;
-    std::shared_ptr<const struct stat> embed;
-  };
-
-  Place place(NodeId directory);
+  Group group_in_archive(NodeId node);
   std::shared_ptr<const Archive> archive_of(NodeId root);
   std::shared_ptr<const ArchivePart> leaf_to_open(NodeId node);
-  struct stat status(const ArchivePart& part) const;
-  FoundNode enter(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
+  struct stat attributes_of(NodeId node, std::shared_ptr<const ArchivePart> part);
 
   const SourceRoot& root_;
   Tree& tree_;
   EmbeddedStores& embedded_;
   const bool raw_;
-  RecentArchives<NodeId>& recent_;
+  RecentLocalArchives& recent_;
 };
 
 }  // namespace bloscfs::fs

@@ -1,10 +1,8 @@
 #include "fs/source/local/archives/store_guard.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <utility>
-#include <vector>
+#include <sstream>
 
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -29,13 +27,10 @@ std::optional<ArchiveEntry> StoreGuard::find_beside(NodeId directory, const Stor
                                                     const std::string& name) {
   if (!archives_.part(directory)) return tree_.find_beside(directory, name);
   // Nothing but what is embedded is in such a group.
-  std::vector<std::string> full_names = possible_full_names(name);
-  full_names.push_back(name);
-  for (const std::string& full_name : full_names)
-    if (auto entry = embedded_.find(place, full_name);
-        entry && preferred_name(full_name, entry->shown) == name)
-      return entry;
-  return std::nullopt;
+  const auto store = embedded_.embedded(place).archive;
+  if (!store) return std::nullopt;
+  TurnAtNeed::need();
+  return find_shown(*store, place.group, name);
 }
 
 /// True for a file whose key is embedded, too: without the file the old data would appear again.
@@ -61,12 +56,15 @@ void StoreGuard::require_free_key(const StorePlace& place, const std::string& na
     if (store->has_leaf(key)) throw_errno(EEXIST, key + ": embedded in the store");
 }
 
-void StoreGuard::make_group(const StorePlace& place, const Caller& caller) {
-  StorePlace above{place.root, place.root_path, "/"};
-  const mode_t mode = root_.directory(place.root_path).stat().st_mode & 0777;
-  for (std::size_t begin = 1; begin < place.group.size();) {
-    const std::size_t end = std::min(place.group.find('/', begin), place.group.size());
-    const std::string name = place.group.substr(begin, end - begin);
+void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
+  if (!archives_.part(directory)) return;
+  const auto place = tree_.store_place(directory);
+  if (!place) return;
+  TurnAtNeed::need();
+  StorePlace above{place->root, place->root_path, "/"};
+  const mode_t mode = root_.directory(place->root_path).stat().st_mode & 0777;
+  std::istringstream names_below(place->group.substr(1));
+  for (std::string name; std::getline(names_below, name, '/'); above = above.inside(name)) {
     const SourceDirectory in = root_.directory(above.path());
     if (const auto st = in.stat(name); !st) {
       Attempts::run([&] {
@@ -79,22 +77,13 @@ void StoreGuard::make_group(const StorePlace& place, const Caller& caller) {
     } else if (!S_ISDIR(st->st_mode)) {
       throw_errno(ENOTDIR, name);
     }
-    above = above.inside(name);
-    begin = end + 1;
   }
-}
-
-void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
-  if (!archives_.part(directory)) return;
-  const auto place = tree_.store_place(directory);
-  if (!place) return;
-  TurnAtNeed::need();
-  make_group(*place, caller);
   archives_.part(directory);  // it is the directory's from now on
 }
 
-void StoreGuard::before_making(NodeId directory, const std::string& name) {
+void StoreGuard::before_making(NodeId directory, const std::string& name, const Caller& caller) {
   if (const auto place = tree_.store_place(directory)) require_free_key(*place, name);
+  make_directory_of(directory, caller);
 }
 
 /// Attributes of groups included.
@@ -123,29 +112,23 @@ void StoreGuard::before_removing_directory(NodeId directory, const std::string& 
   if (holds_embedded(inside)) refuse(name);
 }
 
-void StoreGuard::require_movable(NodeId directory, const std::string& name) {
-  const auto place = tree_.store_place(directory);
-  if (!place) return;
-  const StorePlace inside = place->inside(name);
-  if (find_beside(directory, *place, name) || hides_embedded(directory, *place, name) ||
-      holds_embedded(inside))
+void StoreGuard::require_movable(NodeId directory, const StorePlace& place,
+                                 const std::string& name) {
+  if (find_beside(directory, place, name) || hides_embedded(directory, place, name) ||
+      holds_embedded(place.inside(name)))
     refuse(name);
 }
 
-void StoreGuard::before_renaming(const Rename& rename) {
-  const bool exchanges = (rename.flags & RENAME_EXCHANGE) != 0;
-  require_movable(rename.from, rename.from_name);
-  if (exchanges) require_movable(rename.to, rename.to_name);
-  const auto to = tree_.store_place(rename.to);
-  if (!to || exchanges) return;
-  if (find_beside(rename.to, *to, rename.to_name)) {
-    if ((rename.flags & RENAME_NOREPLACE) != 0) throw_errno(EEXIST, rename.to_name);
-    refuse(rename.to_name);
+void StoreGuard::before_renaming(const Rename& rename, const Caller& caller) {
+  if (const auto from = tree_.store_place(rename.from))
+    require_movable(rename.from, *from, rename.from_name);
+  if (const auto to = tree_.store_place(rename.to)) {
+    if ((rename.flags & RENAME_NOREPLACE) != 0 && find_beside(rename.to, *to, rename.to_name))
+      throw_errno(EEXIST, rename.to_name);
+    require_movable(rename.to, *to, rename.to_name);
+    if ((rename.flags & RENAME_EXCHANGE) == 0) require_free_key(*to, rename.to_name);
   }
-  const StorePlace inside = to->inside(rename.to_name);
-  if (holds_embedded(inside)) refuse(rename.to_name);
-  if (hides_embedded(rename.to, *to, rename.to_name)) refuse(rename.to_name);
-  require_free_key(*to, rename.to_name);
+  make_directory_of(rename.to, caller);
 }
 
 }  // namespace bloscfs::fs

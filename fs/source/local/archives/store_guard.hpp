@@ -22,12 +22,12 @@ class StoreGuard {
   StoreGuard(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded, LocalArchives& archives)
       : root_(root), tree_(tree), embedded_(embedded), archives_(archives) {}
 
-  /// Before something is made in a directory. That of a group that only the map of embed.b2e knows
+  /// Before a file is made, or gets a name by link(2): EEXIST where the key of that name is
+  /// embedded.
+  void before_making(NodeId directory, const std::string& name, const Caller& caller);
+  /// Before something is made in a directory: that of a group that only the map of embed.b2e knows
   /// is made first, as the caller.
   void make_directory_of(NodeId directory, const Caller& caller);
-  /// Before something is made, or gets a name by link(2): EEXIST where the key of that name is
-  /// embedded.
-  void before_making(NodeId directory, const std::string& name);
   /// Before a file goes.
   void before_removing(NodeId directory, const std::string& name);
   /// ENOTEMPTY where leaves are embedded in it.
@@ -39,7 +39,7 @@ class StoreGuard {
     const std::string& to_name;
     unsigned flags;
   };
-  void before_renaming(const Rename& rename);
+  void before_renaming(const Rename& rename, const Caller& caller);
 
  private:
   std::optional<ArchiveEntry> find_beside(NodeId directory, const StorePlace& place,
@@ -47,8 +47,7 @@ class StoreGuard {
   bool hides_embedded(NodeId directory, const StorePlace& place, const std::string& name);
   bool holds_embedded(const StorePlace& group);
   void require_free_key(const StorePlace& place, const std::string& name);
-  void require_movable(NodeId directory, const std::string& name);
-  void make_group(const StorePlace& place, const Caller& caller);
+  void require_movable(NodeId directory, const StorePlace& place, const std::string& name);
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 

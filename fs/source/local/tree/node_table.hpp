@@ -16,8 +16,8 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
-#include "fs/source/entry_kind.hpp"
+#include "fs/source/archives/archive.hpp"
+#include "fs/source/judge.hpp"
 #include "fs/source/local/files/source_object.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/naming.hpp"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "fs/content/open_file.hpp"
-#include "fs/source/archives/archive_part.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 #include "fs/source/node.hpp"

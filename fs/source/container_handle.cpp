@@ -1,4 +1,4 @@
-#include "fs/mount/container_handle.hpp"
+#include "fs/source/container_handle.hpp"
 
 #include <cerrno>
 #include <limits>
@@ -12,7 +12,8 @@
 
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/descriptor_shares.hpp"
+#include "fs/source/services.hpp"
+#include "fs/source/source.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -30,30 +31,24 @@ void tell_error_of_commits(Content& content) {
 
 // --- reading
 
-ContainerHandle::ContainerHandle(const ContainerServices& services, NodeId node, int flags,
-                                 std::shared_ptr<const OpenContainer> file)
-    : FileHandle(node, flags),
-      services_(services),
-      file_(std::move(file)),
-      epoch_(file_->content->epoch()) {}
-
 void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
-  readahead_.on_read(offset, size, user, file_, services_.reading.pool,
-                     services_.reading.readahead);
+  const SourceServices& services = contents_.services();
+  readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead);
 }
 
 ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
-  const ReadingServices& reading = services_.reading;
-  const bool kernel_serves_all = reading.direct_handles == 0;
-  ReplyData out(reading.pages, kernel_serves_all);
+  const SourceServices& services = contents_.services();
+  Stats& stats = services.content.stats;
+  const bool kernel_serves_all = services.direct_handles == 0;
+  ReplyData out(services.content.cache.pages(), kernel_serves_all);
   try {
     read_into(out, offset, size);
     readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
-    reading.stats.contents_bytes_read += out.size();
+    stats.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
-    reading.stats.io_errors++;
-    reading.log_bad_data(services_.source.told_path(node()), error);
+    stats.io_errors++;
+    services.log_bad_data(contents_.source().told_path(node()), error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel
     // would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;
@@ -75,7 +70,7 @@ std::int64_t ContainerHandle::seek(std::int64_t offset, int whence) const {
 
 struct stat ContainerHandle::attributes() const {
   try {
-    return services_.source.attributes(node());
+    return contents_.source().attributes(node());
   } catch (const std::system_error& error) {
     // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
     if (!frame::is_refusal(error.code())) throw;
@@ -87,13 +82,13 @@ void ContainerHandle::sync() {
   // The kernel keeps the file locked meanwhile, also for who only reads it.
   if (content().needs_commit()) TurnAtNeed::need();
   tell_error_of_commits(content());
-  if (content().needs_commit()) services_.committer.commit({file_->content});
+  if (content().needs_commit()) contents_.services().committer.commit({file_->content});
 }
 
 void ContainerHandle::close() {
   // It may have been made by an open(2) for reading.
-  if (descriptors_.amount() >= DescriptorShares::kOfWriter && content().needs_commit())
-    services_.contents.changed(file_, std::move(descriptors_));
+  if (descriptors_.amount() >= DescriptorNeed::kWriter && content().needs_commit())
+    contents_.changed(file_, std::move(descriptors_));
 }
 
 // --- writing
@@ -110,7 +105,7 @@ void ContainerWriter::read_into(ReplyData& out, std::int64_t offset, std::int64_
   try {
     content().read(offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !services_.contents.has_gone_on(file_->content, epoch)) throw;
+    if (out.size() != before || !contents_.has_gone_on(file_->content, epoch)) throw;
     content().read(offset, size, out);
   }
 }
@@ -123,7 +118,7 @@ void ContainerWriter::tell_loss() {
 
 Content& ContainerWriter::changing() {
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
-  if (!content().needs_commit() && content().is_overtaken()) services_.contents.try_follow(node());
+  if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
   return content();
@@ -131,7 +126,7 @@ Content& ContainerWriter::changing() {
 
 /// Behind the change: a commit that ends between the two would otherwise have the committer forget
 /// a content with dirty bytes, which nobody would store while its writer waits for room.
-void ContainerWriter::note_dirty() { services_.committer.note(file_->content, file_); }
+void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->content, file_); }
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.
 template <typename Change>
@@ -143,9 +138,7 @@ void ContainerWriter::change(const Change& change) {
       change(changed, epoch);
       return note_dirty();
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) ||
-          !services_.contents.has_gone_on(file_->content, epoch))
-        throw;
+      if (!contents_.can_retry(error, file_->content, epoch)) throw;
     }
   }
 }
@@ -197,7 +190,7 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
     change([&](Content& changed, auto epoch) {
       // What no disk has room for is told from what no file can hold.
       changed.require_storable(offset + size);
-      services_.source.require_space(offset + size - changed.size());
+      contents_.source().require_space(offset + size - changed.size());
       changed.reserve(keeps_size ? 0 : offset + size, epoch);
     });
   if (punches || zeroes)
@@ -215,10 +208,10 @@ void ContainerWriter::sync() {
 void ContainerWriter::flush() {
   TurnAtNeed::need();
   tell_error_of_commits(content());
-  if (content().leads() && content().is_overtaken()) services_.contents.try_follow(node());
+  if (content().leads() && content().is_overtaken()) contents_.try_follow(node());
   if (content().needs_commit() &&
-      (services_.committer.commits_at_close() || services_.source.is_space_scarce()))
-    services_.committer.commit({file_->content});
+      (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
+    contents_.services().committer.commit({file_->content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
   // does: who writes on, or calls fsync, is still to be told.
   if (content().lost_contents_of(epoch_)) tell_overtaken();
@@ -227,10 +220,29 @@ void ContainerWriter::flush() {
 void ContainerWriter::close() {
   content().remove_writer();
   if (content().needs_commit())
-    services_.contents.changed(file_, std::move(descriptors_));
+    contents_.changed(file_, std::move(descriptors_));
   else if (content().is_orphan() && !content().has_writers())
-    services_.committer.drop(content());
-  services_.source.left(node(), content().attributes().size);
+    contents_.services().committer.drop(content());
+  contents_.source().left(node(), content().attributes().size);
+}
+
+std::shared_ptr<FileHandle> open_handle(Contents& contents, NodeId node,
+                                        const std::shared_ptr<const OpenContainer>& file,
+                                        int flags) {
+  if ((flags & O_ACCMODE) == O_RDONLY)
+    return std::make_shared<ContainerHandle>(contents, node, flags, file);
+  auto handle = std::make_shared<ContainerWriter>(contents, node, flags, file);
+  contents.require_changeable(node, *file->content);
+  handle->begin(contents.source().home(node));
+  try {
+    // The node may have given way to another one meanwhile.
+    if (contents.source().opened(node) != file) tell_overtaken();
+    if ((flags & O_TRUNC) != 0) handle->truncate(0);
+  } catch (...) {
+    handle->close();
+    throw;
+  }
+  return handle;
 }
 
 }  // namespace bloscfs::fs

@@ -7,29 +7,29 @@
 #include <memory>
 #include <utility>
 
-#include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/content/readahead.hpp"
 #include "fs/source/contents.hpp"
-#include "fs/source/services.hpp"
-#include "fs/source/source.hpp"
+#include "fs/source/file_handle.hpp"
 
 namespace bloscfs::fs {
 
-/// What the handles of a mount's containers share. Outlives their last use.
-struct ContainerServices {
-  Source& source;
-  Contents& contents;
-  Committer& committer;
-  const ReadingServices& reading;
-};
+/// A handle of what is open of a node. `flags` as of open(2); the caller closes the handle. For
+/// writing: errors as of Contents::require_changeable(), ESTALE where the node has meanwhile given
+/// way to another one. `contents` outlives it.
+std::shared_ptr<FileHandle> open_handle(Contents& contents, NodeId node,
+                                        const std::shared_ptr<const OpenContainer>& file,
+                                        int flags);
 
 /// Opened for reading: reads what was opened, and nothing that came since.
 class ContainerHandle : public FileHandle {
  public:
-  /// `services` outlive it.
-  ContainerHandle(const ContainerServices& services, NodeId node, int flags,
-                  std::shared_ptr<const OpenContainer> file);
+  ContainerHandle(Contents& contents, NodeId node, int flags,
+                  std::shared_ptr<const OpenContainer> file)
+      : FileHandle(node, flags),
+        contents_(contents),
+        file_(std::move(file)),
+        epoch_(file_->content->epoch()) {}
 
   /// Those of the file, which others may have changed since.
   struct stat attributes() const override;
@@ -44,7 +44,7 @@ class ContainerHandle : public FileHandle {
   Content& content() const { return *file_->content; }
   virtual void read_into(ReplyData& out, std::int64_t offset, std::int64_t size);
 
-  const ContainerServices& services_;
+  Contents& contents_;
   const std::shared_ptr<const OpenContainer> file_;
   std::atomic<std::uint64_t> epoch_;  ///< of the content: the last one that it knows of
 

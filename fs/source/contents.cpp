@@ -1,4 +1,4 @@
-#include "fs/mount/file_contents.hpp"
+#include "fs/source/contents.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -6,14 +6,16 @@
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/xattr.h>
 
 #include "codec/error.hpp"
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/services.hpp"
+#include "fs/source/source.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
 
@@ -28,65 +30,65 @@ constexpr std::chrono::milliseconds kLookAgain{10};
 /// So many threads may wait for that: the others serve other files.
 constexpr int kPatient = 4;
 
+/// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
+frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
+  frame::VlmetalayerSizes sizes;
+  for (const auto& [layer, value] : content.uncommitted_metalayers())
+    if (layer.kind == kind)
+      sizes[layer.name] = value ? std::optional<std::size_t>(value->size()) : std::nullopt;
+  return sizes;
+}
+
+bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                   const LayerName& layer) {
+  if (const auto found = changes.find(layer.name); found != changes.end())
+    return found->second.has_value();
+  return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
+}
+
+/// Throws unless a commit can store them: else it would fail for ever.
+void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                LayerKind kind) {
+  if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
+  std::vector<frame::LayerSize> layers;
+  if (snapshot != nullptr)
+    for (const auto& entry : snapshot->metalayers())
+      if (changes.count(entry.name) == 0) layers.push_back({entry.name, entry.stored_size});
+  for (const auto& [name, size] : changes)
+    if (size) layers.push_back({name, *size});
+  frame::lay_out_header(layers);
+}
+
 }  // namespace
 
-void FileContents::set_source(Source& source) {
-  source_ = &source;
-  container_services_.emplace(ContainerServices{source, *this, committer_, reading_});
-}
-
-// --- open files
-
-std::shared_ptr<FileHandle> FileContents::open(NodeId node,
-                                               const std::shared_ptr<const OpenContainer>& file,
-                                               int flags) {
-  if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(node, file, flags);
-  return std::make_shared<ContainerHandle>(*container_services_, node, flags, file);
-}
-
-std::shared_ptr<FileHandle> FileContents::open_for_writing(
-    NodeId node, const std::shared_ptr<const OpenContainer>& file, int flags) {
-  auto handle = std::make_shared<ContainerWriter>(*container_services_, node, flags, file);
-  require_changeable(node, *file->content);
-  handle->begin(source_->home(node));
-  try {
-    // The node may have given way to another one meanwhile.
-    if (source_->opened(node) != file) frame::throw_errno(ESTALE, "changed by another program");
-    if ((flags & O_TRUNC) != 0) handle->truncate(0);
-  } catch (...) {
-    handle->close();
-    throw;
-  }
-  return handle;
-}
-
-void FileContents::require_changeable(NodeId node, const Content& content) {
+void Contents::require_changeable(NodeId node, const Content& content) {
   try {
     content.require_changeable(*source_->home(node));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::read_only_file_system ||
         dynamic_cast<const codec::Error*>(&error) != nullptr)
-      reading_.log_bad_data(source_->told_path(node), error);
+      services_.log_bad_data(source_->told_path(node), error);
     throw;
   }
 }
 
-std::shared_ptr<const OpenContainer> FileContents::open_to_change(NodeId node) {
+std::shared_ptr<const OpenContainer> Contents::open_to_change(NodeId node) {
   auto file = source_->open_container(node, true);
   file->content->make_writable(source_->home(node));
   return file;
 }
 
-void FileContents::changed(const std::shared_ptr<const OpenContainer>& file,
-                           FairShare::Part descriptors) {
-  committer_.note(file->content, file);
+void Contents::changed(const std::shared_ptr<const OpenContainer>& file,
+                       FairShare::Part descriptors) {
+  services_.committer.note(file->content, file);
   if (!file->content->has_writers())
-    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
+    services_.committer.queue(file->content, services_.committer.commits_at_close(),
+                              std::move(descriptors));
 }
 
 // --- other programs' changes
 
-void FileContents::follow(NodeId node) {
+void Contents::follow(NodeId node) {
   const auto file = source_->opened(node);
   // Others may have changed the file's mode, or linked it.
   if (!file || source_->confirm(node, *file)) return;
@@ -96,48 +98,53 @@ void FileContents::follow(NodeId node) {
   if (file->content->is_overtaken() && !file->leads()) source_->retire(node, *file);
 }
 
-void FileContents::try_follow(NodeId node) {
+void Contents::try_follow(NodeId node) {
   if (const auto file = source_->opened(node); file && file->content->has_just_failed_to_follow())
     return;
   try {
     follow(node);
   } catch (const std::exception& error) {
-    reading_.log.error(
+    services_.log.error(
         fmt::format("{}: changed by another program: {}", source_->told_path(node), error.what()));
   }
 }
 
-bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+bool Contents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source();
-  const auto patience = services_.clock.now() + kUnfinishedPatience;
+  const auto patience = services_.content.clock.now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
     try {
       return content->follow_source();
     } catch (const BeingWritten&) {
-      if (others >= kPatient || services_.clock.now() > patience) throw;
+      if (others >= kPatient || services_.content.clock.now() > patience) throw;
     }
     TurnAtNeed::need();
     std::this_thread::sleep_for(kLookAgain);
   }
 }
 
-bool FileContents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
+bool Contents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
   return go_on(content) || content->epoch() != epoch;
+}
+
+bool Contents::can_retry(const std::system_error& error, const std::shared_ptr<Content>& content,
+                         std::uint64_t epoch) {
+  return error.code() == std::errc(ESTALE) && has_gone_on(content, epoch);
 }
 
 // --- changes
 
-void FileContents::created(NodeId node, const struct stat& shown) {
+void Contents::created(NodeId node, const struct stat& shown) {
   const auto file = std::make_shared<const OpenContainer>(
-      shown, std::make_shared<Content>(services_, shown.st_mtim));
+      shown, std::make_shared<Content>(services_.content, shown.st_mtim));
   file->content->make_writable(source_->home(node));
   source_->set_opened(node, file);
   changed(file, {});
 }
 
-void FileContents::change(NodeId node, FairShare::Part descriptors, const Change& change) {
+void Contents::change(NodeId node, FairShare::Part descriptors, const Change& change) {
   for (int tries = 1;; tries++) {
     const auto file = open_to_change(node);
     const std::uint64_t epoch = file->content->epoch();
@@ -149,13 +156,12 @@ void FileContents::change(NodeId node, FairShare::Part descriptors, const Change
         commit_briefly({file->content});
       return;
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || tries == kContentTries) throw;
-      if (!has_gone_on(file->content, epoch)) throw;
+      if (tries == kContentTries || !can_retry(error, file->content, epoch)) throw;
     }
   }
 }
 
-void FileContents::commit(const std::vector<NodeId>& nodes) {
+void Contents::commit(const std::vector<NodeId>& nodes) {
   Committer::Contents contents;
   for (const NodeId node : nodes)
     if (const auto file = source_->opened(node); file && file->content->needs_commit())
@@ -165,13 +171,13 @@ void FileContents::commit(const std::vector<NodeId>& nodes) {
 }
 
 /// For a request that has no turn.
-void FileContents::commit_briefly(const Committer::Contents& contents) {
+void Contents::commit_briefly(const Committer::Contents& contents) {
   const frame::CountedPatience counted;
   const frame::LockPatience patience(counted.time());
-  committer_.commit(contents);
+  services_.committer.commit(contents);
 }
 
-std::shared_ptr<void> FileContents::hold_flat(NodeId node) {
+std::shared_ptr<void> Contents::hold_flat(NodeId node) {
   TurnAtNeed::need();
   const auto file = open_to_change(node);
   file->content->hold_flat(true);
@@ -179,12 +185,12 @@ std::shared_ptr<void> FileContents::hold_flat(NodeId node) {
     file->content->hold_flat(false);
     if (file->content->needs_commit()) changed(file, {});
   });
-  committer_.note(file->content, file);
+  services_.committer.note(file->content, file);
   commit_briefly({file->content});
   return held;
 }
 
-void FileContents::represent_anew(NodeId node) {
+void Contents::represent_anew(NodeId node) {
   auto descriptors = source_->take_descriptors_at_once();
   const bool is_beyond_share = !descriptors;
   const auto file = open_to_change(node);
@@ -192,24 +198,25 @@ void FileContents::represent_anew(NodeId node) {
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
   // The name is there already, so that there is nothing to refuse.
-  if (is_beyond_share && !file->content->has_writers()) committer_.queue(file->content, true);
+  if (is_beyond_share && !file->content->has_writers())
+    services_.committer.queue(file->content, true);
 }
 
-void FileContents::removed(const std::shared_ptr<const OpenContainer>& file,
-                           const std::function<bool()>& has_name) {
+void Contents::removed(const std::shared_ptr<const OpenContainer>& file,
+                       const std::function<bool()>& has_name) {
   if (!file) return;
   file->content->orphan();
   if (has_name()) return file->content->end_orphanhood();
-  if (!file->content->has_writers()) committer_.drop(*file->content);
+  if (!file->content->has_writers()) services_.committer.drop(*file->content);
 }
 
-void FileContents::resize(NodeId node, std::int64_t size) {
+void Contents::resize(NodeId node, std::int64_t size) {
   require_changeable(node, *source_->open_container(node, false)->content);
   change(node, source_->take_descriptors(),
          [&](const std::shared_ptr<const OpenContainer>& file) { file->content->resize(size); });
 }
 
-bool FileContents::set_times(NodeId node, const timespec& accessed, const timespec& modified) {
+bool Contents::set_times(NodeId node, const timespec& accessed, const timespec& modified) {
   const auto file = source_->opened(node);
   if (!file) return false;
   try {
@@ -224,14 +231,13 @@ bool FileContents::set_times(NodeId node, const timespec& accessed, const timesp
     try {
       return file->content->set_times(accessed, modified);
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || tries == kContentTries) throw;
-      if (!has_gone_on(file->content, epoch)) throw;
+      if (tries == kContentTries || !can_retry(error, file->content, epoch)) throw;
     }
   }
 }
 
-void FileContents::set_metalayer(NodeId node, const LayerName& name, const LayerChange& content,
-                                 int flags) {
+void Contents::set_metalayer(NodeId node, const LayerName& name, const LayerChange& content,
+                             int flags) {
   frame::check_layer_name(name.name);
   // A header is written anew by a new file, which would leave other names behind.
   if (name.kind == LayerKind::fixed && source_->home(node)->place_now().has_links)
@@ -240,10 +246,25 @@ void FileContents::set_metalayer(NodeId node, const LayerName& name, const Layer
   change(node, source_->take_descriptors(), [&](const std::shared_ptr<const OpenContainer>& file) {
     changed = file->content;
     if (content) changed->require_room();
-    metalayers_.put(*changed, name, content, flags);
+    put_metalayer(*changed, name, content, flags);
   });
   // No request waits for room with a thread: this one makes the room that it takes.
-  if (content && !services_.budget.has_room(changed->user())) commit_briefly({changed});
+  if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
+}
+
+void Contents::put_metalayer(Content& content, const LayerName& name, const LayerChange& value,
+                             int flags) {
+  const MutexLock lock(metalayers_);
+  const auto snapshot = content.snapshot();
+  frame::VlmetalayerSizes changes = changed_sizes(content, name.kind);
+  const bool exists = has_metalayer(snapshot.get(), changes, name);
+  if ((flags & XATTR_CREATE) != 0 && exists) frame::throw_errno(EEXIST, name.name);
+  if (((flags & XATTR_REPLACE) != 0 || !value) && !exists) frame::throw_errno(ENODATA, name.name);
+  if (value) {
+    changes[name.name] = value->size();
+    check_room(snapshot.get(), changes, name.kind);
+  }
+  content.set_metalayer(name, value);
 }
 
 }  // namespace bloscfs::fs
