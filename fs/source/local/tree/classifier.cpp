@@ -143,7 +143,8 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
   const KnownVerdict* const known = verdicts_.find(file_of(entry));
   // A file that was seen within 2 s of its last change may have changed again, with the same size
   // and times: such a verdict is not believed.
-  if (known != nullptr && !known->is_young && known->state == state_of(entry.content_stat)) {
+  if (known != nullptr && !known->is_young &&
+      known->state == JudgedState(state_of(entry.content_stat))) {
     entry.shown_change_ns = known->shown_change_ns;
     take(entry, known->verdict);
   } else {
@@ -244,7 +245,8 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
 void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
                           const ReasonedVerdict& verdict) {
   const bool is_itself = verdict.kind == EntryKind::itself;
-  const KnownVerdict remembered{.state = state_of(entry.content_stat),
+  const KnownVerdict remembered{.state = JudgedState(state_of(entry.content_stat)),
+                                .role = entry.role,
                                 .is_young = is_itself && is_young(entry.content_stat),
                                 .verdict = verdict};
   const MutexLock lock(mutex_);
@@ -258,18 +260,17 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
     log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
-  verdicts_.remember(file_of(entry), remembered);
+  verdicts_.remember(remembered);
 }
 
-void Classifier::remember(const frame::Snapshot& committed, Role role, const std::string& name,
+void Classifier::remember(const frame::Snapshot& committed, const std::string& name,
                           KnownVerdict known) {
   // Whether one with the suffix of an archive is that is read.
-  if (role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
-  known.verdict = judge(committed, role, settings_);
+  if (known.role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
+  known.verdict = judge(committed, known.role, settings_);
   if (known.verdict.kind == EntryKind::itself) return;
-  const frame::FileStamp& stamp = committed.stamp();
   const MutexLock lock(mutex_);
-  verdicts_.remember({stamp.device, stamp.inode, role}, known);
+  verdicts_.remember(known);
 }
 
 }  // namespace bloscfs::fs
