@@ -336,7 +336,7 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
       return;
     if (node->is_sframe()) known.role = Role::index;
     name = node->name.name;
-    known.state = JudgedState(node->state);
+    known.state = judged_state(node->state);
     if (node->shown_change.stored_ns == node->state.ctime_ns)
       known.shown_change_ns = node->shown_change.shown_ns;
   }

@@ -11,27 +11,17 @@
 
 namespace bloscfs::fs {
 
-/// A file, and what it is judged as.
-struct JudgedFile {
-  std::uint64_t device = 0, inode = 0;
-  Role role = Role::file;
-  bool operator==(const JudgedFile&) const = default;
-};
-
 /// A FileState in less space.
 struct JudgedState {
-  JudgedState() = default;
-  explicit JudgedState(const FileState& state)
-      : device(state.stamp.device),
-        inode(state.stamp.inode),
-        size(state.stamp.size),
-        mtime_ns(nanoseconds(modification_time(state.stamp))),
-        ctime_ns(state.ctime_ns) {}
-  bool operator==(const JudgedState&) const = default;
-
   std::uint64_t device = 0, inode = 0;
   std::int64_t size = 0, mtime_ns = 0, ctime_ns = 0;
+  bool operator==(const JudgedState&) const = default;
 };
+inline JudgedState judged_state(const FileState& state) {
+  const frame::FileStamp& stamp = state.stamp;
+  return {stamp.device, stamp.inode, stamp.size, nanoseconds(modification_time(stamp)),
+          state.ctime_ns};
+}
 
 struct KnownVerdict {
   JudgedState state;  ///< of the file when it was judged
@@ -49,8 +39,8 @@ class VerdictTable {
   explicit VerdictTable(std::size_t limit) : limit_(limit) {}
 
   /// Null if there is none; valid until the next call of remember().
-  const KnownVerdict* find(const JudgedFile& file) const {
-    const auto found = verdicts_.find(file);
+  const KnownVerdict* find(std::uint64_t device, std::uint64_t inode, Role role) const {
+    const auto found = verdicts_.find({.state = {.device = device, .inode = inode}, .role = role});
     return found == verdicts_.end() ? nullptr : &*found;
   }
   /// Replaces the one on the same file in the same role, or any other when there are too many.
@@ -69,27 +59,23 @@ class VerdictTable {
  private:
   static constexpr std::size_t kVictimStep = 40'503;
 
-  /// Hashes and compares verdicts by their files.
-  struct ByFile {
-    using is_transparent = void;
-    static JudgedFile file_of(const JudgedFile& file) { return file; }
-    static JudgedFile file_of(const KnownVerdict& verdict) {
-      return {verdict.state.device, verdict.state.inode, verdict.role};
+  struct SameFile {
+    bool operator()(const KnownVerdict& one, const KnownVerdict& other) const {
+      return one.state.device == other.state.device && one.state.inode == other.state.inode &&
+             one.role == other.role;
     }
-    std::size_t operator()(const auto& one) const noexcept {
-      const JudgedFile file = file_of(one);
+  };
+  struct HashOfFile {
+    std::size_t operator()(const KnownVerdict& one) const noexcept {
       const std::uint64_t mixed =
-          ((file.inode << 3 | static_cast<std::uint64_t>(file.role)) ^ file.device << 32) *
+          ((one.state.inode << 3 | static_cast<std::uint64_t>(one.role)) ^ one.state.device << 32) *
           0x9E3779B97F4A7C15u;
       return static_cast<std::size_t>(mixed ^ mixed >> 32);
-    }
-    bool operator()(const auto& one, const auto& other) const {
-      return file_of(one) == file_of(other);
     }
   };
 
   const std::size_t limit_;
-  std::unordered_set<KnownVerdict, ByFile, ByFile> verdicts_;
+  std::unordered_set<KnownVerdict, HashOfFile, SameFile> verdicts_;
   std::size_t victim_ = 0;  ///< the bucket of the one that gave way last
 };
 
