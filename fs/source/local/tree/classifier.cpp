@@ -44,10 +44,6 @@ std::optional<struct stat> stat_file_in(const SourceObject& directory, const std
   }
 }
 
-JudgedFile file_of(const SourceEntry& entry) {
-  return {entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role};
-}
-
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
   return a.role == b.role && state_of(a.content_stat) == state_of(b.content_stat) &&
          state_of(a.own_stat) == state_of(b.own_stat);
@@ -140,10 +136,12 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
     return entry;
   }
   const MutexLock lock(mutex_);
-  const KnownVerdict* const known = verdicts_.find(file_of(entry));
+  const KnownVerdict* const known =
+      verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   // A file that was seen within 2 s of its last change may have changed again, with the same size
   // and times: such a verdict is not believed.
-  if (known != nullptr && !known->is_young && known->state == state_of(entry.content_stat)) {
+  if (known != nullptr && !known->is_young &&
+      known->state == judged_state(state_of(entry.content_stat))) {
     entry.shown_change_ns = known->shown_change_ns;
     take(entry, known->verdict);
   } else {
@@ -244,11 +242,13 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
 void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
                           const ReasonedVerdict& verdict) {
   const bool is_itself = verdict.kind == EntryKind::itself;
-  const KnownVerdict remembered{.state = state_of(entry.content_stat),
+  const KnownVerdict remembered{.state = judged_state(state_of(entry.content_stat)),
+                                .role = entry.role,
                                 .is_young = is_itself && is_young(entry.content_stat),
                                 .verdict = verdict};
   const MutexLock lock(mutex_);
-  const KnownVerdict* const known = verdicts_.find(file_of(entry));
+  const KnownVerdict* const known =
+      verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
     log::warn(fmt::format("{}: {}: {}", path.text(),
@@ -258,18 +258,17 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
     log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
-  verdicts_.remember(file_of(entry), remembered);
+  verdicts_.remember(remembered);
 }
 
-void Classifier::remember(const frame::Snapshot& committed, Role role, const std::string& name,
+void Classifier::remember(const frame::Snapshot& committed, const std::string& name,
                           KnownVerdict known) {
   // Whether one with the suffix of an archive is that is read.
-  if (role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
-  known.verdict = judge(committed, role, settings_);
+  if (known.role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
+  known.verdict = judge(committed, known.role, settings_);
   if (known.verdict.kind == EntryKind::itself) return;
-  const frame::FileStamp& stamp = committed.stamp();
   const MutexLock lock(mutex_);
-  verdicts_.remember({stamp.device, stamp.inode, role}, known);
+  verdicts_.remember(known);
 }
 
 }  // namespace bloscfs::fs

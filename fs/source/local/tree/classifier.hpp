@@ -83,10 +83,9 @@ class Classifier {
   /// What an unread entry is.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
-  /// What a commit of this mount has left in the state of `known`, so that nobody has to read it.
-  /// `name` is that of the file, or of a sparse frame's directory.
-  void remember(const frame::Snapshot& committed, Role role, const std::string& name,
-                KnownVerdict known);
+  /// What a commit of this mount has left in the state and role of `known`, so that nobody has to
+  /// read it. `name` is that of the file, or of a sparse frame's directory.
+  void remember(const frame::Snapshot& committed, const std::string& name, KnownVerdict known);
 
   /// Opens the archive that was found at `path`. Null if it is none any more.
   std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,

@@ -14,6 +14,7 @@ namespace {
 
 /// Names remembered of a file with many hard links. Others are learnt again when they are used.
 constexpr std::size_t kMaxNames = 16;
+constexpr std::size_t kFewestBuckets = 64;
 
 }  // namespace
 
@@ -31,16 +32,43 @@ void Node::trim_rare() {
   if (rare_parts && *rare_parts == Rare{}) rare_parts.reset();
 }
 
-NodeTable::NodeTable() {
-  Node& root = nodes_[kRootId];
-  root.id = kRootId;
-  root.references = 1;
-  root.type = S_IFDIR;
+std::size_t NodeTable::Hash::operator()(const Identity& id) const {
+  // The index takes the low bits alone.
+  const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
+NodeTable::NodeTable()
+    : id_buckets_(kFewestBuckets),
+      identity_buckets_(kFewestBuckets),
+      nodes_({id_buckets_.data(), id_buckets_.size()}),
+      current_({identity_buckets_.data(), identity_buckets_.size()}) {
+  auto root = std::make_unique<Node>();
+  root->id = kRootId;
+  root->references = 1;
+  root->type = S_IFDIR;
+  nodes_.insert(*root.release());
+}
+
+NodeTable::~NodeTable() {
+  current_.clear();
+  nodes_.clear_and_dispose(std::default_delete<Node>());
+}
+
+/// Doubles the tables, so that a bucket has one node on average, at most.
+void NodeTable::grow() {
+  if (nodes_.size() < id_buckets_.size()) return;
+  std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
+  std::vector<ByIdentity::bucket_type> more_identities(more_ids.size());
+  nodes_.rehash({more_ids.data(), more_ids.size()});
+  current_.rehash({more_identities.data(), more_identities.size()});
+  id_buckets_ = std::move(more_ids);
+  identity_buckets_ = std::move(more_identities);
 }
 
 Node* NodeTable::find(NodeId id) const {
   const auto found = nodes_.find(id);
-  return found == nodes_.end() ? nullptr : const_cast<Node*>(&found->second);
+  return found == nodes_.end() ? nullptr : const_cast<Node*>(&*found);
 }
 
 Node& NodeTable::node(NodeId id) const {
@@ -51,35 +79,41 @@ Node& NodeTable::node(NodeId id) const {
 
 Node* NodeTable::current(const Identity& identity) const {
   const auto found = current_.find(identity);
-  return found == current_.end() ? nullptr : found->second;
+  return found == current_.end() ? nullptr : const_cast<Node*>(&*found);
 }
 
-Node& NodeTable::make_node(Node& parent, const std::string& name) {
-  const NodeId id = next_id_++;
-  Node& made = nodes_[id];
-  made.id = id;
-  made.references = 1;
-  made.name = {&parent, name};
+Node& NodeTable::make_node(Node& parent, const std::string& name, const Identity& identity) {
+  grow();
+  auto made = std::make_unique<Node>();
+  made->references = 1;
+  made->identity = identity;
+  made->name = {&parent, name};
+  made->id = next_id_++;
   parent.children++;
-  return made;
+  Node& result = *made.release();
+  nodes_.insert(result);
+  return result;
 }
 
 Node& NodeTable::add(Node& parent, const std::string& name, const Identity& identity) {
-  Node& made = make_node(parent, name);
-  set_identity(made, identity);
+  Node& made = make_node(parent, name, identity);
+  if (Node* const previous = current(identity)) retire(*previous);
+  current_.insert(made);
   return made;
 }
 
 void NodeTable::set_identity(Node& node, const Identity& identity) {
+  if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
-  node.identity = identity;
   // Another node with this identity stands for a file that is gone: inode numbers are given out
   // again.
-  current_[identity] = &node;
+  if (Node* const previous = current(identity)) retire(*previous);
+  node.identity = identity;
+  current_.insert(node);
 }
 
 void NodeTable::retire(Node& node) {
-  if (current(node.identity) == &node) current_.erase(node.identity);
+  if (node.by_identity.is_linked()) current_.erase(current_.iterator_to(node));
 }
 
 Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part) {
@@ -87,7 +121,7 @@ Node& NodeTable::enter_part(Node& parent, const std::shared_ptr<const ArchivePar
     known->second->references++;
     return *known->second;
   }
-  Node& made = make_node(parent, part->entry.full_name);
+  Node& made = make_node(parent, part->entry.full_name, {});
   made.type = part->entry.type;
   made.make_rare().part = part;
   parts_.emplace(key_of(*part), &made);
@@ -217,9 +251,10 @@ NodeTable::Dropped NodeTable::drop_unused() {
       continue;
     retire(*node);
     leave_part(*node);
+    nodes_.erase(nodes_.iterator_to(*node));
+    dropped_.nodes.emplace_back(node);
     if (node->has_name()) leave(*node->name.parent);
     for (const Node::Name& name : node->rare().other_names) leave(*name.parent);
-    dropped_.nodes.push_back(nodes_.extract(node->id));
   }
   return std::exchange(dropped_, {});
 }

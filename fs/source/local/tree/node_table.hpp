@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <boost/intrusive/unordered_set.hpp>
 #include <sys/stat.h>
 
 #include "frame/store/byte_source.hpp"
@@ -56,6 +56,8 @@ struct Node : OfKind {
     std::shared_ptr<const ArchivePart> part;
     bool operator==(const Rare&) const = default;
   };
+  using Hook = boost::intrusive::unordered_set_member_hook<>;
+
   const Rare& rare() const;
   Rare& make_rare();
   /// Gives the memory back once nothing rare is left.
@@ -63,6 +65,8 @@ struct Node : OfKind {
   bool has_name() const { return name.parent != nullptr; }
 
   std::uint32_t name_changes = 0;  ///< of a directory: changes that this mount made to its names
+  Hook by_id;
+  Hook by_identity;  ///< linked while the node stands for its object
   NodeId id = 0;
   std::uint64_t references = 0;  ///< the kernel's
   std::uint32_t pins = 0;        ///< ours
@@ -84,16 +88,15 @@ struct Node : OfKind {
 /// are not in use (any more) and for nodes without a name. A node that nobody needs any more stays
 /// until drop_unused() is called.
 class NodeTable {
-  using ById = std::unordered_map<NodeId, Node>;
-
  public:
   /// To be destroyed after the owner has released its mutex: what nodes own may take long to end.
   struct Dropped {
-    std::vector<ById::node_type> nodes;
+    std::vector<std::unique_ptr<Node>> nodes;
     std::vector<std::shared_ptr<const void>> others;
   };
 
   NodeTable();
+  ~NodeTable();
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
@@ -144,14 +147,29 @@ class NodeTable {
   std::vector<Node*> pending_in(NodeId directory) const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const Identity& id) const noexcept {
-      const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
-      return static_cast<std::size_t>(mixed ^ mixed >> 32);
-    }
+  struct IdOf {
+    using type = NodeId;
+    type operator()(const Node& node) const { return node.id; }
   };
+  struct IdentityOf {
+    using type = Identity;
+    const type& operator()(const Node& node) const { return node.identity; }
+  };
+  struct Hash {
+    std::size_t operator()(NodeId id) const { return static_cast<std::size_t>(id); }
+    std::size_t operator()(const Identity& id) const;
+  };
+  template <Node::Hook Node::*hook, typename KeyOf>
+  using Index =
+      boost::intrusive::unordered_set<Node, boost::intrusive::member_hook<Node, Node::Hook, hook>,
+                                      boost::intrusive::key_of_value<KeyOf>,
+                                      boost::intrusive::hash<Hash>,
+                                      boost::intrusive::power_2_buckets<true>>;
+  using ById = Index<&Node::by_id, IdOf>;
+  using ByIdentity = Index<&Node::by_identity, IdentityOf>;
 
-  Node& make_node(Node& parent, const std::string& name);
+  void grow();
+  Node& make_node(Node& parent, const std::string& name, const Identity& identity);
   /// nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
@@ -159,8 +177,10 @@ class NodeTable {
   void leave_part(const Node& node);
 
   NodeId next_id_ = kRootId + 1;
+  std::vector<ById::bucket_type> id_buckets_;  ///< before the indexes, which use them
+  std::vector<ByIdentity::bucket_type> identity_buckets_;
   ById nodes_;
-  std::unordered_map<Identity, Node*, Hash> current_;  ///< those that stand for their objects
+  ByIdentity current_;
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
   /// What tells parts apart: the state of the archive, the key, whether it is a group.
   using PartKey = std::tuple<const Archive*, std::string, bool>;

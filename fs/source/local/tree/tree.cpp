@@ -326,7 +326,6 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
 }
 
 void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
-  Role role = Role::file;
   std::string name;
   KnownVerdict known;
   {
@@ -335,14 +334,14 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
     if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
         !(node->state.stamp == snapshot.stamp()))
       return;
-    if (node->is_sframe()) role = Role::index;
+    if (node->is_sframe()) known.role = Role::index;
     name = node->name.name;
-    known.state = node->state;
+    known.state = judged_state(node->state);
     if (node->shown_change.stored_ns == node->state.ctime_ns)
       known.shown_change_ns = node->shown_change.shown_ns;
   }
   try {
-    classifier_.remember(snapshot, role, name, std::move(known));
+    classifier_.remember(snapshot, name, known);
   } catch (const std::exception&) {
     // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
   }

@@ -223,7 +223,11 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
 void TreeChanges::touched(const NamedObject& object) {
   if (object.node == 0) return;
   const MutexLock lock(tree_.mutex_);
-  take_state(tree_.nodes_.node(object.node));
+  Node& node = tree_.nodes_.node(object.node);
+  if (node.is_sframe())
+    take_state(node);
+  else
+    node.state = state_of(object.entry.object->stat_anew());
 }
 
 void TreeChanges::changed_by_user(NodeId id) {
