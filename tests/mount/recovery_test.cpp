@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed,
   const Mount mount(lost.source.path());
   BOOST_CHECK(read_file(mount / "d/t.npy") == other_bytes());
   fs_std::remove(mount / "d/t.npy");
-  // While the mount's sweep asks for the lock in it, it is busy.
+  // Until the mount's sweep has read the journal that is in it, it is busy.
   BOOST_TEST(comes_true([&] { return errno_of(rmdir((mount / "d").c_str())) == 0; }));
 }
 

@@ -1,6 +1,7 @@
 #include "fs/source/local/names/leftover_sweep.hpp"
 
 #include <algorithm>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "frame/sframe/orphans.hpp"
 #include "frame/store/open_regular.hpp"
 #include "fs/source/local/files/directory_times.hpp"
+#include "fs/source/local/files/lock_file.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
@@ -19,6 +21,12 @@
 #include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// Files that are removed under one lock on names.
+constexpr std::size_t kOrphansAtOnce = 64;
+
+}  // namespace
 
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
@@ -39,14 +47,15 @@ bool LeftoverSweep::is_old(const struct stat& st) const {
 
 void LeftoverSweep::run() {
   if (journal_ != nullptr) makers_ = journal_->makers();
+  const TemporaryMakers own = makers_;
   try {
     // Other files beside a container are nobody's business here.
-    if (single_) clear_temporaries({}, root_.list({}));
+    if (single_ && journal_ != nullptr) clear_temporaries({}, root_.list({}), journal_->kept());
     walk(single_.value_or(""));
     if (journal_ == nullptr || has_missed_ || stopping_) return;
     // Only when all of SOURCE was seen: a maker that is forgotten too early leaves its temporaries
     // for ever.
-    for (const auto& maker : makers_) journal_->forget(maker);
+    for (const auto& maker : own) journal_->forget(maker);
   } catch (const std::exception& error) {
     log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
   }
@@ -73,6 +82,7 @@ void LeftoverSweep::walk(const std::string& top) {
 void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& below) {
   if (const auto st = root_.stat(path.empty() ? "." : path); !st || !S_ISDIR(st->st_mode)) return;
   const Entries entries = root_.list(path);
+  const std::vector<KeptFile> kept = read_journals(path, entries);
   bool is_sframe = false, has_temporaries = false;
   for (const SourceRoot::Entry& entry : entries) {
     is_sframe |= entry.name == frame::kSframeIndexName;
@@ -81,25 +91,41 @@ void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& bel
       below.push_back(join_path(path, entry.name));
   }
   if (!has_temporaries && !is_sframe) return;
-  if (is_locked(path)) {
+  const NearPath near = root_.approach(path);
+  if (path != single_.value_or("") &&  // which this mount has locked itself
+      is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest)) {
     has_missed_ = true;
     return;
   }
-  clear_temporaries(path, entries);
+  clear_temporaries(path, entries, kept);
   if (is_sframe) remove_orphans(path, entries);
 }
 
-bool LeftoverSweep::is_locked(const std::string& path) const {
-  if (path == single_.value_or("")) return false;  // by this mount
-  const NearPath near = root_.approach(path);
-  return is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest);
+/// Also of other SOURCEs that nobody has mounted now: their lock can be had. Returns what they have
+/// kept, and adds the makers that they name, whose temporaries are there or below.
+std::vector<KeptFile> LeftoverSweep::read_journals(const std::string& path,
+                                                   const Entries& entries) {
+  std::vector<KeptFile> kept;
+  for (const SourceRoot::Entry& entry : entries) {
+    if (!is_lock_file(entry.name)) continue;
+    const bool is_own = !single_ && path.empty() && entry.name == lock_file_name(std::nullopt);
+    if (is_own && journal_ != nullptr) {
+      for (KeptFile& file : journal_->kept()) kept.push_back(std::move(file));
+      continue;
+    }
+    LockFile lock(root_.directory(path), entry.name);
+    if (!lock.try_take_present()) continue;
+    const Journal journal(lock.descriptor());
+    for (const auto& maker : journal.makers()) makers_.push_back(maker);
+    for (KeptFile& file : journal.kept()) kept.push_back(std::move(file));
+  }
+  return kept;
 }
 
-/// But for those, beside the journal, that hold what an earlier mount could not commit: they wait
-/// for somebody who gives them a name.
-void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& entries) {
-  std::vector<KeptFile> kept;
-  if (journal_ != nullptr && path.empty()) kept = journal_->kept();
+/// But for those that hold what an earlier mount could not commit: they wait for somebody who gives
+/// them a name.
+void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& entries,
+                                      const std::vector<KeptFile>& kept) {
   for (const SourceRoot::Entry& entry : entries) {
     if (!is_leftover_name(entry.name)) continue;
     const auto spared = std::find_if(kept.begin(), kept.end(), [&](const KeptFile& file) {
@@ -111,7 +137,7 @@ void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& en
       log::warn(fmt::format(
           "{}: an earlier mount could not commit what was written to it: `b2frame recover "
           "SOURCE` gives that a name",
-          spared->path));
+          join_path(path, spared->path)));
   }
 }
 
@@ -149,15 +175,18 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
-  for (const std::uint32_t number : orphans) {
-    // The lock is given back after each, and the index looked at again: nobody waits for the whole
-    // frame, and no writer loses a file.
+  for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
+    // The lock is given back after each few, and the index looked at again: nobody waits for the
+    // whole frame, and no writer loses a file.
     const TreeChanges names(tree_);
     const auto now = directory.stat(frame::kSframeIndexName);
-    if (stopping_ || !now || !is_old(*now)) return;
+    if (!now || !is_old(*now)) return;
     const DirectoryTimes times(root_.object(path));
-    const std::string name = frame::chunk_file_name(number);
-    if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+    const std::span left = std::span(orphans).subspan(done);
+    for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
+      const std::string name = frame::chunk_file_name(number);
+      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+    }
   }
 }
 

@@ -15,12 +15,12 @@
 namespace bloscfs::fs {
 
 /// Walks through all of SOURCE in the background: temporaries go that earlier processes have left
-/// (fs/source/local/names/leftovers.hpp), which the journal of SOURCE names, and chunk files that
-/// their sparse frame does not name. What another writable mount, of a directory above or below,
-/// may still be working on is left alone; what one of a directory below has left goes with the next
-/// mount of that, or with the directory (Removal::clear). What an earlier mount has kept for
+/// (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does not name.
+/// Earlier processes are those that the journal of SOURCE names, and those of other journals that
+/// the walk has met and nobody has locked. What another writable mount, of a directory
+/// above or below, may still be working on is left alone, and what an earlier one has kept for
 /// `b2frame recover` is named in the log. Nothing that the walk meets is an error; once it has been
-/// everywhere the journal forgets the processes that it named.
+/// everywhere the journal of SOURCE forgets those that it named.
 class LeftoverSweep {
  public:
   /// `single`: the name of a mount's only container, beside which the mount has temporaries, too.
@@ -39,8 +39,9 @@ class LeftoverSweep {
   void run();
   void walk(const std::string& top);
   void visit(const std::string& path, std::vector<std::string>& below);
-  bool is_locked(const std::string& path) const;
-  void clear_temporaries(const std::string& path, const Entries& entries);
+  std::vector<KeptFile> read_journals(const std::string& path, const Entries& entries);
+  void clear_temporaries(const std::string& path, const Entries& entries,
+                         const std::vector<KeptFile>& kept);
   void remove_temporary(const std::string& path, const std::string& name);
   void remove_orphans(const std::string& path, const Entries& entries);
   bool is_old(const struct stat& st) const;
@@ -49,7 +50,7 @@ class LeftoverSweep {
   Tree& tree_;
   const std::optional<std::string> single_;
   Journal* const journal_;
-  TemporaryMakers makers_;  ///< of the thread
+  TemporaryMakers makers_;  ///< that are known so far; of the thread
   timespec began_{};
   std::atomic<bool> stopping_{false};
   bool has_missed_ = false;  ///< of the thread

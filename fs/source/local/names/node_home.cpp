@@ -47,11 +47,6 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
   return object;
 }
 
-bool is_array(ShownAs shown, const std::string& full_name) {
-  return shown == ShownAs::array || full_name.ends_with(kArraySuffix) ||
-         stem(full_name).ends_with(kNpySuffix);
-}
-
 /// What python-blosc2 calls results of queries on an array of that name, without their suffix: it
 /// takes off all that follows the first dot.
 std::set<std::string> result_names(const std::string& full_name) {
@@ -236,7 +231,9 @@ void NodeHome::require_changeable() {
   const auto name = services_.tree.name_of(node_);
   if (!name || name->is_lost) return;
   services_.columns.require_changeable(services_.root, name->path().text());
-  if (is_array(name->shown, name->full_name)) remove_results(*name);
+  if (name->shown == ShownAs::array || name->full_name.ends_with(kArraySuffix) ||
+      stem(name->full_name).ends_with(kNpySuffix))
+    remove_results(*name);
 }
 
 /// Removes what python-blosc2 has cached of queries on the array, durably.

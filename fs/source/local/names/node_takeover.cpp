@@ -86,11 +86,26 @@ class NodeRefuge final : public Refuge {
 
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
-    if (kind_ == RefugeKind::conflict) return keep_beside(made.name);
-    std::string told =
-        kind_ == RefugeKind::recovery ? keep_for_recovery(made.name) : keep_outside(made.name);
+    if (kind_ == RefugeKind::conflict) {
+      TreeChanges names(services_.tree);
+      const SourceDirectory from = services_.root.directory(names.path(directory_node_));
+      return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
+                        shown_name_, FirstName::conflict);
+    }
+    if (kind_ == RefugeKind::recovery) {
+      Journal* const journal = services_.journal();
+      if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
+      // Before the journal says that the frame waits both names are durable, that of the frame and
+      // its own: they are in one directory.
+      place_.directory->sync();
+      journal->add(KeptFile{made.name, shown_path()});
+    } else {
+      place_.directory->rename(made.name, place_.name, frame::RenameMode::no_replace);
+      place_.directory->sync_name(place_.name);
+    }
     remove_waiting(services_, of_);
-    return told;
+    return kind_ == RefugeKind::recovery ? made.name + ", which `b2frame recover` gives a name"
+                                         : place_.path + ", which `b2frame recover` brings back";
   }
 
  private:
@@ -110,29 +125,6 @@ class NodeRefuge final : public Refuge {
     }
     if (!place_.directory && !may_make_files(services_.root.stat({}).value(), user_))
       kind_ = RefugeKind::recovery;
-  }
-
-  std::string keep_beside(const std::string& made) const {
-    TreeChanges names(services_.tree);
-    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
-    return name_frame(names, services_.root, services_.policy, from, made, directory_node_,
-                      shown_name_, FirstName::conflict);
-  }
-
-  std::string keep_for_recovery(const std::string& made) const {
-    Journal* const journal = services_.journal();
-    if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-    // Before the journal says that the frame waits both names are durable, that of the frame and
-    // its own: they are in one directory.
-    place_.directory->sync();
-    journal->add(KeptFile{made, shown_path()});
-    return made + ", which `b2frame recover` gives a name";
-  }
-
-  std::string keep_outside(const std::string& made) const {
-    place_.directory->rename(made, place_.name, frame::RenameMode::no_replace);
-    place_.directory->sync_name(place_.name);
-    return place_.path + ", which `b2frame recover` brings back";
   }
 
   /// Nobody may read it who might not read both files. An access list is not compared with another:

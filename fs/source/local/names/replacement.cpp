@@ -210,10 +210,9 @@ void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
   if (!leads_to(to, placed_as_, identity_of(objects_.placed.entry.own_stat)))
     throw_overtaken(placed_as_);
-  const std::string& placed = objects_.placed.stored_name;
-  const std::string& old = objects_.old->stored_name;
-  carry_sidecar(to, placed, to, placed_as_);
-  if (old != placed) carry_sidecar(to, old, to, placed_as_);
+  carry_sidecar(to, objects_.placed.stored_name, to, placed_as_);
+  if (objects_.old->stored_name != objects_.placed.stored_name)
+    carry_sidecar(to, objects_.old->stored_name, to, placed_as_);
 }
 
 void Replacement::remove_old() {
