@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "frame/container/snapshot.hpp"
-#include "fs/content/content.hpp"
 #include "fs/content/content_home.hpp"
+#include "fs/content/content_services.hpp"
 
 namespace bloscfs::fs {
 

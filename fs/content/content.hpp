@@ -19,35 +19,19 @@
 #include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
-#include "frame/editing/recent_writers.hpp"
-#include "frame/store/clock.hpp"
 #include "fs/content/chunk_sums.hpp"
 #include "fs/content/content_home.hpp"
+#include "fs/content/content_services.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/epochs.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/content/written.hpp"
-#include "fs/options/write_options.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/file_view.hpp"
 #include "fs/view/metalayer_changes.hpp"
 
 namespace bloscfs::fs {
-
-/// What the contents of a mount share. Outlives them.
-struct ContentServices {
-  BlockCache& cache;
-  Stats& stats;
-  ReaderSettings reader;
-  WorkerPool& pool;
-  DirtyBudget& budget;
-  const WriteOptions& options;
-  bool raw;
-  std::atomic<std::uint64_t>& next_id;
-  std::shared_ptr<frame::RecentWriters> recent_writers = std::make_shared<frame::RecentWriters>();
-  const frame::Clock& clock = frame::system_clock();
-};
 
 /// How much of what was written a commit takes.
 enum class Freeze {
@@ -247,7 +231,7 @@ class Content {
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Stays while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
-  /// Settles what was written with another program's change of the file.
+  /// What it does about another program's change of the file.
   class Reconciliation;
   bool has_contents_to_keep() const;
   ShownAs shown_as() const;

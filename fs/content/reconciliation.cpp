@@ -37,10 +37,11 @@ enum class Unreadable { if_lost, in_any_case };
 
 }  // namespace
 
-/// Settles what was written with what another program has made of the file. While one lives, what
-/// was written is frozen, so that it can be read without mutex_; readers see it as before, and
-/// writers wait (Content::changing()). Its end lays it under what is written later, unless the
-/// content has gone on from another state. For whoever holds commit_mutex_, on one thread.
+/// Lays what was written over what another program has made of the file, or keeps it in a frame
+/// beside that. While one lives, what was written is frozen, so that it can be read without mutex_;
+/// readers see it as before, and writers wait (Content::changing()). Its end lays it under what is
+/// written later, unless the content has gone on from another state. For whoever holds
+/// commit_mutex_, on one thread.
 class Content::Reconciliation {
  public:
   explicit Reconciliation(Content& content);
