@@ -1,5 +1,3 @@
-#include "fs/source/objects/object_takeover.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -7,13 +5,13 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/source/objects/object_takeover.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -30,17 +28,6 @@ std::string host_name() {
   return host.substr(0, 64);
 }
 
-/// Of one name within a second.
-constexpr int kMostNumbers = 1000;
-
-/// "NAME.WHAT-TIME", and "-NUMBER" from the second on.
-std::string with_time(const std::string& name, const std::string& what, int number) {
-  constexpr std::size_t kLongestSuffix = 16;
-  std::string end = fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(std::time(nullptr)));
-  if (number > 1) end += fmt::format("-{}", number);
-  return name.substr(0, NAME_MAX - kLongestSuffix - end.size()) + end;
-}
-
 /// A frame beside the one that another host has committed.
 class FrameBeside final : public Refuge {
  public:
@@ -55,8 +42,10 @@ class FrameBeside final : public Refuge {
   }
   std::optional<std::string> shared_name() const override { return name_; }
   bool take_another_name() override {
-    while (number_ < kMostNumbers) {
-      name_ = with_time(stored_.shown_name, "conflict-" + host_name(), ++number_) + suffix_;
+    while (number_ < kMostDatedNames) {
+      name_ =
+          dated_name(stored_.shown_name, "conflict-" + host_name(), std::time(nullptr), ++number_) +
+          suffix_;
       if (!objects_.is_taken(stored_.directory, name_)) return true;
     }
     return false;
@@ -100,12 +89,12 @@ class FrameInFolder final : public Refuge {
   /// Files of one name in several directories, and mounts that share the folder, may want the same.
   std::string rename_to_free(const std::string& made) {
     for (int number = 1;; number++) {
-      std::string name = with_time(shown_name_, "unsent", number) + ".b2frame";
+      std::string name = dated_name(shown_name_, "unsent", std::time(nullptr), number) + ".b2frame";
       try {
         directory_->rename(made, name, frame::RenameMode::no_replace);
         return name;
       } catch (const std::system_error& error) {
-        if (error.code() != std::errc::file_exists || number >= kMostNumbers) throw;
+        if (error.code() != std::errc::file_exists || number >= kMostDatedNames) throw;
       }
     }
   }

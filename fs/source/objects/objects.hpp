@@ -17,12 +17,13 @@
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/options/owner_override.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/archives/archive_part.hpp"
-#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/objects/object_listings.hpp"
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/source/objects/object_nodes.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/source/source.hpp"
 #include "fs/source/stored_form.hpp"
 #include "fs/support/sync.hpp"
@@ -201,7 +202,7 @@ class Objects {
   ObjectLooks looks_;
   ObjectListings listings_;
   ObjectNodes nodes_;
-  RecentArchives<LookPointer> archives_;  ///< by their states
+  RecentlyUsed<LookPointer, Archive, kRecentArchives> archives_;  ///< by their states
 };
 
 }  // namespace bloscfs::fs

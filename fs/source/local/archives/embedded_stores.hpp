@@ -11,11 +11,11 @@
 
 #include <sys/stat.h>
 
-#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/tree.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -71,7 +71,7 @@ class EmbeddedStores final : public Beside {
   const SourceRoot& root_;
   Tree& tree_;
   const bool raw_;
-  RecentArchives<NodeId, StoreArchive> recent_;
+  RecentlyUsed<NodeId, StoreArchive, kRecentArchives> recent_;
   Mutex mutex_;
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
   std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;

@@ -12,10 +12,10 @@
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/source/archives/archive_part.hpp"
-#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/local/archives/embedded_stores.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/tree.hpp"
+#include "fs/source/recently_used.hpp"
 
 namespace bloscfs::fs {
 
@@ -76,7 +76,7 @@ class LocalArchives {
   Tree& tree_;
   EmbeddedStores& embedded_;
   const bool raw_;
-  RecentArchives<NodeId> recent_;
+  RecentlyUsed<NodeId, Archive, kRecentArchives> recent_;
 };
 
 }  // namespace bloscfs::fs

@@ -1,35 +1,34 @@
 #pragma once
-// Archives that stay open though nobody uses them, and the memory that open ones take.
+// What stays open, or known, though nobody uses it, and the memory that it takes.
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "frame/store/lru_map.hpp"
-#include "fs/source/archives/archive.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
-/// The last four, by whatever tells them apart; others live as long as their nodes. One with
-/// 100,000 members takes 15 MB. Thread-safe.
-template <typename Key, typename Kept = Archive>
-class RecentArchives {
+/// Keeps the `most` that were used last, by whatever tells them apart. Thread-safe.
+template <typename Key, typename Kept, std::size_t most>
+class RecentlyUsed {
  public:
   using Pointer = std::shared_ptr<const Kept>;
 
   /// `budget` outlives it.
-  explicit RecentArchives(MemoryBudget& budget) : budget_(budget) {}
+  explicit RecentlyUsed(MemoryBudget& budget) : budget_(budget) {}
 
-  /// For an archive that is opened or listed, and that messages call `name`; kept ones that nobody
-  /// uses give way. Does not outlive this object.
+  /// For what is opened or listed, and messages call `name`, if they are to tell of it; kept ones
+  /// that nobody uses give way. Does not outlive this object.
   std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& name) {
     return std::make_shared<MemoryBudget::Listing>(budget_, name, [this] {
       std::optional<Pointer> dropped;  // destroyed behind the lock
       const MutexLock lock(mutex_);
-      dropped = kept_.take_oldest([](const auto& archive) { return archive.use_count() == 1; });
+      dropped = kept_.take_oldest([](const auto& kept) { return kept.use_count() == 1; });
       return dropped.has_value();
     });
   }
@@ -61,7 +60,7 @@ class RecentArchives {
  private:
   MemoryBudget& budget_;
   Mutex mutex_;
-  frame::LruMap<Key, Pointer> kept_ GUARDED_BY(mutex_){4};
+  frame::LruMap<Key, Pointer> kept_ GUARDED_BY(mutex_){most};
 };
 
 }  // namespace bloscfs::fs
