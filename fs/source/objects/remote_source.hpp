@@ -91,6 +91,7 @@ class RemoteSource final : public Source {
   void resize(NodeId node, std::int64_t size) override;
 
   std::string statistics() override { return to_json(services_.stats, tree_->numbers()); }
+  void tidy() override { later_.begin_due(); }
 
  private:
   void require_writable(const std::string& name) const;

@@ -258,6 +258,7 @@ BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
   check_each(mount, clock, counted, &Operation::requests);
   // Replaced chunks are removed when readers on other hosts no longer need them.
   clock.move(std::chrono::minutes(11));
+  mount.source().tidy();
   BOOST_TEST(comes_true([&] { return told(store.seen(), begin) == "4 DELETE"; }));
 }
 
