@@ -5,6 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/temporary_name.hpp"
@@ -94,6 +97,14 @@ std::string preferred_name(std::string_view full_name, ShownAs shown) {
   // No such name could be opened.
   if (name.size() > NAME_MAX || name == "." || name == "..") return std::string(full_name);
   return name;
+}
+
+std::string dated_name(const std::string& name, const std::string& what, std::time_t time,
+                       int number) {
+  constexpr std::size_t kLongestSuffix = 16;
+  std::string end = fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(time));
+  if (number > 1) end += fmt::format("-{}", number);
+  return name.substr(0, NAME_MAX - kLongestSuffix - end.size()) + end;
 }
 
 bool is_temporary(std::string_view full_name) { return frame::is_temporary_name(full_name); }

@@ -1,6 +1,7 @@
 #pragma once
 // Which name a source entry is shown under. Pure: entries come in as values.
 
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,6 +33,13 @@ bool promises_frame(std::string_view full_name);
 
 /// The name that an entry is shown under unless others in its directory want the same.
 std::string preferred_name(std::string_view full_name, ShownAs shown);
+
+/// For what could not be stored under `name`: "NAME.WHAT-YYYYMMDDThhmmss" (UTC), and "-NUMBER" from
+/// the second on. NAME is cut so that a suffix has room.
+std::string dated_name(const std::string& name, const std::string& what, std::time_t time,
+                       int number);
+/// Of one name within a second.
+inline constexpr int kMostDatedNames = 1000;
 
 /// True for names like those of our temporaries, which no mount shows, whoever made them.
 bool is_temporary(std::string_view full_name);

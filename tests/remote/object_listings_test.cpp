@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(object_listings)
 BOOST_AUTO_TEST_CASE(a_listing_in_the_midst_of_which_a_name_was_made_is_not_remembered) {
   const auto tree = std::make_shared<ChangingTree>();
   MemoryBudget budget(1 << 20, [] { return false; });
-  ObjectListings listings(tree, budget, std::chrono::minutes(10));
+  ObjectListings listings(tree, budget, std::chrono::minutes(10), frame::system_clock());
   const auto get = [&] {
     return listings.get(
         "", [](const frame::ObjectEntry&) { return ShownAs::itself; }, nullptr);

@@ -1,23 +1,25 @@
 #include "fs/source/objects/object_home.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 
 class ObjectHome::Lock final : public NameLock {
  public:
-  Lock(Objects& objects, NodeId node, const std::string& suffix, bool raw)
-      : objects_(objects), node_(node), suffix_(suffix), raw_(raw), stored_(objects.stored(node)) {
-    place_.directory = objects_.frames()->directory(stored_.directory);
-    place_.name = stored_.name;
-    place_.is_temporary = stored_.is_new;
+  explicit Lock(ObjectHome& home) : home_(home), node_(home.services_.nodes.get(home.node_)) {
+    place_.directory = home.services_.objects.frames().directory(parent_of(node_.path));
+    place_.name = name_of(node_.path);
+    place_.is_temporary = node_.is_new;
     place_.is_sparse = true;
-    place_.is_unlinked = stored_.is_removed;
+    place_.is_unlinked = node_.is_removed;
     place_.is_shared = true;
   }
 
@@ -25,57 +27,112 @@ class ObjectHome::Lock final : public NameLock {
   const RepresentationNames& names() override {
     if (names_) return *names_;
     names_.emplace();
-    names_->flat = name_as(false, stored_.shown_name + suffix_);
-    const std::string& shown = stored_.shown_name;
-    if (!raw_ && shown.ends_with(kNpySuffix) && shown.size() > kNpySuffix.size())
-      names_->array = name_as(
-          true, shown.substr(0, shown.size() - kNpySuffix.size()) + std::string(kArraySuffix));
+    const std::string shown = node_.name_shown();
+    names_->flat = name_as(ShownAs::flat, shown + home_.services_.suffix);
+    if (!home_.services_.raw && shown.ends_with(kNpySuffix) && shown.size() > kNpySuffix.size())
+      names_->array = name_as(ShownAs::array, shown.substr(0, shown.size() - kNpySuffix.size()) +
+                                                  std::string(kArraySuffix));
     return *names_;
   }
-  void before_giving_name(const std::string&, ShownAs) override { objects_.begin_storing(node_); }
+  void before_giving_name(const std::string&, ShownAs) override {
+    home_.services_.nodes.change(home_.node_, [](ObjectNode& node) {
+      if (node.is_removed) frame::throw_errno(ESTALE, node.path);
+      node.is_sent = true;
+    });
+  }
   std::string give_name(const std::string&, const frame::FileId&, const std::string& full_name,
                         ShownAs, const std::function<bool()>&) override {
-    objects_.stored_as(node_, full_name);
+    home_.stored_as(full_name);
     return full_name;
   }
   bool refresh(const frame::FileStamp&) override {
-    objects_.rewritten(node_);
-    return !objects_.stored(node_).is_removed;
+    home_.rewritten();
+    return !home_.services_.nodes.get(home_.node_).is_removed;
   }
 
  private:
   /// What it is now keeps its name.
-  std::string name_as(bool is_array, std::string wanted) {
-    if (!stored_.is_new && stored_.is_array == is_array) return stored_.name;
-    if (wanted == stored_.name) return wanted;
-    return objects_.is_taken(stored_.directory, wanted) ? std::string() : wanted;
+  std::string name_as(ShownAs shown, std::string wanted) {
+    if (wanted == place_.name || (!node_.is_new && node_.look->shown == shown)) return place_.name;
+    const bool is_taken = home_.services_.objects.is_taken(parent_of(node_.path), wanted);
+    return is_taken ? std::string() : wanted;
   }
 
-  Objects& objects_;
-  const NodeId node_;
-  const std::string& suffix_;
-  const bool raw_;
-  const Objects::Stored stored_;
+  ObjectHome& home_;
+  const ObjectNode node_;
   StoredPlace place_;
   std::optional<RepresentationNames> names_;
 };
 
-ObjectHome::~ObjectHome() {
+/// The kernel may have forgotten the node while it waited for a commit.
+ObjectHome::~ObjectHome() { services_.nodes.forget(node_, 0); }
+
+std::string ObjectHome::path() {
+  const ObjectNode node = services_.nodes.get(node_);
+  return node.is_removed ? std::string() : node.path;
+}
+
+std::unique_ptr<NameLock> ObjectHome::lock_name() { return std::make_unique<Lock>(*this); }
+
+/// What it was stored as before goes.
+void ObjectHome::stored_as(const std::string& full_name) {
+  Objects& objects = services_.objects;
+  // Before it is no new file any more: it would be neither new nor listed for a moment.
+  rewritten();
+  const ObjectNode before = services_.nodes.get(node_);
+  objects.forget_listing(parent_of(before.path));
+  const ObjectNode stored = services_.nodes.stored_as(node_, full_name);
+  rewritten();
+  objects.forget_listing(parent_of(stored.path));
+  objects.remove_marker(stored.path);
+  if (before.path != stored.path && !before.is_new) objects.remove_frame(before.path);
+}
+
+/// Another state of it is stored. What is not known of that until committed() is called the open
+/// content tells.
+void ObjectHome::rewritten() {
+  const ObjectNode node = services_.nodes.get(node_);
+  services_.objects.looks().forget(node.path);
+  const auto stored = services_.objects.frames().state(node.path);
+  if (!stored || stored->same_bytes(node.look->state)) return;
+  ObjectLook look = *node.look;
+  look.state = *stored;
+  services_.nodes.rekey(node_, std::make_shared<const ObjectLook>(std::move(look)));
+}
+
+void ObjectHome::committed(const frame::Snapshot& snapshot) {
   try {
-    objects_.record_outcome(node_);
+    const std::string path = services_.nodes.get(node_).path;
+    const auto stored = services_.objects.frames().state(path);
+    if (!stored) return;
+    services_.nodes.rekey(node_, services_.objects.looks().committed(path, snapshot, *stored));
   } catch (const std::exception&) {
-    // The next look finds out.
+    // What was stored is durable. The next look tells of errors.
   }
 }
 
-std::string ObjectHome::path() {
-  const Objects::Stored stored = objects_.stored(node_);
-  if (stored.is_removed) return {};
-  return path_in(stored.directory, stored.name);
+bool ObjectHome::is_in_place() {
+  const ObjectNode node = services_.nodes.get(node_);
+  // Once another state has the path, what is stored there is no more of this node than what
+  // another host has stored.
+  return !node.is_removed && services_.nodes.leads(node_) &&
+         !services_.objects.frames().is_overtaken(node.path);
 }
 
-std::unique_ptr<NameLock> ObjectHome::lock_name() {
-  return std::make_unique<Lock>(objects_, node_, suffix_, raw_);
+bool ObjectHome::is_removed_here() {
+  const auto node = services_.nodes.find(node_);
+  return node && (node->is_removed || services_.objects.frames().is_removed(node->path));
+}
+
+/// What has its name is somebody else's: it has none any more.
+Takeover::Following ObjectHome::follow(const MakeReady& make_ready) {
+  static_cast<void>(make_ready(nullptr));
+  if (const auto node = services_.nodes.find(node_)) {
+    services_.nodes.take_names(node_);
+    services_.objects.frames().forget_plan(node->path);
+    services_.objects.forget(node->path);
+  }
+  return {nullptr, false, true};
 }
 
 }  // namespace bloscfs::fs

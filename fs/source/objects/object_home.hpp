@@ -4,45 +4,53 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "fs/content/content_home.hpp"
-#include "fs/source/objects/object_takeover.hpp"
+#include "fs/source/objects/object_nodes.hpp"
 #include "fs/source/objects/objects.hpp"
 #include "fs/source/services.hpp"
 
 namespace bloscfs::fs {
 
 /// A commit is the put of an index, which names no other state than the one it was made from: so
-/// nothing is locked.
-class ObjectHome final : public ContentHome {
+/// nothing is locked. What another host has committed first stays, and what was written here is put
+/// beside it, as NAME.conflict-HOST-TIME. The content ends with its state: what has the name now is
+/// another node.
+class ObjectHome final : public ContentHome, public Takeover {
  public:
-  /// `objects` and `kernel` outlive it. `suffix` and `refuge` as of ObjectTakeover.
-  ObjectHome(Objects& objects, NodeId node, const std::string& suffix, bool raw, std::string refuge,
-             const KernelCache& kernel)
-      : objects_(objects),
-        kernel_(kernel),
-        node_(node),
-        suffix_(suffix),
-        raw_(raw),
-        takeover_(objects, node, suffix, std::move(refuge)) {}
+  /// What all homes of a mount share. Outlives them.
+  struct Services {
+    Objects& objects;
+    ObjectNodes& nodes;
+    const KernelCache& kernel;
+    std::string suffix;  ///< of new flat files
+    bool raw = false;
+    std::string refuge;  ///< a folder for what cannot be committed in the end, or empty
+  };
+
+  ObjectHome(const Services& services, NodeId node) : services_(services), node_(node) {}
   ~ObjectHome() override;
 
   std::string path() override;
   std::unique_ptr<NameLock> lock_name() override;
-  Takeover& takeover() override { return takeover_; }
+  Takeover& takeover() override { return *this; }
+  void committed(const frame::Snapshot& snapshot) override;
   void forget_pages(std::function<void()> done) override { done(); }
-  void forget_attributes() override { kernel_.forget_attributes(node_); }
+  void forget_attributes() override { services_.kernel.forget_attributes(node_); }
+
+  bool is_in_place() override;
+  bool is_removed_here() override;
+  std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
+  Following follow(const MakeReady& make_ready) override;
 
  private:
   class Lock;
 
-  Objects& objects_;
-  const KernelCache& kernel_;
+  void stored_as(const std::string& full_name);
+  void rewritten();
+
+  const Services& services_;
   const NodeId node_;
-  const std::string suffix_;
-  const bool raw_;
-  ObjectTakeover takeover_;
 };
 
 }  // namespace bloscfs::fs

@@ -6,6 +6,7 @@
 
 #include "fs/source/node.hpp"
 #include "fs/source/objects/told_failures.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -21,43 +22,27 @@ constexpr std::size_t kEntryCost = 64;
 constexpr std::string_view kOwn = ".bloscfs-";
 constexpr std::string_view kRemoved = ".bloscfs-removed-";
 
-bool has(const std::vector<frame::ObjectEntry>& entries, std::string_view name) {
+/// Null if there is none of that name.
+const frame::ObjectEntry* entry_of(const std::vector<frame::ObjectEntry>& entries,
+                                   std::string_view name) {
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), name,
       [](const frame::ObjectEntry& entry, std::string_view wanted) { return entry.name < wanted; });
-  return found != entries.end() && found->name == name;
+  return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
-std::set<std::string> marked(const std::vector<frame::ObjectEntry>& entries) {
-  std::set<std::string> names;
-  for (const frame::ObjectEntry& entry : entries)
-    if (entry.name.starts_with(kRemoved)) names.insert(entry.name.substr(kRemoved.size()));
-  return names;
-}
-
-bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const frame::ObjectEntry& entry) {
-  if (is_temporary(entry.name) || is_lock_file(entry.name) || entry.name.starts_with(kOwn))
-    return true;
-  const auto locked = locked_name(entry.name);
-  return locked && has(entries, *locked);
-}
-
-std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries,
-                                               const ObjectListing::HasGone& has_gone) {
-  // Each is judged by what stands beside it: what goes is known before anything does.
-  std::vector<bool> goes;
-  goes.reserve(entries.size());
-  for (const frame::ObjectEntry& entry : entries)
-    goes.push_back(is_hidden(entries, entry) ||
-                   (has_gone && has(entries, removal_marker(entry.name)) && has_gone(entry)));
-  std::size_t at = 0;
-  std::erase_if(entries, [&](const frame::ObjectEntry&) { return goes[at++]; });
-  return entries;
+/// Not for users, or the lock sidecar of an entry.
+bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const std::string& name) {
+  if (is_temporary(name) || is_lock_file(name) || name.starts_with(kOwn)) return true;
+  const auto locked = locked_name(name);
+  return locked && entry_of(entries, *locked) != nullptr;
 }
 
 }  // namespace
 
-std::string removal_marker(const std::string& name) { return std::string(kRemoved) + name; }
+std::string removal_marker(const std::string& path) {
+  return path_in(parent_of(path), std::string(kRemoved) + name_of(path));
+}
 
 /// The shown name, its place and how it was found, the entry of the directory, and copies of names.
 std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& entries) {
@@ -72,12 +57,17 @@ std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& e
 
 ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
                              const HasGone& has_gone, TimePoint begun, Duration cost,
-                             std::unique_ptr<MemoryBudget::Listing> charge)
-    : markers_(marked(entries)),
-      entries_(without_hidden(std::move(entries), has_gone)),
-      begun_(begun),
-      cost_(cost),
-      charge_(std::move(charge)) {
+                             std::shared_ptr<MemoryBudget::Listing> charge)
+    : entries_(std::move(entries)), begun_(begun), cost_(cost), charge_(std::move(charge)) {
+  for (const frame::ObjectEntry& entry : entries_)
+    if (entry.name.starts_with(kRemoved)) markers_.insert(entry.name.substr(kRemoved.size()));
+  // Each is judged by what stands beside it: what goes is known before anything does.
+  std::vector<bool> goes;
+  goes.reserve(entries_.size());
+  for (const frame::ObjectEntry& entry : entries_)
+    goes.push_back(is_hidden(entries_, entry.name) || (has_marker(entry.name) && has_gone(entry)));
+  std::size_t at = 0;
+  std::erase_if(entries_, [&](const frame::ObjectEntry&) { return goes[at++]; });
   std::vector<NamedEntry> named;
   named.reserve(entries_.size());
   for (const frame::ObjectEntry& entry : entries_) named.push_back({entry.name, judge(entry)});
@@ -98,49 +88,19 @@ const frame::ObjectEntry* ObjectListing::find_shown(const std::string& name) con
 }
 
 const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) const {
-  const auto found = std::lower_bound(
-      entries_.begin(), entries_.end(), full_name,
-      [](const frame::ObjectEntry& entry, const std::string& name) { return entry.name < name; });
-  return found != entries_.end() && found->name == full_name ? &*found : nullptr;
+  return entry_of(entries_, full_name);
 }
 
 bool ObjectListing::is_fresh(std::chrono::milliseconds trusted, TimePoint now) const {
   return now - begun_ < std::max<Duration>(trusted, cost_ * kTimesItsCost);
 }
 
-ListingPointer ObjectListings::known(const std::string& directory) {
-  const MutexLock lock(mutex_);
-  const ListingPointer* const found = known_.find(directory);
-  return found ? *found : nullptr;
-}
-
 void ObjectListings::forget(const std::string& directory) {
-  std::optional<ListingPointer> dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  if (const auto making = making_.find(directory); making != making_.end()) making->second = true;
-  dropped = known_.take(directory);
-}
-
-void ObjectListings::remember(const std::string& directory, ListingPointer listing) {
-  std::optional<ListingPointer> dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  // A change came in the midst of it, which it may not have.
-  if (!making_.at(directory)) dropped = known_.put(directory, std::move(listing));
-}
-
-/// Of those that nobody uses.
-bool ObjectListings::drop_oldest() {
-  std::optional<ListingPointer> dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  dropped = known_.take_oldest([](const ListingPointer& known) { return known.use_count() == 1; });
-  return dropped.has_value();
-}
-
-ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
-                                   const ObjectListing::HasGone& has_gone) {
-  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_, clock_.now()))
-    return listing;
-  return make(directory, judge, has_gone);
+  {
+    const MutexLock lock(mutex_);
+    if (const auto making = making_.find(directory); making != making_.end()) making->second = true;
+  }
+  known_.put(directory, nullptr);
 }
 
 void ObjectListings::begin_making(const std::string& directory) {
@@ -157,18 +117,19 @@ void ObjectListings::end_making(const std::string& directory) {
   made_.notify_all();
 }
 
-/// One at a time of each directory: who has waited takes what was listed since `wanted`.
-ListingPointer ObjectListings::make(const std::string& directory, const ObjectListing::Judge& judge,
-                                    const ObjectListing::HasGone& has_gone) {
-  TurnAtNeed::need();
+ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
+                                   const ObjectListing::HasGone& has_gone) {
   const auto wanted = clock_.now();
+  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_, wanted))
+    return listing;
+  TurnAtNeed::need();
+  // One at a time of each directory: who has waited takes what was listed since.
   begin_making(directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
   if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
   const auto begun = clock_.now();
-  auto charge = std::make_unique<MemoryBudget::Listing>(budget_, std::string(),
-                                                        [this] { return drop_oldest(); });
+  auto charge = known_.charge_for({});
   std::vector<frame::ObjectEntry> entries = telling_failures(log_, *tree_, directory, [&] {
     auto found = tree_->list(directory, *charge);
     charge->take(ObjectListing::cost_to_show(found));
@@ -176,7 +137,9 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
   });
   auto listing = std::make_shared<const ObjectListing>(std::move(entries), judge, has_gone, begun,
                                                        clock_.now() - begun, std::move(charge));
-  remember(directory, listing);
+  const MutexLock lock(mutex_);
+  // A change may have come in the midst of it, which it may not have.
+  if (!making_.at(directory)) known_.put(directory, listing);
   return listing;
 }
 

@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "frame/store/clock.hpp"
-#include "frame/store/lru_map.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
-/// Name of an empty object beside what was removed, and may still have objects: no listing tells
+/// Path of an empty object beside what was removed, and may still have objects: no listing tells
 /// that they are nobody's.
-std::string removal_marker(const std::string& name);
+std::string removal_marker(const std::string& path);
 
 /// One directory, as it was. Immutable.
 class ObjectListing {
@@ -42,7 +42,7 @@ class ObjectListing {
   /// marker is (removal_marker()).
   ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
                 const HasGone& has_gone, TimePoint begun, Duration cost,
-                std::unique_ptr<MemoryBudget::Listing> charge);
+                std::shared_ptr<MemoryBudget::Listing> charge);
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
   /// In the same order.
@@ -56,13 +56,13 @@ class ObjectListing {
   TimePoint begun() const { return begun_; }
 
  private:
-  std::set<std::string> markers_;                  ///< names that have one
-  const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
+  std::set<std::string> markers_;            ///< names that have one
+  std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
   const TimePoint begun_;
   const Duration cost_;
-  const std::unique_ptr<MemoryBudget::Listing> charge_;
+  const std::shared_ptr<MemoryBudget::Listing> charge_;
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
@@ -70,32 +70,23 @@ using ListingPointer = std::shared_ptr<const ObjectListing>;
 class ObjectListings {
  public:
   ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
-                 std::chrono::milliseconds revalidate,
-                 const frame::Clock& clock = frame::system_clock())
-      : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate), clock_(clock) {}
+                 std::chrono::milliseconds revalidate, const frame::Clock& clock)
+      : tree_(std::move(tree)), revalidate_(revalidate), clock_(clock), known_(budget, 256) {}
 
   /// What the directory holds, or held not longer ago than may be.
   ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge,
                      const ObjectListing::HasGone& has_gone);
   /// The last one, however old; null if there is none.
-  ListingPointer known(const std::string& directory);
+  ListingPointer known(const std::string& directory) { return known_.find(directory); }
   /// Once the store has answered a change of names: what was listed before, and what is being
   /// listed, is not remembered.
   void forget(const std::string& directory);
 
  private:
-  /// Directories of which it is remembered what they hold.
-  static constexpr std::size_t kMost = 256;
-
-  ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
-                      const ObjectListing::HasGone& has_gone);
-  void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
-  bool drop_oldest() EXCLUDES(mutex_);
   void begin_making(const std::string& directory) EXCLUDES(mutex_);
   void end_making(const std::string& directory) EXCLUDES(mutex_);
 
   const std::shared_ptr<frame::ObjectTree> tree_;
-  MemoryBudget& budget_;
   const std::chrono::milliseconds revalidate_;
   const frame::Clock& clock_;
   OnceLog log_;
@@ -103,7 +94,7 @@ class ObjectListings {
   CondVar made_;
   /// What is being listed, and whether it was forgotten meanwhile.
   std::map<std::string, bool> making_ GUARDED_BY(mutex_);
-  frame::LruMap<std::string, ListingPointer> known_ GUARDED_BY(mutex_){kMost};
+  RecentlyUsed<std::string, ObjectListing> known_;
 };
 
 }  // namespace bloscfs::fs

@@ -11,7 +11,6 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/pystore/store_names.hpp"
-#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/archives/store_archive.hpp"
@@ -38,12 +37,12 @@ LookPointer look_of(Kind kind, const Verdict& verdict, const frame::ObjectState&
 
 // --- what is known
 
-LookPointer ObjectLooks::recent(const std::string& path, const Listed& listed) {
+LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, const Listed& listed) {
   const MutexLock lock(mutex_);
   Known* const known = known_.peek(path);
   if (!known) return nullptr;
   const ObjectLook& look = *known->look;
-  if (look.is_object() == listed.is_directory) return nullptr;
+  if (look.is_object() == is_directory) return nullptr;
   if (listed.state && look.is_object() && look.state.same_bytes(*listed.state))
     known->checked = std::max(known->checked, listed.at);
   const frame::Clock::Duration trusted =
@@ -73,6 +72,12 @@ LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, Tim
   return look;
 }
 
+LookPointer ObjectLooks::committed(const std::string& path, const frame::Snapshot& snapshot,
+                                   const frame::ObjectState& state) {
+  const Verdict verdict = judge(snapshot, Role::index, settings_);
+  return remember(path, look_of(Kind::sframe, verdict, state), clock_.now());
+}
+
 // --- what is asked for
 
 ObjectLooks::SourcePointer ObjectLooks::current(const std::string& object) {
@@ -88,14 +93,14 @@ ObjectLooks::SourcePointer ObjectLooks::current_if_any(const std::string& object
   try {
     return current(object);
   } catch (const std::system_error& error) {
-    if (error.code() == std::errc::no_such_file_or_directory) return nullptr;
-    throw;
+    if (!is_absent(error)) throw;
+    return nullptr;
   }
 }
 
-LookPointer ObjectLooks::look(const std::string& path, const Listed& listed) {
-  if (auto known = recent(path, listed)) return known;
-  return look_anew(path, listed.is_directory);
+LookPointer ObjectLooks::look(const std::string& path, bool is_directory, const Listed& listed) {
+  if (auto known = recent(path, is_directory, listed)) return known;
+  return look_anew(path, is_directory);
 }
 
 LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
@@ -122,17 +127,6 @@ LookPointer ObjectLooks::judge_object(const std::string& path) {
   return look_of(kind, verdict, source->state());
 }
 
-/// Where a listing is refused it tells nothing of what is there. ENOENT if nothing is.
-bool ObjectLooks::has_object(const std::string& directory, const std::string& name) const {
-  try {
-    return has_object_(directory, name);
-  } catch (const std::system_error& error) {
-    const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
-    if (!is_gone && frame::is_refusal(error.code())) return false;
-    throw;
-  }
-}
-
 /// One request tells what it is: of a name that promises a frame or a store the object that makes
 /// it one, else its listing, which is wanted next.
 LookPointer ObjectLooks::judge_directory(const std::string& path) {
@@ -141,9 +135,9 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
   LookPointer found;
   const bool promises_frame = !promises_store && promised_by(name) != ShownAs::itself;
   if (promises_frame) found = judge_sframe(path);
-  if (!found && settings_.stores && (promises_store || has_object(path, kEmbedObject)))
+  if (!found && settings_.stores && (promises_store || has_object_(path, kEmbedObject)))
     found = judge_store_directory(path);
-  if (!found && !promises_frame && has_object(path, kIndexName)) found = judge_sframe(path);
+  if (!found && !promises_frame && has_object_(path, kIndexName)) found = judge_sframe(path);
   if (found) return found;
   const bool is_removed = promises_frame && has_only_chunks(path);
   return look_of(is_removed ? Kind::removed : Kind::directory, {}, {});
@@ -158,32 +152,28 @@ bool ObjectLooks::has_only_chunks(const std::string& path) {
   });
 }
 
-/// A commit of this mount may come in between.
 LookPointer ObjectLooks::judge_sframe(const std::string& path) {
   constexpr int kTries = 5;
   for (int tries = 1;; tries++) {
+    const SourcePointer index = current_if_any(path_in(path, kIndexName));
+    if (!index) return nullptr;
+    // What a frame leaves that was removed.
+    if (index->state().size == 0 && tree_->has_tombstones())
+      return look_of(Kind::removed, {}, index->state());
+    if (auto before = known(path);
+        before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
+      return before;
     try {
-      return try_judge_sframe(path);
+      // ESTALE if a commit of this mount is newer. That may ask the store, so that for a large
+      // index it is left to whoever opens the frame.
+      if (!index->is_far()) frames_->frame(path, index);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      continue;
     }
+    const Verdict verdict = judge_bytes(path, {index, Role::index});
+    return verdict.is_sframe() ? look_of(Kind::sframe, verdict, index->state()) : nullptr;
   }
-}
-
-LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
-  const SourcePointer index = current_if_any(path_in(path, kIndexName));
-  if (!index) return nullptr;
-  // What a frame leaves that was removed.
-  if (index->state().size == 0 && tree_->has_tombstones())
-    return look_of(Kind::removed, {}, index->state());
-  if (auto before = known(path);
-      before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
-    return before;
-  // Throws ESTALE if a commit of this mount is newer. That may ask the store, so that for a large
-  // index it is left to whoever opens the frame.
-  if (!index->is_far()) frames_->frame(path, index);
-  const Verdict verdict = judge_bytes(path, {index, Role::index});
-  return verdict.is_sframe() ? look_of(Kind::sframe, verdict, index->state()) : nullptr;
 }
 
 LookPointer ObjectLooks::judge_store_directory(const std::string& path) {

@@ -17,7 +17,7 @@
 #include "frame/store/object_tree.hpp"
 #include "fs/source/archives/archive.hpp"
 #include "fs/source/judge.hpp"
-#include "fs/support/lru_cache.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 
@@ -64,31 +64,35 @@ class ObjectLooks {
     std::chrono::milliseconds revalidate{1000};  ///< for so long a state may be trusted
   };
 
-  /// Whether a directory holds an object; asked where its own name promises nothing.
+  /// Whether a directory holds an object; asked where its own name promises nothing. ENOENT where
+  /// there is no directory.
   using HasObject = std::function<bool(const std::string& directory, const std::string& name)>;
 
   ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, std::shared_ptr<frame::ObjectFrames> frames,
-              const Settings& settings, HasObject has_object,
-              const frame::Clock& clock = frame::system_clock())
+              const Settings& settings, HasObject has_object, MemoryBudget& budget,
+              const frame::Clock& clock)
       : tree_(std::move(tree)),
         frames_(std::move(frames)),
         settings_(settings),
         has_object_(std::move(has_object)),
-        clock_(clock) {}
+        clock_(clock),
+        sources_(budget, 64) {}
 
-  /// What its directory's listing tells of an entry, and when it was begun.
+  /// What its directory's listing tells of an object, and when it was begun.
   struct Listed {
-    bool is_directory = false;
     std::optional<frame::ObjectState> state;
     TimePoint at;
   };
   /// What is there now, or was not longer ago than that.
-  LookPointer look(const std::string& path, const Listed& listed);
+  LookPointer look(const std::string& path, bool is_directory, const Listed& listed = {});
   /// What is there now.
   LookPointer look_anew(const std::string& path, bool is_directory);
   /// The same, as far as it is known, however old; null if it is not.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);
+  /// The look at a sparse frame that a commit of this mount has stored in that state.
+  LookPointer committed(const std::string& path, const frame::Snapshot& snapshot,
+                        const frame::ObjectState& state);
 
   /// The object, or that which a directory has the state of, in the state of `look`; ESTALE when it
   /// has another one.
@@ -110,20 +114,17 @@ class ObjectLooks {
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
 
   static constexpr std::size_t kMostKnown = 100'000;
-  /// Each has the first 64 KiB of its object.
-  static constexpr std::size_t kMostSources = 64;
 
-  LookPointer recent(const std::string& path, const Listed& listed) EXCLUDES(mutex_);
+  LookPointer recent(const std::string& path, bool is_directory, const Listed& listed)
+      EXCLUDES(mutex_);
   LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
       EXCLUDES(mutex_);
   SourcePointer current(const std::string& object);
   SourcePointer current_if_any(const std::string& object);
   LookPointer judge_object(const std::string& path);
   LookPointer judge_directory(const std::string& path);
-  bool has_object(const std::string& directory, const std::string& name) const;
   bool has_only_chunks(const std::string& path);
   LookPointer judge_sframe(const std::string& path);
-  LookPointer try_judge_sframe(const std::string& path);
   LookPointer judge_store_directory(const std::string& path);
   Verdict judge_bytes(const std::string& path, const Candidate& candidate);
 
@@ -135,8 +136,9 @@ class ObjectLooks {
   OnceLog log_;
   Mutex mutex_;
   frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
-  /// Objects that were asked for last: who opens what was just looked at asks for nothing.
-  LruCache<std::string, frame::ObjectSource> sources_{kMostSources};
+  /// Objects that were asked for last, each with its first 64 KiB: who opens what was just looked
+  /// at asks for nothing.
+  RecentlyUsed<std::string, frame::ObjectSource> sources_;
 };
 
 }  // namespace bloscfs::fs

@@ -64,91 +64,59 @@ void ObjectNodes::forget(NodeId id, std::uint64_t references) {
   // What waits for a commit keeps its node.
   if (node.references > 0 || !node.open_file.expired()) return;
   unmap(id, node);
-  leave_names(id, node);
+  leave_leading(id, node);
   dropped = std::move(node);
   nodes_.erase(found);
 }
 
 // --- new files
 
-NodeId ObjectNodes::add_new(const std::string& directory, Node node) {
+NodeId ObjectNodes::add_new(Node node) {
   const MutexLock lock(mutex_);
+  NodeId& leading = leading_[node.path];
   // Somebody else may have come first.
-  if (!new_files_.try_emplace({directory, node.shown_name}, next_id_).second)
-    frame::throw_errno(EEXIST, node.shown_name);
-  const NodeId id = next_id_++;
-  ids_[key_of(node)] = id;
-  leading_[node.path] = id;
-  nodes_.emplace(id, std::move(node));
-  return id;
+  if (leading != 0 && at(leading).is_new) frame::throw_errno(EEXIST, node.shown_name);
+  leading = next_id_++;
+  ids_[key_of(node)] = leading;
+  nodes_.emplace(leading, std::move(node));
+  return leading;
 }
 
-std::optional<NodeId> ObjectNodes::find_new(const std::string& directory,
-                                            const std::string& name) const {
+std::vector<ObjectNode> ObjectNodes::new_in(const std::string& directory) const {
   const MutexLock lock(mutex_);
-  const auto found = new_files_.find({directory, name});
-  return found == new_files_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::vector<ObjectNodes::NewName> ObjectNodes::new_in(const std::string& directory) const {
-  const MutexLock lock(mutex_);
-  std::vector<NewName> names;
-  for (auto next = new_files_.lower_bound({directory, std::string()});
-       next != new_files_.end() && next->first.first == directory; ++next)
-    names.push_back({next->first.second, nodes_.at(next->second).path});
-  return names;
-}
-
-void ObjectNodes::begin_storing(NodeId id) {
-  const MutexLock lock(mutex_);
-  Node& node = at(id);
-  if (node.is_removed) frame::throw_errno(ESTALE, node.path);
-  node.is_sent = true;
+  std::vector<Node> found;
+  const std::string begin = path_in(directory, {});
+  for (auto next = leading_.lower_bound(begin);
+       next != leading_.end() && next->first.starts_with(begin); ++next) {
+    const Node& node = nodes_.at(next->second);
+    if (node.is_new && parent_of(node.path) == directory) found.push_back(node);
+  }
+  return found;
 }
 
 bool ObjectNodes::take_unsent_names(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
   if (node.is_sent) return false;
-  leave_names(id, node);
+  node.is_removed = true;
+  leave_leading(id, node);
   return true;
 }
 
-ObjectNode ObjectNodes::set_owner_if_new(NodeId id, const frame::FileAttributes& owner) {
-  const MutexLock lock(mutex_);
-  Node& node = at(id);
-  if (node.is_new && !node.is_removed) node.owner = owner;
-  return node;
-}
+// --- states
 
-// --- open files
-
-void ObjectNodes::set_opened(NodeId id, const Opened& file) {
+void ObjectNodes::set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
   node.open_file = file;
   leading_[node.path] = id;
 }
 
-ObjectNodes::Opened ObjectNodes::set_opened_once(NodeId id, const Opened& file) {
-  const MutexLock lock(mutex_);
-  Node& node = at(id);
-  if (auto known = node.open_file.lock()) return known;
-  node.open_file = file;
-  return file;
-}
-
-void ObjectNodes::set_part(NodeId id, std::shared_ptr<const ArchivePart> part) {
-  const MutexLock lock(mutex_);
-  at(id).part = std::move(part);
-}
-
-// --- states
-
-std::optional<ObjectNode> ObjectNodes::leading(const std::string& path) const {
+std::optional<std::pair<NodeId, ObjectNode>> ObjectNodes::leading(const std::string& path) const {
   const MutexLock lock(mutex_);
   const auto leading = leading_.find(path);
-  return leading == leading_.end() ? std::nullopt : std::optional(nodes_.at(leading->second));
+  if (leading == leading_.end()) return std::nullopt;
+  return std::pair(leading->second, nodes_.at(leading->second));
 }
 
 bool ObjectNodes::leads(NodeId id) const {
@@ -165,12 +133,9 @@ NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectS
   if (node.part) return 0;
   const auto leading = leading_.find(node.path);
   if (leading == leading_.end()) return 0;
-  Node& known = at(leading->second);
-  if (known.look == node.look) return 0;  // found by that
-  const frame::ObjectState& state = node.look->state;
-  const bool is_own =
-      (stored && stored->same_bytes(state)) || (known.outcome && known.outcome->same_bytes(state));
-  if (is_own && !known.is_removed && !known.is_new) return leading->second;
+  const Node& known = at(leading->second);
+  if (known.is_new || known.look == node.look) return 0;
+  if (!known.is_removed && known.is_own(*node.look, stored)) return leading->second;
   leading_.erase(leading);
   return 0;
 }
@@ -184,69 +149,28 @@ void ObjectNodes::unmap(NodeId id, const Node& node) {
 void ObjectNodes::rekey_locked(NodeId id, Node& node, LookPointer look) {
   unmap(id, node);
   node.look = std::move(look);
-  node.look_is_due = false;
-  node.last_stored.reset();
   ids_[key_of(node)] = id;
-}
-
-void ObjectNodes::note_stored(NodeId id, const LogicalAttributes& attributes) {
-  const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found != nodes_.end()) found->second.last_stored = attributes;
 }
 
 void ObjectNodes::rekey(NodeId id, LookPointer look) {
   const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found != nodes_.end()) rekey_locked(id, found->second, std::move(look));
+  rekey_locked(id, at(id), std::move(look));
 }
 
-void ObjectNodes::adopt(NodeId id, LookPointer look) {
+ObjectNode ObjectNodes::stored_as(NodeId id, const std::string& full_name) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
-  if (!node.outcome || !node.outcome->same_bytes(look->state))
-    frame::throw_errno(ESTALE, node.path);
-  rekey_locked(id, node, std::move(look));
-}
-
-void ObjectNodes::record_outcome(NodeId id, const std::optional<frame::ObjectState>& stored) {
-  Node dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) return;
-  Node& node = found->second;
-  if (stored && !stored->same_bytes(node.look->state)) {
-    node.outcome = stored;
-    node.look_is_due = true;
-  }
-  if (node.references > 0) return;
-  // The kernel has forgotten it while it waited for a commit.
-  unmap(id, node);
-  leave_names(id, node);
-  dropped = std::move(node);
-  nodes_.erase(found);
-}
-
-ObjectNodes::Moved ObjectNodes::stored_as(NodeId id, const std::string& full_name) {
-  const MutexLock lock(mutex_);
-  Node& node = at(id);
-  Moved moved;
-  moved.before = node.path;
-  moved.path = path_in(parent_of(node.path), full_name);
-  moved.was_new = std::exchange(node.is_new, false);
-  new_files_.erase({parent_of(node.path), node.shown_name});
-  leave_leading(id, node.path);
-  node.path = moved.path;
-  leading_[moved.path] = id;
-  return moved;
+  node.is_new = false;
+  leave_leading(id, node);
+  node.path = path_in(parent_of(node.path), full_name);
+  leading_[node.path] = id;
+  return node;
 }
 
 void ObjectNodes::renamed(NodeId id, const std::string& path, NodeId parent,
                           const std::string& shown_name, LookPointer look) {
   const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) return;
-  Node& node = found->second;
+  Node& node = at(id);
   leading_.erase(node.path);
   node.path = path;
   node.parent = parent;
@@ -256,23 +180,15 @@ void ObjectNodes::renamed(NodeId id, const std::string& path, NodeId parent,
   leading_[path] = id;
 }
 
-std::optional<std::string> ObjectNodes::take_names(NodeId id) {
+void ObjectNodes::take_names(NodeId id) {
   const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) return std::nullopt;
-  leave_names(id, found->second);
-  return found->second.path;
-}
-
-void ObjectNodes::leave_names(NodeId id, Node& node) {
+  Node& node = at(id);
   node.is_removed = true;
-  const auto made = new_files_.find({parent_of(node.path), node.shown_name});
-  if (made != new_files_.end() && made->second == id) new_files_.erase(made);
-  leave_leading(id, node.path);
+  leave_leading(id, node);
 }
 
-void ObjectNodes::leave_leading(NodeId id, const std::string& path) {
-  const auto leading = leading_.find(path);
+void ObjectNodes::leave_leading(NodeId id, const Node& node) {
+  const auto leading = leading_.find(node.path);
   if (leading != leading_.end() && leading->second == id) leading_.erase(leading);
 }
 

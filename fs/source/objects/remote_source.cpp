@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "frame/header/metalayer_writer.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/archives/archive.hpp"
 #include "fs/source/container_handle.hpp"
 #include "fs/source/objects/object_handle.hpp"
-#include "fs/source/objects/object_home.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
@@ -22,6 +22,7 @@ namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
+using Kind = ObjectLook::Kind;
 
 /// For so long chunks stay that no index names any more.
 constexpr std::chrono::minutes kReadersHave{10};
@@ -40,10 +41,22 @@ frame::UploadSettings uploads_of(const MountOptions& options, MemoryBudget& budg
   return uploads;
 }
 
-constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
+ObjectNode root_node() {
+  ObjectNode root;
+  ObjectLook look;
+  look.kind = Kind::directory;
+  root.look = std::make_shared<const ObjectLook>(std::move(look));
+  root.references = 1;
+  return root;
+}
 
-void set_time(timespec& time, const std::optional<timespec>& wanted) {
-  if (wanted) time = wanted->tv_nsec == UTIME_NOW ? now() : *wanted;
+std::string group_of(const ObjectNode& node) { return node.part ? node.part->entry.key : "/"; }
+
+/// What gives the node its extended attributes.
+AttributeFacts::Of has_attributes_of(const ObjectNode& node) {
+  if (node.is_in_archive() && node.is_directory()) return AttributeFacts::Of::group;
+  const bool is_frame = node.part ? node.part->entry.type == S_IFREG : node.look->is_container();
+  return is_frame ? AttributeFacts::Of::container : AttributeFacts::Of::nothing;
 }
 
 }  // namespace
@@ -52,14 +65,26 @@ RemoteSource::RemoteSource(const SourceServices& services,
                            const std::shared_ptr<frame::ObjectTree>& tree,
                            const MountOptions& options)
     : services_(services),
-      tree_(tree),
       writable_(tree->is_writable() && !options.read_only),
+      owner_(options.owner),
+      began_(now()),
       later_(tree, kReadersHave, services.content.clock),
       objects_(
-          tree, {{options.raw, options.stores}, options.remote.revalidate}, options.owner,
+          tree, {{options.raw, options.stores}, options.remote.revalidate},
           services.content.cache.budget(), [this](const std::string& path) { later_.add(path); },
-          uploads_of(options, services.content.cache.budget()), services.content.clock),
-      refuge_(options.remote.disk_cache) {
+          uploads_of(options, services.content.cache.budget()), services.content.clock,
+          [this](const std::string& path) {
+            const auto known = leading(path);
+            return known ? known->second : nullptr;
+          }),
+      nodes_(root_node()),
+      archives_(services.content.cache.budget(), kRecentArchives),
+      homes_{objects_,
+             nodes_,
+             services.kernel,
+             services.content.options.suffix,
+             services.content.raw,
+             options.remote.disk_cache} {
   objects_.require_shown();
 }
 
@@ -68,6 +93,177 @@ Committer::Services RemoteSource::committing() {
   // Each is stored by a request of its own: there is no flush to share.
   committing.batch = 1;
   return committing;
+}
+
+// --- names
+
+RemoteSource::Node RemoteSource::directory(NodeId id) const {
+  Node found = nodes_.get(id);
+  if (!found.is_directory()) throw_errno(ENOTDIR, found.path);
+  return found;
+}
+
+/// Of a reference that was just counted.
+FoundNode RemoteSource::referred(NodeId id) {
+  try {
+    FoundNode node{id, attributes(id)};
+    node.is_cacheable = objects_.looks().settings().revalidate != std::chrono::milliseconds::zero();
+    return node;
+  } catch (...) {
+    forget(id, 1);
+    throw;
+  }
+}
+
+FoundNode RemoteSource::reference(NodeId id) {
+  nodes_.refer(id);
+  return referred(id);
+}
+
+/// As of Objects.
+std::optional<std::pair<NodeId, LookPointer>> RemoteSource::leading(const std::string& path) const {
+  const auto found = nodes_.leading(path);
+  if (!found || found->second.is_removed || objects_.frames().is_overtaken(path))
+    return std::nullopt;
+  const auto file = found->second.open_file.lock();
+  if (!file || !file->content->leads()) return std::nullopt;
+  return std::pair(found->first, found->second.look);
+}
+
+std::optional<FoundNode> RemoteSource::lookup(NodeId id, const std::string& name) {
+  const Node in = directory(id);
+  if (in.is_in_archive()) return lookup_in_archive(id, in, name);
+  const auto made = nodes_.leading(path_in(in.path, name + services_.content.options.suffix));
+  if (made && made->second.is_new) return reference(made->first);
+  auto shown = objects_.find(in.path, name);
+  if (!shown) return std::nullopt;
+  if (shown->is_leading) {
+    // A commit may have given it another look meanwhile; or it leads no more.
+    const auto known = leading(shown->path);
+    return known ? reference(known->first) : lookup(id, name);
+  }
+  Node node;
+  node.parent = id;
+  node.path = std::move(shown->path);
+  node.look = std::move(shown->look);
+  const auto stored = objects_.frames().state(node.path);
+  return referred(nodes_.enter(std::move(node), stored));
+}
+
+std::optional<FoundNode> RemoteSource::lookup_in_archive(NodeId parent, const Node& in,
+                                                         const std::string& name) {
+  auto archive = archive_of(in);
+  TurnAtNeed::need();
+  auto entry = find_shown(*archive, group_of(in), name);
+  if (!entry) return std::nullopt;
+  Node node;
+  node.parent = parent;
+  node.path = in.path;
+  node.look = in.look;
+  node.part = std::make_shared<const ArchivePart>(
+      ArchivePart{std::move(archive), 0, *std::move(entry), nullptr});
+  return referred(nodes_.enter(std::move(node), std::nullopt));
+}
+
+std::vector<DirectoryEntry> RemoteSource::list(NodeId id, const std::function<void()>& if_many) {
+  const Node in = directory(id);
+  const std::string url = objects_.tree().url(in.path);
+  if (in.is_in_archive()) {
+    const auto archive = archive_of(in);
+    if_many();
+    const auto charge = archives_.charge_for(url + ":" + group_of(in));
+    return list_shown(*archive, group_of(in), *charge,
+                      [&](const ArchiveEntry& entry) { return inode_of(in, entry); });
+  }
+  const auto charge = archives_.charge_for(url);
+  std::vector<DirectoryEntry> entries = objects_.list(in.path, *charge, if_many);
+  for (const Node& made : nodes_.new_in(in.path)) {
+    const bool is_listed = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+      return entry.shown_name == made.shown_name;
+    });
+    if (!is_listed)
+      entries.push_back({made.shown_name, name_of(made.path), S_IFREG, inode_of(made)});
+  }
+  return entries;
+}
+
+std::string RemoteSource::read_link(NodeId id) {
+  const Node found = nodes_.get(id);
+  if (!found.part || found.part->entry.type != S_IFLNK) throw_errno(EINVAL, found.path);
+  return found.part->archive->link_text(found.part->entry);
+}
+
+void RemoteSource::require_listed(NodeId directory) {
+  const Node in = nodes_.get(directory);
+  if (in.is_in_archive()) require_complete(*archive_of(in), in.path);
+}
+
+std::shared_ptr<const Archive> RemoteSource::archive_of(const Node& node) {
+  if (node.part) return node.part->archive;
+  if (auto known = archives_.find(node.look)) return known;
+  auto charge = archives_.charge_for(objects_.tree().url(node.path));
+  return archives_.keep(node.look, objects_.looks().open_archive(node.path, *node.look, charge));
+}
+
+// --- attributes
+
+ino_t RemoteSource::inode_of(const Node& archive, const ArchiveEntry& entry) const {
+  return objects_.inode_of(archive.path + (entry.is_group() ? "/:" : ":") + entry.key);
+}
+
+ino_t RemoteSource::inode_of(const Node& node) const {
+  if (node.part) return inode_of(node, node.part->entry);
+  return node.path.empty() ? kRootId : objects_.inode_of(node.path);
+}
+
+struct stat RemoteSource::base_status(const Node& node) const {
+  struct stat st {};
+  const frame::FileAttributes put =
+      node.is_new ? node.owner : frame::attributes_of(node.look->state);
+  st.st_uid = owner_.uid.value_or(put.owner);
+  st.st_gid = owner_.gid.value_or(put.group);
+  st.st_mtim = put.modified.tv_sec == 0 ? began_ : put.modified;
+  st.st_atim = st.st_ctim = st.st_mtim;
+  st.st_mode = objects_.tree().is_writable() ? put.mode : put.mode & ~mode_t{0222};
+  return st;
+}
+
+struct stat RemoteSource::status(const Node& node) const {
+  struct stat st = base_status(node);
+  st.st_ino = inode_of(node);
+  st.st_nlink = 1;
+  st.st_blksize = 4096;
+  if (node.is_directory()) {
+    const bool is_fixed = node.is_in_archive() || !objects_.tree().is_writable();
+    st.st_mode = S_IFDIR | (is_fixed ? 0555 : 0755);
+    st.st_nlink = 2;
+    return st;
+  }
+  if (node.part) return status_of(*node.part, st, 0444);
+  st.st_mode |= S_IFREG;
+  st.st_size = node.look->size;
+  std::int64_t stored = node.look->stored_size;
+  const auto file = node.open_file.lock();
+  if (file && file->content->is_writable()) {
+    const LogicalAttributes live = file->content->attributes();
+    st.st_size = live.size;
+    stored = std::max(file->content->shown().stored_chunks, live.waiting_data);
+    if (live.modified) st.st_mtim = *live.modified;
+    if (live.accessed) st.st_atim = *live.accessed;
+    st.st_ctim = live.changed.value_or(st.st_mtim);
+    if (node.is_removed) st.st_nlink = 0;
+  }
+  st.st_blocks = (stored + kStatBlock - 1) / kStatBlock;
+  return st;
+}
+
+struct stat RemoteSource::attributes(NodeId id) {
+  Node node = nodes_.get(id);
+  if (auto sized = node.part ? measured(*node.part, objects_.looks().settings().raw) : nullptr) {
+    node.part = std::move(sized);
+    nodes_.change(id, [&](Node& known) { known.part = node.part; });
+  }
+  return status(node);
 }
 
 void RemoteSource::check_access(NodeId, int mask) {
@@ -81,17 +277,24 @@ struct statvfs RemoteSource::stat_filesystem() {
   return st;
 }
 
-AttributeFacts RemoteSource::attribute_facts(NodeId node) {
+std::string RemoteSource::told_path(NodeId id) {
+  const Node node = nodes_.get(id);
+  return objects_.tree().url(node.path) + (node.part ? ":" + node.part->entry.key : std::string());
+}
+
+AttributeFacts RemoteSource::attribute_facts(NodeId id) {
+  const Node node = nodes_.get(id);
   AttributeFacts facts;
-  facts.of = objects_.has_attributes_of(node);
-  facts.is_read_only = !objects_.is_changeable(node);
+  facts.of = has_attributes_of(node);
+  facts.is_read_only = !is_changeable(node);
   return facts;
 }
 
-std::optional<std::string> RemoteSource::group_attribute(NodeId node, const std::string& name) {
+std::optional<std::string> RemoteSource::group_attribute(NodeId id, const std::string& name) {
   TurnAtNeed::need();
-  const auto group = objects_.group(node);
-  return group ? fs::group_attribute(*group->archive, group->group, name) : std::nullopt;
+  const Node node = nodes_.get(id);
+  if (has_attributes_of(node) != AttributeFacts::Of::group) return std::nullopt;
+  return fs::group_attribute(*archive_of(node), group_of(node), name);
 }
 
 /// A store of objects keeps none.
@@ -100,159 +303,100 @@ void RemoteSource::set_stored_attribute(NodeId, const std::string& name, const s
   throw_errno(EOPNOTSUPP, name);
 }
 
+// --- opening
+
 OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     require_writable("open");
     TurnAtNeed::need();
-    return {open_handle(services_.contents, node, open_container(node, true), flags), false};
+    return {open_handle(services_.contents, node, open_to_change(node), flags), false};
   }
-  Objects::Opened opened = objects_.open(node, services_.content);
+  Opened opened = open_state(node);
   if (opened.container)
     return {open_handle(services_.contents, node, opened.container, flags), false};
   return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
-                                         std::move(opened.object), objects_.told_path(node)),
+                                         std::move(opened.object), told_path(node)),
           false};
 }
 
 std::shared_ptr<const OpenContainer> RemoteSource::open_container(NodeId node, bool for_change) {
-  if (!for_change) {
-    auto file = objects_.open(node, services_.content).container;
-    if (!file) throw_errno(EROFS, objects_.told_path(node));
-    return file;
-  }
-  objects_.require_changeable(node);
-  auto file = objects_.opened(node);
-  if (file && file->content->is_overtaken()) {
-    services_.contents.follow(node);
-    throw_errno(ESTALE, objects_.told_path(node));
-  }
-  objects_.require_present(node);
-  if (!file) file = objects_.open(node, services_.content).container;
-  // It leads from now on.
-  file->content->make_writable(home(node));
-  objects_.set_opened(node, file);
+  if (for_change) return open_to_change(node);
+  auto file = open_state(node).container;
+  if (!file) throw_errno(EROFS, told_path(node));
   return file;
 }
 
-std::shared_ptr<ContentHome> RemoteSource::home(NodeId node) {
-  return std::make_shared<ObjectHome>(objects_, node, services_.content.options.suffix,
-                                      services_.content.raw, refuge_, services_.kernel);
-}
-
-// --- changes
-
-FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                    const Caller& caller) {
-  require_writable(name);
-  TurnAtNeed::need();
-  frame::FileAttributes owner;
-  owner.owner = caller.user;
-  owner.group = caller.group;
-  owner.mode = mode & ~caller.umask & 0777;
-  owner.modified = owner.accessed = now();
-  FoundNode found = objects_.create(directory, name, owner, services_.content.options.suffix);
-  try {
-    services_.contents.created(found.id, found.attributes);
-  } catch (...) {
-    objects_.forget(found.id, 1);
-    throw;
+std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(NodeId id) {
+  const Node node = require_changeable(id);
+  auto file = node.open_file.lock();
+  if (file && file->content->is_overtaken()) {
+    services_.contents.follow(id);
+    throw_errno(ESTALE, told_path(id));
   }
-  return found;
+  require_present(node);
+  if (!file) file = open_state(id).container;
+  // It leads from now on.
+  file->content->make_writable(home(id));
+  nodes_.set_opened(id, file);
+  return file;
 }
 
-FoundNode RemoteSource::make_directory(NodeId directory, const std::string& name, mode_t,
-                                       const Caller&) {
-  require_writable(name);
+/// Opens the state that the node stands for: ESTALE if that is not the present one. EISDIR, ELOOP.
+RemoteSource::Opened RemoteSource::open_state(NodeId id) {
+  const struct stat shown = attributes(id);
+  const Node found = nodes_.get(id);
+  if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
+  auto known = found.open_file.lock();
+  // What was opened in the state that is still there is the same.
+  if (known && known->content->leads()) return {std::move(known), nullptr, shown};
+  ObjectLooks& looks = objects_.looks();
+  if (!found.part && !found.look->same_as(*looks.look(found.path, !found.look->is_object())))
+    throw_errno(ESTALE, found.path);
+  if (found.look->kind == Kind::plain)
+    return {nullptr, looks.source(found.path, *found.look), shown};
+  if (known) return {std::move(known), nullptr, shown};
   TurnAtNeed::need();
-  return objects_.make_directory(directory, name);
+  auto snapshot = found.part ? found.part->archive->open(found.part->entry)
+                             : looks.open(found.path, *found.look);
+  auto opened = std::make_shared<const OpenContainer>(
+      shown, std::make_shared<Content>(services_.content, std::move(snapshot)));
+  // Somebody else may have come first.
+  const auto other = nodes_.change(id, [&](Node& node) {
+    auto first = node.open_file.lock();
+    if (!first) node.open_file = opened;
+    return first;
+  });
+  return {other ? other : opened, nullptr, shown};
 }
 
-FoundNode RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,
-                                     const Caller&) {
-  require_writable(name);
-  throw_errno(EPERM, name);
-}
-
-FoundNode RemoteSource::make_special(NodeId directory, const std::string& name, mode_t mode, dev_t,
-                                     const Caller& caller) {
-  require_writable(name);
-  if (!S_ISREG(mode)) throw_errno(EPERM, name);
-  return create_file(directory, name, mode, caller);
-}
-
-FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const Caller&) {
-  require_writable(name);
-  throw_errno(EPERM, name);
-}
-
-void RemoteSource::remove_file(NodeId directory, const std::string& name, const Caller&) {
-  require_writable(name);
+std::shared_ptr<const frame::Snapshot> RemoteSource::frame_of(NodeId id) {
   TurnAtNeed::need();
-  services_.contents.removed(
-      objects_.remove_file(directory, name,
-                           [&](NodeId node) { services_.contents.commit({node}); }),
-      [] { return false; });
-}
-
-void RemoteSource::remove_directory(NodeId directory, const std::string& name, const Caller&) {
-  require_writable(name);
-  TurnAtNeed::need();
-  objects_.remove_directory(directory, name);
-}
-
-void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
-                          const std::string& to_name, unsigned flags, const Caller&) {
-  require_writable(from_name);
-  if ((flags & ~kNoReplace) != 0) throw_errno(EINVAL, from_name);
-  TurnAtNeed::need();
-  if (const auto found = objects_.lookup(from, from_name)) {
-    const std::shared_ptr<void> reference(nullptr, [&](void*) { objects_.forget(found->id, 1); });
-    services_.contents.commit({found->id});
+  const Node found = nodes_.get(id);
+  switch (has_attributes_of(found)) {
+    case AttributeFacts::Of::group:
+      return archive_of(found)->frame_of(group_of(found));
+    case AttributeFacts::Of::nothing:
+      return nullptr;
+    case AttributeFacts::Of::container:
+      break;
   }
-  services_.contents.removed(
-      objects_.rename(from, from_name, to, to_name, (flags & kNoReplace) == 0),
-      [] { return false; });
+  if (const auto known = found.open_file.lock()) return known->content->snapshot();
+  return found.part ? found.part->archive->open(found.part->entry)
+                    : objects_.looks().open(found.path, *found.look);
 }
 
-void RemoteSource::sync_directory(NodeId) {
-  if (!writable_) return;
-  TurnAtNeed::need();
-  services_.committer.commit_all();
-}
-
-void RemoteSource::set_attributes(NodeId node, NewAttributes wanted, const Caller&) {
-  require_writable("set attributes");
-  const bool sets_times = wanted.accessed || wanted.modified;
-  const bool sets_owner =
-      wanted.mode || wanted.group || (wanted.owner && *wanted.owner != kUnchangedOwner);
-  if (!sets_times && !sets_owner) return;
-  // Directories have nothing to keep them in; programs that copy trees set them all the same.
-  if (objects_.is_directory(node)) return;
-  TurnAtNeed::need();
-  objects_.require_changeable(node);
-  const auto file = objects_.opened(node);
-  if (sets_times && file && file->content->is_writable()) {
-    timespec accessed = file->attributes.st_atim, modified = now();
-    set_time(accessed, wanted.accessed);
-    set_time(modified, wanted.modified);
-    file->content->set_times(accessed, modified);
-    // What waits for a commit takes its times with it.
-    if (!sets_owner && file->content->needs_commit()) return;
-  }
-  frame::FileAttributes attributes = objects_.frame_attributes(node);
-  if (wanted.mode) attributes.mode = *wanted.mode & 0777;
-  if (wanted.owner && *wanted.owner != kUnchangedOwner) attributes.owner = *wanted.owner;
-  if (wanted.group) attributes.group = *wanted.group;
-  set_time(attributes.accessed, wanted.accessed);
-  set_time(attributes.modified, wanted.modified);
-  objects_.set_attributes(node, attributes);
-}
-
-void RemoteSource::resize(NodeId node, std::int64_t size) {
-  require_writable("truncate");
-  TurnAtNeed::need();
-  objects_.require_changeable(node);
-  services_.contents.resize(node, size);
+StoredForm RemoteSource::stored_form(NodeId id) {
+  StoredForm form;
+  form.frame = frame_of(id);
+  form.may_lack_contents = form.frame != nullptr;
+  const Node found = nodes_.get(id);
+  if (found.part) return form;
+  form.bytes = found.look->stored_size;
+  // Throws the error that made it a plain file.
+  if (found.look->kind == Kind::plain && form.bytes > 0 &&
+      promised_by(found.path) != ShownAs::itself)
+    frame::open_file(objects_.looks().source(found.path, *found.look), {});
+  return form;
 }
 
 }  // namespace bloscfs::fs

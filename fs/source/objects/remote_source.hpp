@@ -6,16 +6,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fs/options/options.hpp"
+#include "fs/source/archives/archive.hpp"
 #include "fs/source/objects/later_removal.hpp"
+#include "fs/source/objects/object_home.hpp"
+#include "fs/source/objects/object_nodes.hpp"
 #include "fs/source/objects/objects.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
 
 namespace bloscfs::fs {
 
+/// A node is one state of an object: ESTALE for one whose object has another state.
 class RemoteSource final : public Source {
  public:
   /// `services` outlive it. Throws where SOURCE cannot be shown.
@@ -24,50 +30,43 @@ class RemoteSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override {
-    return objects_.lookup(directory, name);
-  }
-  FoundNode reference(NodeId node) override { return objects_.reference(node); }
-  NodeId parent(NodeId node) override { return objects_.parent(node); }
-  std::vector<DirectoryEntry> list(NodeId directory,
-                                   const std::function<void()>& if_many) override {
-    return objects_.list(directory, if_many);
-  }
+  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override;
+  FoundNode reference(NodeId node) override;
+  NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
+  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many) override;
   /// Attributes cost a request for each.
   std::optional<FoundNode> enter(NodeId, const DirectoryEntry&) override { return FoundNode{}; }
-  void forget(NodeId node, std::uint64_t references) override { objects_.forget(node, references); }
-  std::string read_link(NodeId node) override { return objects_.read_link(node); }
+  void forget(NodeId node, std::uint64_t references) override { nodes_.forget(node, references); }
+  std::string read_link(NodeId node) override;
+  void require_listed(NodeId directory) override;
 
-  void require_listed(NodeId directory) override { objects_.require_listed(directory); }
-
-  struct stat attributes(NodeId node) override {
-    return objects_.attributes(node);
-  }
+  struct stat attributes(NodeId node) override;
   void check_access(NodeId node, int mask) override;
   /// A store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
-  uid_t owner(NodeId node) override { return objects_.owner(node); }
-  std::string told_path(NodeId node) override { return objects_.told_path(node); }
-  StoredForm stored_form(NodeId node) override { return objects_.stored_form(node); }
+  /// As far as that is known: asks for nothing.
+  uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
+  std::string told_path(NodeId node) override;
+  StoredForm stored_form(NodeId node) override;
   bool is_far(NodeId) override { return true; }
 
   AttributeFacts attribute_facts(NodeId node) override;
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override {
-    return objects_.frame_of(node);
-  }
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
   std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
   void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
                             int flags, const Caller& caller) override;
 
   OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
   std::shared_ptr<const OpenContainer> opened(NodeId node) override {
-    return objects_.opened(node);
+    return nodes_.get(node).open_file.lock();
   }
   std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) override;
   void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) override {
-    objects_.set_opened(node, file);
+    nodes_.set_opened(node, file);
   }
-  std::shared_ptr<ContentHome> home(NodeId node) override;
+  std::shared_ptr<ContentHome> home(NodeId node) override {
+    return std::make_shared<ObjectHome>(homes_, node);
+  }
   Committer::Services committing() override;
 
   FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -90,15 +89,61 @@ class RemoteSource final : public Source {
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
 
-  std::string statistics() override { return to_json(services_.content.stats, tree_->numbers()); }
+  std::string statistics() override {
+    return to_json(services_.content.stats, objects_.tree().numbers());
+  }
+  void tidy() override { later_.begin_due(); }
 
  private:
+  using Node = ObjectNode;
+  /// A node that is changed, and stays while this lives.
+  struct Held {
+    NodeId id;
+    Node node;
+    std::shared_ptr<void> reference;
+  };
+  /// What an open file is: a container, or an object whose bytes are shown.
+  struct Opened {
+    std::shared_ptr<const OpenContainer> container;
+    std::shared_ptr<const frame::ObjectSource> object;  ///< without a container
+    struct stat attributes {};
+  };
+
+  Node directory(NodeId id) const;
+  FoundNode referred(NodeId id);
+  std::optional<std::pair<NodeId, LookPointer>> leading(const std::string& path) const;
+  std::optional<FoundNode> lookup_in_archive(NodeId parent, const Node& in,
+                                             const std::string& name);
+  std::shared_ptr<const Archive> archive_of(const Node& node);
+  ino_t inode_of(const Node& archive, const ArchiveEntry& entry) const;
+  ino_t inode_of(const Node& node) const;
+  struct stat base_status(const Node& node) const;
+  struct stat status(const Node& node) const;
+  Opened open_state(NodeId id);
+  std::shared_ptr<const OpenContainer> open_to_change(NodeId id);
+
+  // fs/source/objects/remote_changes.cpp
+
+  void require_writable(const std::string& name) const;
+  bool is_changeable(const Node& node) const;
+  Node require_changeable(NodeId id);
+  void require_present(const Node& node);
+  Node writable_directory(NodeId id, const std::string& name) const;
+  void require_free(NodeId directory, const std::string& name, const std::string& full_name);
+  std::optional<Held> find_held(NodeId directory, const std::string& name);
+  Held find_to_change(NodeId directory, const std::string& name);
+  void remove_sent(NodeId id);
+  std::string full_name_for(const Node& node, const std::string& name) const;
+
   const SourceServices& services_;
-  const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
+  const OwnerOverride owner_;
+  const timespec began_;
   LaterRemoval later_;
   Objects objects_;
-  const std::string refuge_;  ///< a folder for what cannot be committed in the end, or empty
+  ObjectNodes nodes_;
+  RecentlyUsed<LookPointer, Archive> archives_;  ///< by their states
+  const ObjectHome::Services homes_;
 };
 
 }  // namespace bloscfs::fs

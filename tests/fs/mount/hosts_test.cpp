@@ -10,6 +10,7 @@
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/npy.hpp"
 #include "tests/support/set_clock.hpp"
 
 namespace {
@@ -75,6 +76,23 @@ BOOST_AUTO_TEST_CASE(what_one_host_commits_another_one_reads) {
   BOOST_TEST((right.mount.read("one") == contents));
   BOOST_TEST(text_of(right.mount.read("d/two")) == "text");
   BOOST_TEST((right.mount.names() == Names{"d", "one"}));
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_is_none_any_more_keeps_its_name) {
+  FakeStore store;
+  Host left(store);
+  const ByteVector array = bytes_of(npy_header("<i4", {2}) + "12345678");
+  const ByteVector text = with_bytes(array, 0, bytes_of("no array"));
+  {
+    const auto file = left.mount.create("one.npy");
+    file.write(0, array);
+    file.sync();
+    file.write(0, text);
+  }
+  left.mount->commit_written();
+  Host right(store);
+  BOOST_TEST((right.mount.names() == Names{"one.npy"}));
+  BOOST_TEST((right.mount.read("one.npy") == text));
 }
 
 BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {

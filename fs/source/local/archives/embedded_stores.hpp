@@ -14,11 +14,11 @@
 #include <boost/container_hash/hash.hpp>
 #include <sys/stat.h>
 
-#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/tree.hpp"
+#include "fs/source/recently_used.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -26,7 +26,7 @@ namespace bloscfs::fs {
 /// Node, and of the root of a mount of one archive also inode and time of change of the file: other
 /// nodes stand for one state.
 using ArchiveState = std::tuple<NodeId, std::uint64_t, std::int64_t>;
-using RecentLocalArchives = RecentArchives<ArchiveState, boost::hash<ArchiveState>>;
+using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<ArchiveState>>;
 
 /// Thread-safe. Throws std::system_error, EFBIG and ENOMEM where a store, or the stores that a user
 /// has opened, hold too much; codec::Error. NoTurn before it reads.

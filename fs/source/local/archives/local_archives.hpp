@@ -14,10 +14,10 @@
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/source/archives/archive.hpp"
-#include "fs/source/archives/recent_archives.hpp"
 #include "fs/source/local/archives/embedded_stores.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/tree.hpp"
+#include "fs/source/recently_used.hpp"
 
 namespace bloscfs::fs {
 

@@ -1,33 +1,15 @@
 #include "fs/source/local/names/name_choice.hpp"
 
 #include <cerrno>
-#include <climits>
 #include <ctime>
 #include <string_view>
 #include <utility>
 
-#include <fmt/chrono.h>
-#include <fmt/core.h>
-
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/target_name.hpp"
+#include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-/// Conflicts of one file within a second.
-constexpr int kMaxNumber = 1000;
-/// Kept free behind a shown name for what it is stored with.
-constexpr std::size_t kLongestSuffix = 16;
-
-std::string conflict_name(const std::string& name, std::time_t time, int number) {
-  std::string end = fmt::format(".conflict-{:%Y%m%dT%H%M%S}", fmt::gmtime(time));
-  if (number > 1) end += fmt::format("-{}", number);
-  return name.substr(0, NAME_MAX - kLongestSuffix - end.size()) + end;
-}
-
-}  // namespace
-
 std::string choose_name(TreeLooks& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
                         const TreeLooks::AfterChange& after_change) {
@@ -45,8 +27,9 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
   const std::time_t now = std::time(nullptr);
   const SourcePath path = names.path(directory);
   const SourceDirectory in = root.directory(path);
-  for (int number = first == FirstName::itself ? 0 : 1; number < kMaxNumber; number++) {
-    const std::string shown = number == 0 ? shown_name : conflict_name(shown_name, now, number);
+  for (int number = first == FirstName::itself ? 0 : 1; number < kMostDatedNames; number++) {
+    const std::string shown =
+        number == 0 ? shown_name : dated_name(shown_name, "conflict", now, number);
     const std::string name = choose_name(names, directory, shown, ShownAs::flat, {}, policy, {});
     // Taken: a conflict of the same file within this second has the name.
     if (name.empty()) continue;

@@ -1,4 +1,4 @@
-#include "fs/source/objects/object_takeover.hpp"
+// Where the content of an object goes that cannot be stored in its own place.
 
 #include <algorithm>
 #include <cerrno>
@@ -7,13 +7,13 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/source/objects/object_home.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -30,48 +30,37 @@ std::string host_name() {
   return host.substr(0, 64);
 }
 
-/// Of one name within a second.
-constexpr int kMostNumbers = 1000;
-
-/// "NAME.WHAT-TIME", and "-NUMBER" from the second on.
-std::string with_time(const std::string& name, const std::string& what, int number) {
-  constexpr std::size_t kLongestSuffix = 16;
-  std::string end = fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(std::time(nullptr)));
-  if (number > 1) end += fmt::format("-{}", number);
-  return name.substr(0, NAME_MAX - kLongestSuffix - end.size()) + end;
-}
-
 /// A frame beside the one that another host has committed.
 class FrameBeside final : public Refuge {
  public:
-  FrameBeside(Objects& objects, const Objects::Stored& stored, const std::string& suffix)
-      : objects_(objects), stored_(stored), suffix_(suffix) {
-    if (!take_another_name()) frame::throw_errno(EEXIST, name_);
+  FrameBeside(Objects& objects, const ObjectNode& node, const std::string& suffix)
+      : objects_(objects),
+        path_(node.path),
+        directory_(parent_of(node.path)),
+        shown_name_(node.name_shown()),
+        suffix_(suffix) {
+    take_another_name();
   }
 
-  std::string path() const override { return path_in(stored_.directory, stored_.name); }
+  std::string path() const override { return path_; }
   std::shared_ptr<frame::StoreDirectory> directory() const override {
-    return objects_.frames()->directory(stored_.directory);
+    return objects_.frames().directory(directory_);
   }
   std::optional<std::string> shared_name() const override { return name_; }
-  bool take_another_name() override {
-    while (number_ < kMostNumbers) {
-      name_ = with_time(stored_.shown_name, "conflict-" + host_name(), ++number_) + suffix_;
-      if (!objects_.is_taken(stored_.directory, name_)) return true;
-    }
-    return false;
+  bool take_another_name() final {
+    const std::string what = "conflict-" + host_name();
+    name_ = dated_name(shown_name_, what, std::time(nullptr), ++number_) + suffix_;
+    return number_ < kMostDatedNames;
   }
   /// It has its name, and is durable, as soon as it is complete.
   std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
-    std::string kept = path_in(stored_.directory, name_);
-    objects_.forget_listing_of(kept);
-    return kept;
+    objects_.forget_listing(directory_);
+    return path_in(directory_, name_);
   }
 
  private:
   Objects& objects_;
-  const Objects::Stored stored_;
-  const std::string suffix_;
+  const std::string path_, directory_, shown_name_, suffix_;
   int number_ = 0;
   std::string name_;
 };
@@ -79,10 +68,8 @@ class FrameBeside final : public Refuge {
 /// A frame in a folder of this host.
 class FrameInFolder final : public Refuge {
  public:
-  FrameInFolder(const Objects::Stored& stored, std::string folder)
-      : shown_(path_in(stored.directory, stored.name)),
-        folder_(std::move(folder)),
-        shown_name_(stored.shown_name) {
+  FrameInFolder(const ObjectNode& node, std::string folder)
+      : shown_(node.path), folder_(std::move(folder)), shown_name_(node.name_shown()) {
     frame::UniqueFd opened(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened) frame::throw_errno(folder_);
     directory_ = frame::make_local_store(std::move(opened), nullptr);
@@ -100,12 +87,12 @@ class FrameInFolder final : public Refuge {
   /// Files of one name in several directories, and mounts that share the folder, may want the same.
   std::string rename_to_free(const std::string& made) {
     for (int number = 1;; number++) {
-      std::string name = with_time(shown_name_, "unsent", number) + ".b2frame";
+      std::string name = dated_name(shown_name_, "unsent", std::time(nullptr), number) + ".b2frame";
       try {
         directory_->rename(made, name, frame::RenameMode::no_replace);
         return name;
       } catch (const std::system_error& error) {
-        if (error.code() != std::errc::file_exists || number >= kMostNumbers) throw;
+        if (error.code() != std::errc::file_exists || number >= kMostDatedNames) throw;
       }
     }
   }
@@ -116,18 +103,13 @@ class FrameInFolder final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> ObjectTakeover::refuge(RefugeKind kind, ShownAs, uid_t) {
-  if (kind == RefugeKind::conflict)
-    return std::make_unique<FrameBeside>(objects_, objects_.stored(node_), suffix_);
+std::unique_ptr<Refuge> ObjectHome::refuge(RefugeKind kind, ShownAs, uid_t) {
   if (kind == RefugeKind::rescue) return nullptr;
-  if (refuge_.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
-  return std::make_unique<FrameInFolder>(objects_.stored(node_), refuge_);
-}
-
-Takeover::Following ObjectTakeover::follow(const MakeReady& make_ready) {
-  static_cast<void>(make_ready(nullptr));
-  objects_.given_up(node_);
-  return {nullptr, false, true};
+  const ObjectNode node = services_.nodes.get(node_);
+  if (kind == RefugeKind::conflict)
+    return std::make_unique<FrameBeside>(services_.objects, node, services_.suffix);
+  if (services_.refuge.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
+  return std::make_unique<FrameInFolder>(node, services_.refuge);
 }
 
 }  // namespace bloscfs::fs

@@ -1,0 +1,311 @@
+// What changes in a SOURCE of objects: names, and attributes.
+
+#include <cerrno>
+#include <climits>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/contents.hpp"
+#include "fs/source/objects/remote_source.hpp"
+#include "fs/source/objects/told_failures.hpp"
+#include "fs/support/relative_path.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+using Kind = ObjectLook::Kind;
+
+constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
+
+void require_name(const std::string& name, const std::string& full_name) {
+  if (full_name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
+  if (name.starts_with(".bloscfs-")) throw_errno(EPERM, name);
+}
+
+void set_time(timespec& time, const std::optional<timespec>& wanted) {
+  if (wanted) time = wanted->tv_nsec == UTIME_NOW ? now() : *wanted;
+}
+
+}  // namespace
+
+// --- what can be changed
+
+void RemoteSource::require_writable(const std::string& name) const {
+  if (!writable_) throw_errno(EROFS, name);
+}
+
+bool RemoteSource::is_changeable(const Node& node) const {
+  return objects_.tree().is_writable() && !node.part && node.look->kind == Kind::sframe;
+}
+
+/// EROFS of what is no sparse frame.
+RemoteSource::Node RemoteSource::require_changeable(NodeId id) {
+  Node found = nodes_.get(id);
+  if (!is_changeable(found)) throw_errno(EROFS, told_path(id));
+  return found;
+}
+
+/// ESTALE unless the node stands for what is there now: the fewer commits are
+/// made of an older state, the fewer conflicts there are.
+void RemoteSource::require_present(const Node& node) {
+  if (node.is_new) return;
+  if (objects_.frames().is_overtaken(node.path)) throw_errno(ESTALE, node.path);
+  const auto file = node.open_file.lock();
+  if (file && file->content->leads()) return;
+  const LookPointer present = objects_.looks().look_anew(node.path, true);
+  if (!node.is_own(*present, objects_.frames().state(node.path))) throw_errno(ESTALE, node.path);
+}
+
+RemoteSource::Node RemoteSource::writable_directory(NodeId id, const std::string& name) const {
+  require_writable(name);
+  TurnAtNeed::need();
+  Node found = directory(id);
+  if (found.is_in_archive()) throw_errno(EROFS, found.path);
+  if (objects_.tree().single()) throw_errno(EPERM, "another file beside a single one");
+  return found;
+}
+
+// --- new names
+
+/// EEXIST, EINVAL for names that no frame can have.
+void RemoteSource::require_free(NodeId directory, const std::string& name,
+                                const std::string& full_name) {
+  require_name(name, full_name);
+  if (find_held(directory, name)) throw_errno(EEXIST, name);
+}
+
+/// It is in the store once its content is committed.
+FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                    const Caller& caller) {
+  const Node in = writable_directory(directory, name);
+  const std::string full_name = name + services_.content.options.suffix;
+  require_free(directory, name, full_name);
+  Node made;
+  made.parent = directory;
+  made.path = path_in(in.path, full_name);
+  made.shown_name = name;
+  made.is_new = true;
+  made.owner.owner = caller.user;
+  made.owner.group = caller.group;
+  made.owner.mode = mode & ~caller.umask & 0777;
+  made.owner.modified = made.owner.accessed = now();
+  ObjectLook look;
+  look.kind = Kind::sframe;
+  look.shown = ShownAs::flat;
+  made.look = std::make_shared<const ObjectLook>(std::move(look));
+  made.references = 1;
+  FoundNode found;
+  found.attributes = status(made);
+  found.id = nodes_.add_new(made);
+  objects_.frames().set_owner(made.path, made.owner);
+  try {
+    services_.contents.created(found.id, found.attributes);
+  } catch (...) {
+    forget(found.id, 1);
+    throw;
+  }
+  return found;
+}
+
+FoundNode RemoteSource::make_directory(NodeId directory, const std::string& name, mode_t,
+                                       const Caller&) {
+  const Node in = writable_directory(directory, name);
+  require_free(directory, name, name);
+  TurnAtNeed::need_no_more();
+  objects_.make_directory(path_in(in.path, name));
+  auto found = lookup(directory, name);
+  if (!found) throw_errno(EIO, name);
+  return *std::move(found);
+}
+
+FoundNode RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,
+                                     const Caller&) {
+  require_writable(name);
+  throw_errno(EPERM, name);
+}
+
+FoundNode RemoteSource::make_special(NodeId directory, const std::string& name, mode_t mode, dev_t,
+                                     const Caller& caller) {
+  require_writable(name);
+  if (!S_ISREG(mode)) throw_errno(EPERM, name);
+  return create_file(directory, name, mode, caller);
+}
+
+FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const Caller&) {
+  require_writable(name);
+  throw_errno(EPERM, name);
+}
+
+// --- names that go
+
+/// What has that name in a directory.
+std::optional<RemoteSource::Held> RemoteSource::find_held(NodeId directory,
+                                                          const std::string& name) {
+  const auto found = lookup(directory, name);
+  if (!found) return std::nullopt;
+  std::shared_ptr<void> reference(nullptr, [this, id = found->id](void*) { forget(id, 1); });
+  return Held{found->id, nodes_.get(found->id), std::move(reference)};
+}
+
+RemoteSource::Held RemoteSource::find_to_change(NodeId directory, const std::string& name) {
+  auto found = find_held(directory, name);
+  if (!found) throw_errno(ENOENT, name);
+  return *std::move(found);
+}
+
+/// Removes a new file that the store may have, of which a commit is under way or has an unknown
+/// outcome: so that nothing is left, or comes later, that nobody knows of.
+void RemoteSource::remove_sent(NodeId id) {
+  try {
+    services_.contents.commit({id});
+  } catch (const std::system_error& error) {
+    // Other errors say that the store has taken nothing.
+    if (frame::is_one_of(error.code(),
+                         {std::errc::io_error, std::errc::timed_out,
+                          std::errc::resource_unavailable_try_again, std::errc(ESTALE)}))
+      throw;
+  }
+  try {
+    objects_.remove_frame(nodes_.get(id).path);
+  } catch (const std::system_error& error) {
+    if (!is_absent(error)) throw;
+  }
+}
+
+void RemoteSource::remove_file(NodeId directory, const std::string& name, const Caller&) {
+  writable_directory(directory, name);
+  const Held held = find_to_change(directory, name);
+  const Node& found = held.node;
+  if (found.look->is_directory()) throw_errno(EISDIR, name);
+  TurnAtNeed::need_no_more();
+  if (!found.is_new || !nodes_.take_unsent_names(held.id)) {
+    if (found.is_new) {
+      remove_sent(held.id);
+    } else if (found.look->kind == Kind::sframe) {
+      objects_.remove_frame(found.path);
+    } else {
+      objects_.tree().remove(found.path, {});
+      objects_.forget(found.path);
+    }
+    nodes_.take_names(held.id);
+  }
+  services_.contents.removed(found.open_file.lock(), [] { return false; });
+}
+
+void RemoteSource::remove_directory(NodeId directory, const std::string& name, const Caller&) {
+  writable_directory(directory, name);
+  const Held held = find_to_change(directory, name);
+  const Node& found = held.node;
+  if (!found.look->is_directory()) throw_errno(ENOTDIR, name);
+  if (found.look->is_store()) throw_errno(EROFS, name);
+  objects_.forget_listing(found.path);
+  if (!list(held.id, [] {}).empty()) throw_errno(ENOTEMPTY, name);
+  TurnAtNeed::need_no_more();
+  objects_.remove_directory(found.path);
+}
+
+/// The name in the store that a sparse frame has as `name`. EXDEV where its bytes must be copied.
+std::string RemoteSource::full_name_for(const Node& node, const std::string& name) const {
+  if (node.look->shown != ShownAs::array) return name + std::string(kFlatSuffix);
+  // Of another name an array would be another file.
+  if (!name.ends_with(kNpySuffix)) throw_errno(EXDEV, name);
+  return name.substr(0, name.size() - kNpySuffix.size()) + std::string(kArraySuffix);
+}
+
+void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
+                          const std::string& to_name, unsigned flags, const Caller&) {
+  require_writable(from_name);
+  if ((flags & ~kNoReplace) != 0) throw_errno(EINVAL, from_name);
+  TurnAtNeed::need();
+  if (const auto uncommitted = find_held(from, from_name))
+    services_.contents.commit({uncommitted->id});
+  writable_directory(from, from_name);
+  const Node target_directory = writable_directory(to, to_name);
+  const Held held = find_to_change(from, from_name);
+  const Node& found = held.node;
+  if (found.look->kind != Kind::sframe || found.is_new) throw_errno(EXDEV, from_name);
+  const std::string full_name = full_name_for(found, to_name);
+  require_name(to_name, full_name);
+  const bool may_replace = (flags & kNoReplace) == 0;
+  const auto old = find_held(to, to_name);
+  if (old) {
+    if (old->id == held.id) return;
+    if (!may_replace) throw_errno(EEXIST, to_name);
+    if (old->node.look->is_directory()) throw_errno(EISDIR, to_name);
+    // Two representations would be two names for a moment, and one of them
+    // ours.
+    if (old->node.is_new || old->node.look->kind != Kind::sframe) throw_errno(EXDEV, to_name);
+  }
+  const auto replaced = old ? old->node.open_file.lock() : nullptr;
+  TurnAtNeed::need_no_more();
+  const std::string path = path_in(target_directory.path, full_name);
+  objects_.rename_frame(found.path, path, may_replace);
+  if (old && name_of(old->node.path) != full_name) objects_.remove_frame(old->node.path);
+  // Who has it open goes on with it, as with a file that was removed.
+  if (old) nodes_.take_names(old->id);
+  nodes_.renamed(held.id, path, to, to_name, objects_.looks().look(path, true));
+  services_.contents.removed(replaced, [] { return false; });
+}
+
+void RemoteSource::sync_directory(NodeId) {
+  if (!writable_) return;
+  TurnAtNeed::need();
+  services_.committer.commit_all();
+}
+
+// --- attributes
+
+void RemoteSource::set_attributes(NodeId id, NewAttributes wanted, const Caller&) {
+  require_writable("set attributes");
+  const bool sets_times = wanted.accessed || wanted.modified;
+  const bool sets_owner =
+      wanted.mode || wanted.group || (wanted.owner && *wanted.owner != kUnchangedOwner);
+  if (!sets_times && !sets_owner) return;
+  // Directories have nothing to keep them in; programs that copy trees set them all the same.
+  if (const Node node = nodes_.get(id); !node.part && node.look->kind == Kind::directory) return;
+  TurnAtNeed::need();
+  const Node node = require_changeable(id);
+  const auto file = node.open_file.lock();
+  if (sets_times && file && file->content->is_writable()) {
+    timespec accessed = file->attributes.st_atim, modified = now();
+    set_time(accessed, wanted.accessed);
+    set_time(modified, wanted.modified);
+    file->content->set_times(accessed, modified);
+    // What waits for a commit takes its times with it.
+    if (!sets_owner && file->content->needs_commit()) return;
+  }
+  frame::ObjectFrames& frames = objects_.frames();
+  frame::FileAttributes attributes = node.is_new ? node.owner : frames.attributes(node.path);
+  if (wanted.mode) attributes.mode = *wanted.mode & 0777;
+  if (wanted.owner && *wanted.owner != kUnchangedOwner) attributes.owner = *wanted.owner;
+  if (wanted.group) attributes.group = *wanted.group;
+  set_time(attributes.accessed, wanted.accessed);
+  set_time(attributes.modified, wanted.modified);
+  const Node found = nodes_.change(id, [&](Node& known) {
+    if (known.is_new && !known.is_removed) known.owner = attributes;
+    return known;
+  });
+  if (found.is_removed) return;
+  if (found.is_new) return frames.set_owner(found.path, attributes);
+  TurnAtNeed::need_no_more();
+  frames.set_attributes(found.path, attributes);
+  objects_.looks().forget(found.path);
+  nodes_.rekey(id, objects_.looks().look(found.path, true));
+}
+
+void RemoteSource::resize(NodeId node, std::int64_t size) {
+  require_writable("truncate");
+  TurnAtNeed::need();
+  require_changeable(node);
+  services_.contents.resize(node, size);
+}
+
+}  // namespace bloscfs::fs
