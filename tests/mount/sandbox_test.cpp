@@ -242,7 +242,8 @@ BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays,
   const Place place;
   for (const int number : {SIGKILL, SIGTERM}) BOOST_TEST_CONTEXT(number) {
       Mount mount(place.frame);
-      mount.signal(SIGSTOP);  // it does not learn of its end
+      BOOST_TEST_REQUIRE(fs_std::is_directory(mount.path()));  // it serves, and knows its mount
+      mount.signal(SIGSTOP);                                   // it does not learn of its end
       BOOST_TEST_REQUIRE(umount2(mount.path().c_str(), MNT_DETACH) == 0);
       BOOST_TEST_REQUIRE(::mount("none", mount.path().c_str(), "tmpfs", 0, nullptr) == 0);
       mount.signal(number);
