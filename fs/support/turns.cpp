@@ -119,8 +119,12 @@ void TurnAtNeed::need() {
   if (current_need == nullptr || current_need->has_begun_) return;
   // Thrown where nothing was done yet: the request waits in a queue, and is served from its
   // beginning.
-  if (!current_need->turns_.begin(current_need->user_)) throw NoTurn();
-  current_need->has_begun_ = true;
+  if (!current_need->begin()) throw NoTurn();
+}
+
+bool TurnAtNeed::begin() {
+  has_begun_ = turns_.begin(user_);
+  return has_begun_;
 }
 
 }  // namespace bloscfs::fs

@@ -84,7 +84,7 @@ struct NoTurn {};
 class TurnAtNeed {
  public:
   TurnAtNeed(Turns& turns, uid_t user);
-  ~TurnAtNeed();
+  virtual ~TurnAtNeed();
   TurnAtNeed(const TurnAtNeed&) = delete;
   TurnAtNeed& operator=(const TurnAtNeed&) = delete;
 
@@ -95,6 +95,10 @@ class TurnAtNeed {
   static void need();
   /// The rest of the thread's request changes something, and goes on without a turn.
   static void need_no_more();
+
+ protected:
+  /// Begins the turn. False if there is none to be had.
+  virtual bool begin();
 
  private:
   Turns& turns_;

@@ -88,6 +88,8 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   const Node in = writable_directory(directory, name);
   const std::string full_name = name + services_.content.options.suffix;
   require_free(directory, name, full_name);
+  // Served again the request would find its own file.
+  TurnAtNeed::need_no_more();
   Node made;
   made.parent = directory;
   made.path = path_in(in.path, full_name);

@@ -1,0 +1,426 @@
+// A request that gets no turn is served again from its beginning: nothing may come of that.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/support/turns.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/remote/fake_store.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/set_clock.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+constexpr std::int64_t kSize = 300'000;
+constexpr const char* kNote = "user.blosc2.vlmeta.note";
+
+/// Gets no turn at the `refused`-th need of its request, and none before.
+class RefusedTurn final : public fs::TurnAtNeed {
+ public:
+  RefusedTurn(fs::Turns& turns, int refused) : TurnAtNeed(turns, 0), refused_(refused) {}
+  int needs() const { return needs_; }
+
+ private:
+  bool begin() override { return ++needs_ != refused_; }
+
+  const int refused_;
+  int needs_ = 0;
+};
+
+/// Serves requests as a session does, each of which gets no turn at that need: 0 for none.
+class Requests {
+ public:
+  Requests(InProcess& mount, int refused) : mount_(mount), refused_(refused) {}
+
+  /// The most needs that a request had.
+  int most_needs() const { return most_needs_; }
+  int served_again() const { return served_again_; }
+
+  /// `body` is called again where it got no turn. Errors are a part of what comes of it.
+  void serve(const std::string& name, const std::function<void()>& body) {
+    int error = 0;
+    try {
+      error = error_of([&] { once(body); });
+    } catch (const fs::NoTurn&) {
+      served_again_++;
+      error = error_of(body);
+    }
+    told_ += fmt::format("{}: {}\n", name, error);
+  }
+
+  fs::Source& source() { return mount_.source(); }
+  const fs::Caller& caller() const { return mount_.caller; }
+
+  void look_up(const std::string& path) {
+    std::optional<fs::FoundNode> found;
+    const auto [directory, name] = parent(path);
+    serve("lookup " + path, [&] { found = source().lookup(directory, name); });
+    if (found) known(path, *found);
+    told_ += found
+                 ? fmt::format("  {:o} {}\n", found->attributes.st_mode, found->attributes.st_size)
+                 : "  nothing\n";
+  }
+  void list(const std::string& path) {
+    fs::DirectoryHandles& directories = mount_->directories();
+    const fs::NodeId id = node(path);
+    std::uint64_t number = 0;
+    serve("opendir " + path, [&] { number = directories.open(id, directories.listings_begun()); });
+    std::vector<std::string> names;
+    serve("readdir " + path, [&] {
+      names.clear();
+      const auto listed = directories.entries(number, true, directories.listings_begun());
+      for (const auto& entry : listed->entries) names.push_back(entry.shown_name);
+    });
+    serve("releasedir " + path, [&] { directories.release(number); });
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) told_ += "  " + name + "\n";
+  }
+  void read_attributes(const std::string& path) {
+    const fs::NodeId id = node(path);
+    serve("getattr " + path, [&] { source().attributes(id); });
+    std::vector<std::string> names;
+    serve("listxattr " + path, [&] { names = mount_->extended_attributes().list(id); });
+    for (const std::string& name : names)
+      serve("getxattr " + name, [&] { mount_->attribute(id, name); });
+  }
+  void set_attribute(const std::string& path, const std::string* value) {
+    serve("setxattr " + path,
+          [&] { mount_->extended_attributes().set(node(path), kNote, value, 0, caller()); });
+  }
+  std::uint64_t open(const std::string& path, int flags) {
+    std::uint64_t handle = 0;
+    const fs::NodeId id = node(path);
+    serve("open " + path, [&] { handle = mount_->open(id, flags).handle; });
+    return handle;
+  }
+  void read(std::uint64_t handle, std::int64_t offset, std::int64_t size) {
+    ByteVector bytes;
+    serve("read", [&] { bytes = bytes_of_reply(mount_->handle(handle)->read(offset, size)); });
+    std::size_t sum = 0;
+    for (const std::uint8_t byte : bytes) sum = sum * 31 + byte;
+    told_ += fmt::format("  {} bytes, {}\n", bytes.size(), sum);
+  }
+  /// A session serves it without turns, but for what waits for another program.
+  void write(std::uint64_t handle, std::int64_t offset, const std::string& text) {
+    const ByteVector bytes = bytes_of(text);
+    told_ += fmt::format("write: {}\n", error_of([&] {
+                           mount_->handle(handle)->write({offset, false}, bytes);
+                         }));
+  }
+  void sync(std::uint64_t handle) {
+    serve("fsync", [&] { mount_->handle(handle)->sync(); });
+  }
+  void close(std::uint64_t handle) {
+    serve("flush", [&] { mount_->handle(handle)->flush(); });
+    if (handle != 0) mount_->release(handle);
+  }
+  std::uint64_t create(const std::string& path) {
+    const auto [directory, name] = parent(path);
+    std::optional<fs::FoundNode> made;
+    std::uint64_t handle = 0;
+    serve("create " + path, [&, directory = directory, name = name] {
+      auto descriptors = source().take_descriptors();
+      made = source().create_file(directory, name, S_IFREG | 0644, caller());
+      handle = mount_->open(made->id, O_RDWR, std::move(descriptors)).handle;
+    });
+    if (made) known(path, *made);
+    return handle;
+  }
+  void make_directory(const std::string& path) {
+    const auto [directory, name] = parent(path);
+    std::optional<fs::FoundNode> made;
+    serve("mkdir " + path, [&, directory = directory, name = name] {
+      made = source().make_directory(directory, name, 0755, caller());
+    });
+    if (made) known(path, *made);
+  }
+  void make_link(const std::string& from, const std::string& path) {
+    const auto [directory, name] = parent(path);
+    std::optional<fs::FoundNode> made;
+    serve("link " + path, [&, directory = directory, name = name] {
+      made = source().make_link(node(from), directory, name, caller());
+    });
+    if (made) known(path, *made);
+  }
+  void remove(const std::string& path) {
+    const auto [directory, name] = parent(path);
+    serve("unlink " + path, [&, directory = directory, name = name] {
+      source().remove_file(directory, name, caller());
+    });
+  }
+  void remove_directory(const std::string& path) {
+    const auto [directory, name] = parent(path);
+    serve("rmdir " + path, [&, directory = directory, name = name] {
+      source().remove_directory(directory, name, caller());
+    });
+  }
+  void rename(const std::string& from, const std::string& to, unsigned flags = 0) {
+    const auto [old_directory, old_name] = parent(from);
+    const auto [directory, name] = parent(to);
+    serve("rename " + from, [&, old_directory = old_directory, old_name = old_name,
+                             directory = directory, name = name] {
+      source().rename(old_directory, old_name, directory, name, flags, caller());
+    });
+  }
+  void set(const std::string& path, const fs::NewAttributes& wanted) {
+    serve("setattr " + path, [&] { source().set_attributes(node(path), wanted, caller()); });
+  }
+  void resize(const std::string& path, std::int64_t size) {
+    serve("truncate " + path, [&] { source().resize(node(path), size); });
+  }
+  void sync_directory(const std::string& path) {
+    serve("fsyncdir " + path, [&] { source().sync_directory(node(path)); });
+  }
+
+  /// Gives back each reference that a reply has told of, and tells which nodes the mount keeps.
+  void forget_all() {
+    for (const auto& [path, all] : nodes_)
+      for (const auto& [id, references] : all) source().forget(id, references);
+    for (const auto& [path, all] : nodes_)
+      for (const auto& [id, references] : all)
+        if (error_of([&, id = id] { source().attributes(id); }) != ESTALE)
+          told_ += "still known: " + path + "\n";
+    nodes_.clear();
+  }
+
+  const std::string& told() const { return told_; }
+
+ private:
+  void once(const std::function<void()>& body) {
+    RefusedTurn turn(turns_, refused_);
+    const std::shared_ptr<void> counted(
+        nullptr, [&](void*) { most_needs_ = std::max(most_needs_, turn.needs()); });
+    body();
+  }
+  std::pair<fs::NodeId, std::string> parent(const std::string& path) const {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return {fs::kRootId, path};
+    return {node(path.substr(0, slash)), path.substr(slash + 1)};
+  }
+  fs::NodeId node(const std::string& path) const {
+    return path.empty() ? fs::kRootId : nodes_.at(path).back().first;
+  }
+  void known(const std::string& path, const fs::FoundNode& found) {
+    auto& all = nodes_[path];
+    if (!all.empty() && all.back().first == found.id)
+      all.back().second++;
+    else
+      all.emplace_back(found.id, 1);
+  }
+  static ByteVector bytes_of_reply(const fs::ReadBytes& reply) {
+    if (const auto* const range = std::get_if<fs::DescriptorRange>(&reply)) {
+      ByteVector bytes(range->size);
+      const ssize_t count = ::pread(range->descriptor, bytes.data(), bytes.size(), range->offset);
+      bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+      return bytes;
+    }
+    const auto& data = std::get<fs::ReplyData>(reply);
+    ByteVector bytes(data.size());
+    data.copy_to(bytes);
+    return bytes;
+  }
+
+  InProcess& mount_;
+  const int refused_;
+  fs::Turns turns_{4};
+  int most_needs_ = 0, served_again_ = 0;
+  std::string told_;
+  /// By path: nodes, the last one last, and how often replies told of each.
+  std::map<std::string, std::vector<std::pair<fs::NodeId, std::uint64_t>>> nodes_;
+};
+
+/// What a user does with a tree of "c", a frame of 300,000 bytes, "s", a sparse one, "t.txt",
+/// plain, "d" with frames "d/0" and "d/1", and the store "dict".
+void use(Requests& ask, bool has_links) {
+  const std::string note = "x", longer = "longer text";
+  for (const char* const path : {"c", "s", "t.txt", "d", "d/0", "d/1", "dict", "dict/a.npy", "no"})
+    ask.look_up(path);
+  for (const char* const path : {"", "d", "dict"}) ask.list(path);
+  for (const char* const path : {"c", "s", "t.txt", "d", "dict", "dict/a.npy"})
+    ask.read_attributes(path);
+  for (const char* const path : {"c", "s", "t.txt", "dict/a.npy"}) {
+    const auto file = ask.open(path, O_RDONLY);
+    ask.read(file, 0, 1);
+    ask.read(file, 250'000, 50'000);
+    ask.close(file);
+  }
+  const auto made = ask.create("new");
+  ask.write(made, 0, "text");
+  ask.sync(made);
+  ask.write(made, 2, longer);
+  ask.close(made);
+  ask.look_up("new");
+  ask.set_attribute("new", &note);
+  ask.read_attributes("new");
+  fs::NewAttributes wanted;
+  wanted.mode = 0600;
+  ask.set("new", wanted);
+  ask.resize("c", 200'000);
+  ask.resize("s", 400'000);
+  const auto changed = ask.open("c", O_RDWR);
+  ask.write(changed, 100'000, longer);
+  ask.rename("c", "moved");
+  ask.look_up("moved");
+  ask.sync(changed);
+  ask.close(changed);
+  ask.rename("new", "d/0");
+  ask.look_up("d/0");
+  if (has_links) {
+    ask.make_link("moved", "linked");
+    ask.rename("moved", "s", RENAME_EXCHANGE);
+    ask.look_up("moved");
+    ask.look_up("s");
+  }
+  ask.make_directory("e");
+  const auto inside = ask.create("e/one");
+  ask.write(inside, 0, "one");
+  ask.close(inside);
+  ask.remove_directory("e");
+  ask.remove("e/one");
+  ask.sync_directory("e");
+  ask.remove_directory("e");
+  ask.remove("t.txt");
+  ask.remove("d/1");
+  ask.set_attribute("s", &note);
+  ask.set_attribute("s", nullptr);
+  ask.sync_directory("");
+}
+
+/// All that can be seen of a tree.
+void describe(InProcess& mount, const std::string& path, std::string& text) {
+  for (const std::string& name : mount.names(path)) {
+    const std::string inside = path.empty() ? name : path + "/" + name;
+    const struct stat st = mount.stat(inside);
+    text += fmt::format("{} {:o} {} {}\n", inside, st.st_mode, st.st_size, st.st_nlink);
+    if (S_ISDIR(st.st_mode)) {
+      describe(mount, inside, text);
+      continue;
+    }
+    const ByteVector bytes = mount.read(inside);
+    std::size_t sum = 0;
+    for (const std::uint8_t byte : bytes) sum = sum * 31 + byte;
+    text += fmt::format("  {} {}\n", bytes.size(), sum);
+    for (const std::string& attribute : mount.attributes(inside)) text += "  " + attribute + "\n";
+  }
+}
+
+/// What came of all requests: replies, the tree as the mount shows it and as another one does
+/// later, and counters of what was stored.
+struct Outcome {
+  std::string told;
+  int most_needs = 0, served_again = 0;
+};
+
+Outcome outcome_of(InProcess& mount, int refused, bool has_links) {
+  Requests requests(mount, refused);
+  use(requests, has_links);
+  requests.forget_all();
+  Outcome outcome{requests.told(), requests.most_needs(), requests.served_again()};
+  mount->commit_written();
+  describe(mount, {}, outcome.told);
+  const fs::Stats& stats = mount->stats();
+  outcome.told +=
+      fmt::format("{} commits, {} failed, {} dirty, {} errors\n", stats.commits.load(),
+                  stats.commit_failures.load(), stats.dirty_bytes.load(), stats.io_errors.load());
+  mount.end();
+  return outcome;
+}
+
+std::map<std::string, ByteVector> example_files() {
+  Cut cut;
+  cut.chunksize = 32'768;
+  cut.vlmetalayers = {{"note", bytes_of("value")}};
+  const fs_std::path stores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
+  return {{"c.b2frame", flat_frame(make_contents("noise", 1, kSize, 1), cut)},
+          {"d/0.b2frame", flat_frame("zero")},
+          {"d/1.b2frame", flat_frame("one")},
+          {"dict.b2z", read_file(stores / "dict.b2z")},
+          {"t.txt", bytes_of("text")}};
+}
+
+Outcome outcome_for_files(int refused) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  for (const auto& [name, bytes] : example_files()) write_file(source / name, bytes);
+  write_sparse_frame(source / "s.b2frame", make_contents("noise", 2, kSize, 1));
+  for (const auto& entry : fs_std::recursive_directory_iterator(source.path()))
+    fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
+  SetClock clock;
+  InProcess mount(source.path(), "commit=3600", clock);
+  Outcome outcome = outcome_of(mount, refused, true);
+  InProcess later(source.path());
+  describe(later, {}, outcome.told);
+  return outcome;
+}
+
+Outcome outcome_for_objects(int refused) {
+  FakeStore store;
+  for (const auto& [name, bytes] : example_files()) store.add(name, bytes);
+  SetClock clock;
+  {
+    InProcess other(store.tree(true), {}, clock);
+    other.write("s", make_contents("noise", 2, kSize, 1));
+    other.end();
+  }
+  InProcess mount(store.tree(true), "commit=3600", clock);
+  Outcome outcome = outcome_of(mount, refused, false);
+  InProcess later(store.tree(true));
+  describe(later, {}, outcome.told);
+  return outcome;
+}
+
+/// The first line that is not the same.
+std::string first_difference(const std::string& one, const std::string& other) {
+  std::istringstream ones(one), others(other);
+  std::string before, line, expected;
+  for (;;) {
+    const bool has_line = static_cast<bool>(std::getline(ones, line));
+    const bool has_expected = static_cast<bool>(std::getline(others, expected));
+    if (!has_line && !has_expected) return {};
+    if (!has_line) line = "nothing more";
+    if (!has_expected) expected = "nothing more";
+    if (line != expected) return before + ": " + line + ", not " + expected;
+    before = line;
+  }
+}
+
+void check_each_need(const std::function<Outcome(int refused)>& outcome_for) {
+  const Outcome undisturbed = outcome_for(0);
+  BOOST_TEST(undisturbed.served_again == 0);
+  BOOST_TEST_REQUIRE(undisturbed.most_needs > 2);
+  // A request that is served again finds more at hand, so that later ones need fewer turns.
+  for (int refused = 1; refused <= undisturbed.most_needs; refused++)
+    BOOST_TEST_CONTEXT("no turn at need " << refused) {
+      const Outcome outcome = outcome_for(refused);
+      BOOST_TEST(outcome.served_again > 0);
+      BOOST_TEST(first_difference(outcome.told, undisturbed.told) == "");
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(served_again)
+
+BOOST_AUTO_TEST_CASE(requests_for_files_leave_no_trace) { check_each_need(outcome_for_files); }
+
+BOOST_AUTO_TEST_CASE(requests_for_objects_leave_no_trace) { check_each_need(outcome_for_objects); }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
