@@ -247,13 +247,13 @@ void LocalSource::resize(NodeId node, std::int64_t size) {
 // --- extended attributes
 
 AttributeFacts LocalSource::attribute_facts(NodeId node) {
-  using Of = AttributeFacts::Of;
   AttributeFacts facts;
   const auto part = archives_.part(node);
   facts.is_read_only = part || tree_.is_store(node);
   facts.is_virtual = tree_.is_virtual(node) && !facts.is_read_only;
   if (facts.is_read_only) {
-    facts.of = part && !part->entry.is_group() ? Of::container : Of::group;
+    facts.of =
+        part && !part->entry.is_group() ? AttributeFacts::Of::container : AttributeFacts::Of::group;
     facts.stored_names = [] { return std::vector<std::string>(); };
     facts.stored_value = [this, node](const std::string& name) {
       const auto list = archives_.access_list(node, name);
@@ -270,11 +270,11 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
   };
   facts.is_read_only = entry.is_read_only;
   if (entry.is_container()) {
-    facts.of = Of::container;
+    facts.of = AttributeFacts::Of::container;
     facts.has_metalayers = entry.has_metalayers;
     facts.state = state_of(entry.content_stat);
   } else if (tree_.store_place(node)) {
-    facts.of = Of::group;
+    facts.of = AttributeFacts::Of::group;
   }
   return facts;
 }

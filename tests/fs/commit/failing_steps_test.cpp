@@ -20,7 +20,7 @@ class FailedStep {
  public:
   explicit FailedStep(int number)
       : watched_([this, number](Call call, const std::string& path) {
-          if (call == Call::read || count_++ != number) return 0;
+          if (call == Call::look || call == Call::read || count_++ != number) return 0;
           has_failed_ = true;
           is_removal_ = call == Call::remove || (call == Call::rename && path.ends_with(".tmp"));
           return EIO;

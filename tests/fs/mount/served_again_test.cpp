@@ -27,8 +27,8 @@
 namespace bloscfs::test {
 namespace {
 
-constexpr std::int64_t kSize = 300'000;
-constexpr const char* kNote = "user.blosc2.vlmeta.note";
+constexpr std::int64_t kUsedSize = 300'000;
+constexpr const char* kUsedNote = "user.blosc2.vlmeta.note";
 
 /// Gets no turn at the `refused`-th need of its request, and none before.
 class RefusedTurn final : public fs::TurnAtNeed {
@@ -44,9 +44,9 @@ class RefusedTurn final : public fs::TurnAtNeed {
 };
 
 /// Serves requests as a session does, each of which gets no turn at that need: 0 for none.
-class Requests {
+class ServedRequests {
  public:
-  Requests(InProcess& mount, int refused) : mount_(mount), refused_(refused) {}
+  ServedRequests(InProcess& mount, int refused) : mount_(mount), refused_(refused) {}
 
   /// The most needs that a request had.
   int most_needs() const { return most_needs_; }
@@ -101,7 +101,7 @@ class Requests {
   }
   void set_attribute(const std::string& path, const std::string* value) {
     serve("setxattr " + path,
-          [&] { mount_->extended_attributes().set(node(path), kNote, value, 0, caller()); });
+          [&] { mount_->extended_attributes().set(node(path), kUsedNote, value, 0, caller()); });
   }
   std::uint64_t open(const std::string& path, int flags) {
     std::uint64_t handle = 0;
@@ -247,7 +247,7 @@ class Requests {
 
 /// What a user does with a tree of "c", a frame of 300,000 bytes, "s", a sparse one, "t.txt",
 /// plain, "d" with frames "d/0" and "d/1", and the store "dict".
-void use(Requests& ask, bool has_links) {
+void use_files(ServedRequests& ask, bool has_links) {
   const std::string note = "x", longer = "longer text";
   for (const char* const path : {"c", "s", "t.txt", "d", "d/0", "d/1", "dict", "dict/a.npy", "no"})
     ask.look_up(path);
@@ -303,13 +303,13 @@ void use(Requests& ask, bool has_links) {
 }
 
 /// All that can be seen of a tree.
-void describe(InProcess& mount, const std::string& path, std::string& text) {
+void describe_served(InProcess& mount, const std::string& path, std::string& text) {
   for (const std::string& name : mount.names(path)) {
     const std::string inside = path.empty() ? name : path + "/" + name;
     const struct stat st = mount.stat(inside);
     text += fmt::format("{} {:o} {} {}\n", inside, st.st_mode, st.st_size, st.st_nlink);
     if (S_ISDIR(st.st_mode)) {
-      describe(mount, inside, text);
+      describe_served(mount, inside, text);
       continue;
     }
     const ByteVector bytes = mount.read(inside);
@@ -322,18 +322,18 @@ void describe(InProcess& mount, const std::string& path, std::string& text) {
 
 /// What came of all requests: replies, the tree as the mount shows it and as another one does
 /// later, and counters of what was stored.
-struct Outcome {
+struct ServedOutcome {
   std::string told;
   int most_needs = 0, served_again = 0;
 };
 
-Outcome outcome_of(InProcess& mount, int refused, bool has_links) {
-  Requests requests(mount, refused);
-  use(requests, has_links);
+ServedOutcome served_outcome_of(InProcess& mount, int refused, bool has_links) {
+  ServedRequests requests(mount, refused);
+  use_files(requests, has_links);
   requests.forget_all();
-  Outcome outcome{requests.told(), requests.most_needs(), requests.served_again()};
+  ServedOutcome outcome{requests.told(), requests.most_needs(), requests.served_again()};
   mount->commit_written();
-  describe(mount, {}, outcome.told);
+  describe_served(mount, {}, outcome.told);
   const fs::Stats& stats = mount->stats();
   outcome.told +=
       fmt::format("{} commits, {} failed, {} dirty, {} errors\n", stats.commits.load(),
@@ -342,46 +342,46 @@ Outcome outcome_of(InProcess& mount, int refused, bool has_links) {
   return outcome;
 }
 
-std::map<std::string, ByteVector> example_files() {
+std::map<std::string, ByteVector> files_to_use() {
   Cut cut;
   cut.chunksize = 32'768;
   cut.vlmetalayers = {{"note", bytes_of("value")}};
   const fs_std::path stores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
-  return {{"c.b2frame", flat_frame(make_contents("noise", 1, kSize, 1), cut)},
+  return {{"c.b2frame", flat_frame(make_contents("noise", 1, kUsedSize, 1), cut)},
           {"d/0.b2frame", flat_frame("zero")},
           {"d/1.b2frame", flat_frame("one")},
           {"dict.b2z", read_file(stores / "dict.b2z")},
           {"t.txt", bytes_of("text")}};
 }
 
-Outcome outcome_for_files(int refused) {
+ServedOutcome outcome_for_files(int refused) {
   const TempDir source;
   fs_std::create_directory(source / "d");
-  for (const auto& [name, bytes] : example_files()) write_file(source / name, bytes);
-  write_sparse_frame(source / "s.b2frame", make_contents("noise", 2, kSize, 1));
+  for (const auto& [name, bytes] : files_to_use()) write_file(source / name, bytes);
+  write_sparse_frame(source / "s.b2frame", make_contents("noise", 2, kUsedSize, 1));
   for (const auto& entry : fs_std::recursive_directory_iterator(source.path()))
     fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
   SetClock clock;
   InProcess mount(source.path(), "commit=3600", clock);
-  Outcome outcome = outcome_of(mount, refused, true);
+  ServedOutcome outcome = served_outcome_of(mount, refused, true);
   InProcess later(source.path());
-  describe(later, {}, outcome.told);
+  describe_served(later, {}, outcome.told);
   return outcome;
 }
 
-Outcome outcome_for_objects(int refused) {
+ServedOutcome outcome_for_objects(int refused) {
   FakeStore store;
-  for (const auto& [name, bytes] : example_files()) store.add(name, bytes);
+  for (const auto& [name, bytes] : files_to_use()) store.add(name, bytes);
   SetClock clock;
   {
     InProcess other(store.tree(true), {}, clock);
-    other.write("s", make_contents("noise", 2, kSize, 1));
+    other.write("s", make_contents("noise", 2, kUsedSize, 1));
     other.end();
   }
   InProcess mount(store.tree(true), "commit=3600", clock);
-  Outcome outcome = outcome_of(mount, refused, false);
+  ServedOutcome outcome = served_outcome_of(mount, refused, false);
   InProcess later(store.tree(true));
-  describe(later, {}, outcome.told);
+  describe_served(later, {}, outcome.told);
   return outcome;
 }
 
@@ -400,14 +400,14 @@ std::string first_difference(const std::string& one, const std::string& other) {
   }
 }
 
-void check_each_need(const std::function<Outcome(int refused)>& outcome_for) {
-  const Outcome undisturbed = outcome_for(0);
+void check_each_need(const std::function<ServedOutcome(int refused)>& outcome_for) {
+  const ServedOutcome undisturbed = outcome_for(0);
   BOOST_TEST(undisturbed.served_again == 0);
   BOOST_TEST_REQUIRE(undisturbed.most_needs > 2);
   // A request that is served again finds more at hand, so that later ones need fewer turns.
   for (int refused = 1; refused <= undisturbed.most_needs; refused++)
     BOOST_TEST_CONTEXT("no turn at need " << refused) {
-      const Outcome outcome = outcome_for(refused);
+      const ServedOutcome outcome = outcome_for(refused);
       BOOST_TEST(outcome.served_again > 0);
       BOOST_TEST(first_difference(outcome.told, undisturbed.told) == "");
     }

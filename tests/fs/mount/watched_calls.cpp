@@ -1,12 +1,14 @@
 #include "tests/fs/mount/watched_calls.hpp"
 
 #include <cerrno>
+#include <cstdarg>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,6 +88,20 @@ FailedCalls::FailedCalls(Call call, int error, std::string path_end)
 using bloscfs::test::Call;
 
 extern "C" {
+
+int fstatat64(int directory, const char* name, struct stat64* st, int flags) noexcept {
+  static const auto next = bloscfs::test::library<decltype(fstatat64)>("fstatat64");
+  return bloscfs::test::fails(Call::look, name) ? -1 : next(directory, name, st, flags);
+}
+
+int openat64(int directory, const char* name, int flags, ...) {
+  static const auto next = bloscfs::test::library<decltype(openat64)>("openat64");
+  std::va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return bloscfs::test::fails(Call::look, name) ? -1 : next(directory, name, flags, mode);
+}
 
 ssize_t pread64(int fd, void* out, size_t size, off64_t offset) {
   static const auto next = bloscfs::test::library<decltype(pread64)>("pread64");

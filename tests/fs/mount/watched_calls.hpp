@@ -8,7 +8,8 @@
 
 namespace bloscfs::test {
 
-enum class Call { read, write, flush_file, flush_directory, flush_all, rename, remove };
+/// `look`: at a name, to stat it or to open it.
+enum class Call { look, read, write, flush_file, flush_directory, flush_all, rename, remove };
 
 /// Returns the errno that the call is to fail with, or 0: then it is made. `path` is the file's, or
 /// for names the name itself, for renames the new one. In the thread that calls, and so in several
