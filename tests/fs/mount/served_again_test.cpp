@@ -70,7 +70,8 @@ class ServedRequests {
   void look_up(const std::string& path) {
     std::optional<fs::FoundNode> found;
     const auto [directory, name] = parent(path);
-    serve("lookup " + path, [&] { found = source().lookup(directory, name); });
+    serve("lookup " + path,
+          [&, directory = directory, name = name] { found = source().lookup(directory, name); });
     if (found) known(path, *found);
     told_ += found
                  ? fmt::format("  {:o} {}\n", found->attributes.st_mode, found->attributes.st_size)
