@@ -128,6 +128,12 @@ int syncfs(int fd) noexcept {
   return bloscfs::test::fails(Call::flush_all, fd) ? -1 : next(fd);
 }
 
+int renameat(int from, const char* name, int to, const char* new_name) noexcept {
+  using Rename = int(int, const char*, int, const char*);
+  static const auto next = bloscfs::test::library<Rename>("renameat");
+  return bloscfs::test::fails(Call::rename, new_name) ? -1 : next(from, name, to, new_name);
+}
+
 int renameat2(int from, const char* name, int to, const char* new_name, unsigned flags) noexcept {
   using Rename = int(int, const char*, int, const char*, unsigned);
   static const auto next = bloscfs::test::library<Rename>("renameat2");

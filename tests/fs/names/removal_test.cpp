@@ -218,6 +218,30 @@ BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
   BOOST_TEST(found == flushes);
 }
 
+BOOST_AUTO_TEST_CASE(directory_goes_while_the_last_reader_leaves_what_was_removed_in_it) {
+  bool is_reached = true;
+  for (int at = 1; is_reached; at++) {
+    const TempDir source;
+    fs_std::create_directory(source / "d");
+    write_sparse_frame(source / "d/s.b2frame", bytes_of("contents"));
+    InProcess mount(source.path());
+    std::optional<InProcess::File> reader(mount.open("d/s", O_RDONLY));
+    mount.remove("d/s");
+    int calls = 0;
+    {
+      const WatchedCalls watched([&](Call, const std::string& name) {
+        if (name.ends_with(".tmp") && ++calls == at) reader.reset();
+        return 0;
+      });
+      BOOST_TEST(error_of([&] { mount.remove_directory("d"); }) == 0, "at call " << at);
+    }
+    is_reached = calls >= at;
+    BOOST_TEST((is_reached || at > 3));
+    reader.reset();
+    BOOST_TEST(stored_names(source.path()) == Names(), boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <list>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -76,6 +77,7 @@ void HiddenEntries::add_temporary(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;
   auto leftover = made_by(makers_, directory_, name, *st);
+  if (!leftover && !directory_.stat(name)) return;  // its last reader, or the sweep, was at it
   const bool is_users = user_ == 0 || st->st_uid == user_ || st->st_uid == ::geteuid();
   if (!leftover && !S_ISDIR(st->st_mode) && is_users) leftover = Leftover{name, nullptr};
   if (!leftover) frame::throw_errno(ENOTEMPTY, name);
@@ -86,16 +88,19 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
   // As the daemon: whoever may remove an empty directory need not be permitted to write in it.
   const OnBehalfOf nobody(nullptr);
   std::vector<std::shared_ptr<void>> leaving;
-  for (const auto& [name, frame, is_own] : leftovers_) {
-    if (!frame) {
-      directory_.remove_file(name);
-      continue;
+  for (const auto& [name, frame, is_own] : leftovers_) try {
+      if (!frame) {
+        directory_.remove_file(name);
+        continue;
+      }
+      // One of this mount's may still be read: it moves to SOURCE itself, with its readers, who
+      // have the directory open, and the last of them removes it.
+      directory_.rename(name, services_.root.directory({}), name);
+      if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
+    } catch (const std::system_error& error) {
+      // Its last reader, or the sweep, has removed it meanwhile.
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
     }
-    // One of this mount's may still be read: it moves to SOURCE itself, with its readers, who have
-    // the directory open, and the last of them removes it.
-    directory_.rename(name, services_.root.directory({}), name);
-    if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
-  }
   for (LockFile& lock : locks_) lock.remove();
   return leaving;
 }
