@@ -52,7 +52,7 @@ class ObjectHome::Lock final : public NameLock {
 
  private:
   /// What it is now keeps its name.
-  std::string name_as(ShownAs shown, std::string wanted) {
+  std::string name_as(ShownAs shown, const std::string& wanted) {
     if (wanted == place_.name || (!node_.is_new && node_.look->shown == shown)) return place_.name;
     const bool is_taken = home_.services_.objects.is_taken(parent_of(node_.path), wanted);
     return is_taken ? std::string() : wanted;

@@ -109,7 +109,7 @@ LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
 }
 
 Verdict ObjectLooks::judge_bytes(const std::string& path, const Candidate& candidate) {
-  const ReasonedVerdict verdict = judge(candidate, settings_);
+  ReasonedVerdict verdict = judge(candidate, settings_);
   if (!verdict.reason.empty()) log_.error(fmt::format("{}: {}", tree_->url(path), verdict.reason));
   return verdict;
 }
@@ -221,7 +221,7 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
 std::unique_ptr<const Archive> ObjectLooks::open_archive(
     const std::string& path, const ObjectLook& look,
     std::shared_ptr<MemoryBudget::Listing> charge) {
-  const SourcePointer object = source(path, look);
+  SourcePointer object = source(path, look);
   std::unique_ptr<const Archive> archive;
   if (look.kind == Kind::store_directory) {
     auto store = frame::open_directory_store(frame::make_object_files(tree_, path, charge), object,

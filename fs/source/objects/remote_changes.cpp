@@ -123,9 +123,9 @@ FoundNode RemoteSource::make_directory(NodeId directory, const std::string& name
   require_free(directory, name, name);
   TurnAtNeed::need_no_more();
   objects_.make_directory(path_in(in.path, name));
-  auto found = lookup(directory, name);
+  const auto found = lookup(directory, name);
   if (!found) throw_errno(EIO, name);
-  return *std::move(found);
+  return *found;
 }
 
 FoundNode RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,

@@ -30,29 +30,29 @@ class RemoteSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override;
-  FoundNode reference(NodeId node) override;
+  std::optional<FoundNode> lookup(NodeId id, const std::string& name) override;
+  FoundNode reference(NodeId id) override;
   NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
-  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many) override;
+  std::vector<DirectoryEntry> list(NodeId id, const std::function<void()>& if_many) override;
   /// Attributes cost a request for each.
   std::optional<FoundNode> enter(NodeId, const DirectoryEntry&) override { return FoundNode{}; }
   void forget(NodeId node, std::uint64_t references) override { nodes_.forget(node, references); }
-  std::string read_link(NodeId node) override;
+  std::string read_link(NodeId id) override;
   void require_listed(NodeId directory) override;
 
-  struct stat attributes(NodeId node) override;
+  struct stat attributes(NodeId id) override;
   void check_access(NodeId node, int mask) override;
   /// A store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
   /// As far as that is known: asks for nothing.
   uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
-  std::string told_path(NodeId node) override;
-  StoredForm stored_form(NodeId node) override;
+  std::string told_path(NodeId id) override;
+  StoredForm stored_form(NodeId id) override;
   bool is_far(NodeId) override { return true; }
 
-  AttributeFacts attribute_facts(NodeId node) override;
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
-  std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
+  AttributeFacts attribute_facts(NodeId id) override;
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) override;
+  std::optional<std::string> group_attribute(NodeId id, const std::string& name) override;
   void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
                             int flags, const Caller& caller) override;
 
@@ -86,7 +86,7 @@ class RemoteSource final : public Source {
   void sync_directory(NodeId) override;
   /// No object has bits that a write would take.
   void drop_privileges(NodeId, const Caller&) override {}
-  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
+  void set_attributes(NodeId id, NewAttributes wanted, const Caller& caller) override;
   void resize(NodeId node, std::int64_t size) override;
 
   std::string statistics() override {

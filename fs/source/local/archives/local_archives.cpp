@@ -209,7 +209,7 @@ std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(NodeId node) {
   auto entry =
       found.archive ? found.archive->find(place.group, part->entry.full_name) : std::nullopt;
   if (!entry || entry->is_group()) throw_errno(ESTALE, part->entry.key);
-  const auto present = std::make_shared<const ArchivePart>(ArchivePart{
+  auto present = std::make_shared<const ArchivePart>(ArchivePart{
       std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
   // Pages that the kernel has, and handles, belong to one state.
   if (tree_.replace_part(node, *part, present)) return present;

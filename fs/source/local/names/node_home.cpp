@@ -54,7 +54,8 @@ std::set<std::string> result_names(const std::string& full_name) {
   const std::size_t dot = name.find('.', name.find_first_not_of('.'));
   const bool is_npy = name.ends_with(kNpySuffix);
   return {std::string(name), std::string(name.substr(0, dot)),
-          std::string(name.substr(0, is_npy ? name.size() - kNpySuffix.size() : name.npos))};
+          std::string(
+              name.substr(0, is_npy ? name.size() - kNpySuffix.size() : std::string_view::npos))};
 }
 
 }  // namespace

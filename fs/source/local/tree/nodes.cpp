@@ -202,7 +202,7 @@ std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const Op
   const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
   if (node.rare().part) node.was_opened = true;  // others call take_change()
-  const auto other = open_file(node);
+  auto other = open_file(node);
   // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
   // no container.
   if (other && is_same_kind(*other, *file)) return other;

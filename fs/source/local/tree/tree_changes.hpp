@@ -44,7 +44,7 @@ class TreeLooks {
   /// Whether a file counts as the node's after another program has changed it.
   enum class State { same, any };
   /// What a node is by one of its names; nullopt when it has none, or something else has it.
-  std::optional<NamedObject> object(NodeId node, State state = State::same);
+  std::optional<NamedObject> object(NodeId id, State state = State::same);
   /// True for a directory of a store that is one itself.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
   /// How the names will differ from those of now after the change.
