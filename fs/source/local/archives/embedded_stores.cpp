@@ -39,12 +39,7 @@ EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
   struct stat status = entry.own_stat;
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
   auto archive = std::make_unique<const StoreArchive>(std::move(store), raw_, std::move(charge));
-  tree_.pin(place.root);
-  return {{archive.release(),
-           [&nodes = static_cast<Nodes&>(tree_), root = place.root](const StoreArchive* ended) {
-             delete ended;
-             nodes.unpin(root);
-           }},
+  return {tree_.pinning(place.root, std::move(archive)),
           std::make_shared<const struct stat>(status)};
 }
 

@@ -54,12 +54,7 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
   // The attributes of what is in it are those of its file.
-  tree_.pin(root);
-  return recent_.keep(state, {opened.release(),
-                              [&nodes = static_cast<Nodes&>(tree_), root](const Archive* archive) {
-                                delete archive;
-                                nodes.unpin(root);
-                              }});
+  return recent_.keep(state, tree_.pinning(root, std::move(opened)));
 }
 
 /// Of what it answers for.

@@ -106,6 +106,16 @@ class Nodes {
 
   // --- what archives hold
 
+  /// The archive, which pins that node as long as it lives. Does not outlive this object.
+  template <typename Kind>
+  std::shared_ptr<const Kind> pinning(NodeId id, std::unique_ptr<const Kind> archive) {
+    pin(id);
+    return {archive.release(), [this, id](const Kind* ended) {
+              delete ended;
+              unpin(id);
+            }};
+  }
+
   /// Null for other nodes, and for ids that are not known.
   std::shared_ptr<const ArchivePart> part(NodeId id) const;
   bool is_part(NodeId id) const { return part(id) != nullptr; }
