@@ -32,16 +32,16 @@ bool is_as_private(const frame::Snapshot& next, const frame::Snapshot& before) {
   return now && then && now->owner == then->owner && (then->has_others || !now->has_others);
 }
 
-/// Where bytes that could not be read may be replaced by zeros.
+/// When committed bytes that cannot be read may be replaced by zeros: if no later read can succeed,
+/// or always.
 enum class Unreadable { if_lost, in_any_case };
 
 }  // namespace
 
-/// Lays what was written over what another program has made of the file, or keeps it in a frame
-/// beside that. While one lives, what was written is frozen, so that it can be read without mutex_;
-/// readers see it as before, and writers wait (Content::changing()). Its end lays it under what is
-/// written later, unless the content has gone on from another state. For whoever holds
-/// commit_mutex_, on one thread.
+/// Another program has changed the file: applies the uncommitted changes to its new state, or keeps
+/// them in a frame beside it. The constructor freezes the live layer, so that it can be read
+/// without mutex_; until the destructor writers wait (Content::changing()). Unless the content now
+/// has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
 class Content::Reconciliation {
  public:
   explicit Reconciliation(Content& content);
@@ -49,10 +49,10 @@ class Content::Reconciliation {
   Reconciliation(const Reconciliation&) = delete;
   Reconciliation& operator=(const Reconciliation&) = delete;
 
-  /// Content::follow_source(), once it is known that the file is another one. `has_contents` is to
-  /// be written over it, or kept beside.
+  /// Goes on from the new state. `has_contents`: bytes or a size are uncommitted. Errors as of
+  /// Content::follow_source(); then nothing has changed.
   void follow(bool has_contents);
-  /// Content::keep_for_recovery(), where there is something to keep.
+  /// As Content::keep_for_recovery().
   Kept keep_for_recovery();
 
  private:
@@ -65,13 +65,13 @@ class Content::Reconciliation {
 
   Content& content_;
   ContentHome& home_;
-  // Only whoever holds commit_mutex_ replaces these.
+  // These stay while commit_mutex_ is held.
   const FileView* view_ = nullptr;
   const Layer* layer_ = nullptr;
   std::int64_t size_ = 0;
   bool has_gone_on_ = false;
-  std::optional<Reading> next_;    ///< reads the successor, if there is one
-  std::optional<ChunkSums> kept_;  ///< of the chunks that were written: what was goes over `next_`
+  std::optional<Reading> next_;    ///< the new state, if the file still exists
+  std::optional<ChunkSums> kept_;  ///< of the changed chunks, if the changes can go over `next_`
 };
 
 Content::Reconciliation::Reconciliation(Content& content)
@@ -198,7 +198,8 @@ Content::Kept Content::Reconciliation::keep_in(Refuge& refuge, Unreadable unread
   try {
     made = store(can_read);
   } catch (const std::system_error& error) {
-    // The file may have been changed by now; or it is damaged, and what was written is not.
+    // Another program changed the file while it was read, or the file is damaged. The uncommitted
+    // bytes are not: they are stored without those of the file.
     if (view_ == nullptr || !std::exchange(can_read, false)) throw;
     if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view_->reader().snapshot()))
       throw;

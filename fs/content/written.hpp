@@ -1,5 +1,5 @@
 #pragma once
-// What was written to a file since its last commit, as a value.
+// The uncommitted changes of one file: its size, written bytes and metalayers.
 
 #include <cstdint>
 #include <optional>
@@ -10,68 +10,67 @@
 
 namespace bloscfs::fs {
 
-/// The size of a file, and what was written over its committed bytes. While a commit is under way
-/// there are two layers: the frozen one, which the commit stores and nobody changes, and over it
-/// the live one, which takes what is written meanwhile. Not thread-safe.
+/// A value: the size of a file, and the changes that no commit has stored. New changes go to the
+/// live layer. A commit freezes that layer and stores it; a new live layer lies over the frozen one
+/// until the commit ends. Below both is the committed file. Not thread-safe.
 class Written {
  public:
   explicit Written(PagePool& pages) : live_(pages) {}
 
   std::int64_t size() const { return size_; }
-  /// Bytes of the file that is committed, which lies below.
+  /// Size of the committed file, in bytes.
   std::int64_t committed_size() const { return committed_; }
   const Layer& live() const { return live_; }
   /// Null while no commit is under way.
   const Layer* frozen() const { return frozen_ ? &*frozen_ : nullptr; }
-  /// True if the file is as it is committed.
+  /// True if nothing is uncommitted.
   bool is_clean() const { return !frozen_ && live_.empty() && size_ == committed_; }
-  /// True if bytes or the size were changed since the layer was frozen, or since the last commit.
+  /// True if the live layer changes bytes, or the size is not the committed one.
   bool changes_contents() const { return live_.has_contents() || size_ != committed_; }
 
   // --- reading
 
-  /// Committed bytes from here on are hidden.
+  /// Offset from which on no committed byte is visible.
   std::int64_t lower_end() const;
-  /// True if a range is as it is committed.
+  /// True if no byte of the range is changed.
   bool is_untouched(std::int64_t offset, std::int64_t size) const;
-  /// Puts what was written of [offset, offset + out.size()) over what is in `out`.
+  /// `out` has committed bytes from `offset` on: overwrites those that were changed.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
-  /// At least the bytes of the file that are data, where committed ones count as such.
+  /// An upper bound of the file's bytes that are data; all committed bytes count.
   std::int64_t data_size() const;
-  /// Bytes that the live layer has.
+  /// Number of bytes written to the live layer.
   std::int64_t written_size() const;
   LayerChanges metalayers() const;
-  /// Bytes of memory that metalayers take, also in a commit.
+  /// Memory of the metalayers of both layers, in bytes.
   std::size_t metalayers_memory() const { return metalayers_memory_; }
 
   // --- changes of the live layer
 
   void write(std::int64_t offset, codec::Bytes bytes);
-  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  /// Writes the cells one after the other. May take their memory, and leave them empty.
   void write(std::int64_t offset, std::span<PooledBuffer> cells);
-  /// What is added reads as zeros.
+  /// Bytes that this adds read as zeros.
   void resize(std::int64_t size);
   /// Makes a range of the file read as zeros.
   void zero(std::int64_t offset, std::int64_t size) { live_.bytes.zero(offset, size); }
   void set_metalayer(const LayerName& name, LayerChange value);
-  /// Forgets written bytes and cuts. The size stays.
+  /// Discards written bytes and truncations. The size stays.
   void drop_contents();
   void drop_metalayers();
 
   // --- commits
 
-  /// All of the live layer becomes the frozen one.
+  /// Freezes the whole live layer.
   void freeze_all() { frozen_.emplace(live_.take_all()); }
-  /// The same for what the rest does not need below it: all but the last written bytes, of which
-  /// the first `least` are frozen, too.
+  /// Freezes zeros, truncation, metalayers, and the first `least` written bytes or some more.
   void freeze_first(std::size_t least) { frozen_.emplace(live_.split_off_first(least)); }
-  /// What was frozen lies below what was written since, in one layer.
+  /// A commit failed: merges the frozen layer into the live one, below newer changes.
   void unfreeze();
-  /// What was frozen is committed.
+  /// A commit succeeded: the frozen layer goes.
   void drop_frozen();
-  /// The committed file below has another size. What was written stays.
+  /// Sets the size of the committed file. The uncommitted changes stay.
   void lie_over(std::int64_t committed) { committed_ = committed; }
-  /// The file has the size of the committed one.
+  /// Sets the size of the file to that of the committed one.
   void take_committed_size() { size_ = committed_; }
 
  private:

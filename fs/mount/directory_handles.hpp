@@ -1,8 +1,7 @@
 #pragma once
-// The directories that the kernel has open, and what each of them was found to hold. The memory of
-// listings is part of the one budget, and each user may have a share of what there is for all of
-// them. Making one takes long, and several times that memory: a user makes one large listing at a
-// time, in a turn, and who has waited for that takes what somebody else has listed meanwhile.
+// Open directories and their listings. The memory of listings is part of cache_size, and each user
+// has a share of it. To make a large listing takes long, and several times its memory: so each user
+// makes one at a time, in a turn. A request that waited for that uses the listing that was made.
 
 #include <atomic>
 #include <cstdint>

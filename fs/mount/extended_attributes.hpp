@@ -41,12 +41,11 @@ struct AttributeKey {
   };
 };
 
-/// What looks at containers have found of their attributes, so that listing attributes and reading
-/// them costs one look. Thread-safe. Its memory, 4 MiB at most and 1 part in 16 of the cache's, is
-/// part of the one budget.
+/// Caches the attributes of containers, so that listxattr(2) and the getxattr(2) calls after it
+/// read a container once. Takes 4 MiB, or 1/16 of cache_size if that is less. Thread-safe.
 class AttributeCache {
  public:
-  /// `budget` outlives it, and what is found here.
+  /// `budget` outlives this cache and its values.
   explicit AttributeCache(MemoryBudget& budget)
       : budget_(budget), known_(std::min(std::size_t{4} << 20, budget.capacity() / 16)) {}
 

@@ -1,5 +1,5 @@
 #pragma once
-// What stays open, or known, though nobody uses it, and the memory that it takes.
+// A cache of open archives, listings or objects, whose memory is charged to the budget.
 
 #include <cstddef>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace bloscfs::fs {
 
-/// Keeps those that were used last, by whatever tells them apart. Thread-safe.
+/// Keeps the `most` values that were used last. Thread-safe.
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class RecentlyUsed : public LruCache<Key, Value, Hash> {
  public:
@@ -19,8 +19,8 @@ class RecentlyUsed : public LruCache<Key, Value, Hash> {
   RecentlyUsed(MemoryBudget& budget, std::size_t most)
       : LruCache<Key, Value, Hash>(most), budget_(budget) {}
 
-  /// For what is opened or listed, and messages call `name`, if they are to tell of it; kept ones
-  /// that nobody uses give way. Does not outlive this object.
+  /// A charge for a value that is being made; `name` is what messages call it. If the budget has no
+  /// room, cached values that nobody uses are dropped. Does not outlive this object.
   std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& name) {
     return std::make_shared<MemoryBudget::Listing>(budget_, name,
                                                    [this] { return this->drop_unused(); });
