@@ -13,7 +13,7 @@ constexpr std::int64_t kComparedAtOnce = std::int64_t{1} << 20;
 constexpr std::int64_t kStoredWindow = std::int64_t{256} << 10;
 
 frame::ChunkPlace place_of(const Input& input, std::int64_t chunk) {
-  fs::Request request = input.reader().begin_request();
+  fs::ReadRequest request = input.reader().begin_request();
   return input.reader().index().page_of_chunk(chunk, request)->place(chunk);
 }
 

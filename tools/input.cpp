@@ -96,7 +96,7 @@ int guarded(const std::string& file, const std::function<int()>& work) {
 
 void for_each_page(const fs::FrameReader& reader,
                    const std::function<bool(const frame::IndexPage&)>& visit) {
-  fs::Request request = reader.begin_request();
+  fs::ReadRequest request = reader.begin_request();
   for (std::int64_t chunk = 0; chunk < reader.snapshot().info().nchunks;) {
     const auto page = reader.index().page_of_chunk(chunk, request);
     if (!visit(*page)) return;

@@ -128,7 +128,7 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
 
 codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
   if (cut_.chunksize > 0) return cut_.range(chunk);
-  Request request = file_.view->reader().begin_request();
+  ReadRequest request = file_.view->reader().begin_request();
   const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, request);
   return {place.content_offset, place.nbytes};
 }
@@ -158,7 +158,7 @@ void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_
 std::set<std::int64_t> ChunkFiller::touched_chunks() const {
   const auto chunk_of = [&](std::int64_t offset) {
     if (cut_.chunksize > 0) return offset / cut_.chunksize;
-    Request request = file_.view->reader().begin_request();
+    ReadRequest request = file_.view->reader().begin_request();
     return file_.view->reader().index().place_at(offset, request).number;
   };
   std::set<std::int64_t> touched;

@@ -27,7 +27,7 @@ class Surveyor {
       return std::move(survey_);
     }
     survey_.is_sample = stride_ > 1;
-    Request request = reader_.begin_request();
+    ReadRequest request = reader_.begin_request();
     for (std::int64_t chunk = 0; chunk < count_; chunk += std::min(stride_, count_ - chunk))
       add(chunk, request);
     return std::move(survey_);
@@ -52,7 +52,7 @@ class Surveyor {
     survey_.all.add_special(value, count);
   }
 
-  void add(std::int64_t chunk, Request& request) {
+  void add(std::int64_t chunk, ReadRequest& request) {
     const std::int64_t cell = survey_.grid.cell_of(chunk);
     ChunkCounts& counts = survey_.cells[static_cast<std::size_t>(cell)];
     try {

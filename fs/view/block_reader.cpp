@@ -53,7 +53,7 @@ CacheKey BlockReader::key(const frame::OpenedChunk& opened, const BlockRun& run)
 }
 
 BlockReader::BlockPointer BlockReader::get(const frame::OpenedChunk& opened, const BlockRun& run,
-                                           Request& request, Purpose purpose) const {
+                                           ReadRequest& request, Purpose purpose) const {
   const auto make = [&] { return decode(opened, run, request); };
   // A tiny chunk is not worth an entry of the cache, which takes BlockCache::kEntryCost.
   if (source_->is_tiny(opened.place)) return make();
@@ -61,7 +61,8 @@ BlockReader::BlockPointer BlockReader::get(const frame::OpenedChunk& opened, con
 }
 
 BlockReader::BlockPointer BlockReader::reference_of(const frame::OpenedChunk& opened,
-                                                    const BlockRun& run, Request& request) const {
+                                                    const BlockRun& run,
+                                                    ReadRequest& request) const {
   if (run.first == 0 || !opened.chunk.needs_reference(run.first)) return nullptr;
   // Under the permit for the block that needs the reference: a thread has one at most.
   const BlockRun first = block_run_at(opened.chunk, 0);
@@ -70,7 +71,7 @@ BlockReader::BlockPointer BlockReader::reference_of(const frame::OpenedChunk& op
 }
 
 BlockReader::BlockPointer BlockReader::decode(const frame::OpenedChunk& opened, const BlockRun& run,
-                                              Request& request) const {
+                                              ReadRequest& request) const {
   const BlockPointer first = reference_of(opened, run, request);
   codec::Bytes reference;
   if (first)
@@ -105,7 +106,8 @@ void BlockReader::decode_into(codec::MutableBytes out, const frame::OpenedChunk&
 }
 
 BlockReader::Span BlockReader::span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
-                                       std::int64_t size, Request& request, Purpose purpose) const {
+                                       std::int64_t size, ReadRequest& request,
+                                       Purpose purpose) const {
   const codec::Chunk& chunk = opened.chunk;
   if (chunk_offset + size > chunk.nbytes())
     codec::throw_malformed("chunk " + std::to_string(opened.place.number) + " has " +
@@ -135,7 +137,7 @@ void BlockReader::note_given(const frame::OpenedChunk& opened, const Span& span,
 }
 
 std::int64_t BlockReader::prefetch(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
-                                   std::int64_t size, Request& request) const {
+                                   std::int64_t size, ReadRequest& request) const {
   if (opened.chunk.header().is_special() || source_->is_tiny(opened.place))
     return opened.chunk.nbytes();
   const std::int64_t end = std::min<std::int64_t>(chunk_offset + size, opened.chunk.nbytes());
@@ -151,7 +153,7 @@ std::int64_t BlockReader::prefetch(const frame::OpenedChunk& opened, std::int64_
   return chunk_offset;
 }
 
-void BlockReader::check(const frame::OpenedChunk& opened, Request& request) const {
+void BlockReader::check(const frame::OpenedChunk& opened, ReadRequest& request) const {
   for (std::int64_t at = 0; at < opened.chunk.nbytes();) {
     const BlockRun run = block_run_at(opened.chunk, at);
     get(opened, run, request);

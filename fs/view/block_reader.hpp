@@ -9,7 +9,7 @@
 #include "fs/support/page_pool.hpp"
 #include "fs/view/block_run.hpp"
 #include "fs/view/cached_snapshot.hpp"
-#include "fs/view/request.hpp"
+#include "fs/view/read_request.hpp"
 
 namespace bloscfs::fs {
 
@@ -48,14 +48,14 @@ class BlockReader {
   };
   /// The longest piece of [chunk_offset, chunk_offset + size) that one span holds, from its start.
   Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size,
-               Request& request, Purpose purpose = Purpose::read) const;
+               ReadRequest& request, Purpose purpose = Purpose::read) const;
   /// `size` bytes of a span of that chunk have gone to the kernel's page cache.
   void note_given(const frame::OpenedChunk& opened, const Span& span, std::int64_t size) const;
   /// Brings the blocks of a part of a chunk into the cache; returns the end of what they hold.
   std::int64_t prefetch(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
-                        std::int64_t size, Request& request) const;
+                        std::int64_t size, ReadRequest& request) const;
   /// Decodes all blocks of a chunk, which is not a special one.
-  void check(const frame::OpenedChunk& opened, Request& request) const;
+  void check(const frame::OpenedChunk& opened, ReadRequest& request) const;
   /// One block of a chunk of which all stored bytes are in `stored`, past the cache.
   void decode_stored(const frame::OpenedChunk& opened, codec::Bytes stored, std::int32_t block,
                      codec::MutableBytes out) const;
@@ -67,13 +67,13 @@ class BlockReader {
 
   CacheKey key(const frame::OpenedChunk& opened, const BlockRun& run) const;
   /// From the cache, or by decode().
-  BlockPointer get(const frame::OpenedChunk& opened, const BlockRun& run, Request& request,
+  BlockPointer get(const frame::OpenedChunk& opened, const BlockRun& run, ReadRequest& request,
                    Purpose purpose = Purpose::read) const;
   BlockPointer decode(const frame::OpenedChunk& opened, const BlockRun& run,
-                      Request& request) const;
+                      ReadRequest& request) const;
   /// The block that holds what block 0 of the chunk decodes to; null unless `run` needs that.
   BlockPointer reference_of(const frame::OpenedChunk& opened, const BlockRun& run,
-                            Request& request) const;
+                            ReadRequest& request) const;
   /// Reads and decodes the blocks of a run, one after the other.
   void decode_into(codec::MutableBytes out, const frame::OpenedChunk& opened, const BlockRun& run,
                    codec::Bytes reference) const;

@@ -41,7 +41,7 @@ auto counting_failures(Stats& stats, Step step) {
 }  // namespace
 
 std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPlace& place,
-                                                            Request& request) const {
+                                                            ReadRequest& request) const {
   if (place.special != codec::SpecialValue::none) {
     const std::int32_t typesize = source_->snapshot().info().typesize;
     return std::make_shared<const frame::OpenedChunk>(frame::OpenedChunk{
@@ -60,7 +60,7 @@ std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPl
 }
 
 ChunkOpener::OpenedPointer ChunkOpener::get(const frame::ChunkPlace& place, std::int64_t memory,
-                                            Request& request) const {
+                                            ReadRequest& request) const {
   const auto make = [&] { return read(place, memory, request); };
   if (source_->is_tiny(place)) return make();
   return source_->cache().get<frame::OpenedChunk>(
@@ -69,7 +69,7 @@ ChunkOpener::OpenedPointer ChunkOpener::get(const frame::ChunkPlace& place, std:
 }
 
 ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std::int64_t memory,
-                                             Request& request) const {
+                                             ReadRequest& request) const {
   const frame::Snapshot& snapshot = source_->snapshot();
   const bool verifies = source_->settings().verify_checksums;
   request.work().begin(kOpeningWork);

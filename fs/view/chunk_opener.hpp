@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "fs/view/cached_snapshot.hpp"
-#include "fs/view/request.hpp"
+#include "fs/view/read_request.hpp"
 
 namespace bloscfs::fs {
 
@@ -19,7 +19,7 @@ class ChunkOpener {
   /// The chunk there, special chunks included. It may take half of the cache's capacity, and waits
   /// for a permit where it takes more than a little; else codec::Error(too_large).
   std::shared_ptr<const frame::OpenedChunk> open(const frame::ChunkPlace& place,
-                                                 Request& request) const;
+                                                 ReadRequest& request) const;
   /// Compares the chunk's stored bytes with the checksum that is recorded of them, if one is:
   /// frame::ChecksumFailure.
   void verify_checksum(const frame::OpenedChunk& opened) const;
@@ -30,8 +30,10 @@ class ChunkOpener {
   using OpenedPointer = std::shared_ptr<const frame::OpenedChunk>;
 
   /// From the cache, or by read(), which may take `memory` bytes.
-  OpenedPointer get(const frame::ChunkPlace& place, std::int64_t memory, Request& request) const;
-  OpenedPointer read(const frame::ChunkPlace& place, std::int64_t memory, Request& request) const;
+  OpenedPointer get(const frame::ChunkPlace& place, std::int64_t memory,
+                    ReadRequest& request) const;
+  OpenedPointer read(const frame::ChunkPlace& place, std::int64_t memory,
+                     ReadRequest& request) const;
 
   std::shared_ptr<const CachedSnapshot> source_;
 };

@@ -80,7 +80,7 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
 
 void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
                             bool kept_by_kernel) const {
-  Request request = reader_.begin_request();
+  ReadRequest request = reader_.begin_request();
   std::shared_ptr<const frame::OpenedChunk> opened;
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
     if (!opened || opened->place.number != part.chunk)
@@ -127,7 +127,7 @@ void FileView::prefetch(std::int64_t offset, std::int64_t size,
 
 void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
                                 const std::atomic<std::int64_t>& reached) const {
-  Request request = reader_.begin_request();
+  ReadRequest request = reader_.begin_request();
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   std::shared_ptr<const frame::OpenedChunk> opened;
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {

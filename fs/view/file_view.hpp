@@ -73,7 +73,7 @@ class FileView {
     explicit Search(const FrameReader& reader) : request(reader.begin_request()) {}
     bool may_go_on();
 
-    Request request;
+    ReadRequest request;
     std::int64_t slab_end = 0;
     bool slab_is_hole = false;
   };

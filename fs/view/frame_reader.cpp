@@ -45,7 +45,7 @@ FrameReader::FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::u
                                                         : nullptr) {}
 
 template <typename Use>
-void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request& request,
+void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, ReadRequest& request,
                                  Use use) const {
   if (size <= 0) return;
   frame::ChunkPlace place = index_.place_at(offset, request);
@@ -60,7 +60,7 @@ void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request
   }
 }
 
-bool FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request,
+bool FrameReader::expect(std::int64_t offset, std::int64_t size, ReadRequest& request,
                          Purpose purpose) const {
   if (!snapshot().is_far()) return true;
   ReadHints hints(source_, index_);
@@ -87,7 +87,7 @@ void FrameReader::add_ahead(std::int64_t offset, std::int64_t size, ReadHints& h
   if (begin >= end) return;
   try {
     // Of its own: what the reader has at hand of the index stays.
-    Request request = begin_request();
+    ReadRequest request = begin_request();
     frame::ChunkPlace place = index_.place_at(begin, request);
     for (int chunks = 0; chunks < kMostAhead; chunks++) {
       if (place.content_offset >= begin) hints.add_later(place);
@@ -102,7 +102,7 @@ void FrameReader::add_ahead(std::int64_t offset, std::int64_t size, ReadHints& h
 std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t chunk,
                                                                  std::int64_t chunk_offset,
                                                                  std::int64_t size,
-                                                                 Request& request) const {
+                                                                 ReadRequest& request) const {
   const frame::ChunkPlace place = index_.place_of_chunk(chunk, request);
   if (snapshot().is_far()) {
     ReadHints hints(source_, index_);
@@ -114,7 +114,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t ch
 
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
-  Request request = begin_request();
+  ReadRequest request = begin_request();
   expect(offset, size, request, purpose);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
@@ -124,7 +124,7 @@ void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) c
 
 void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset,
                              std::int64_t size, Purpose purpose, ReplyData& out,
-                             Request& request) const {
+                             ReadRequest& request) const {
   const auto opened = chunks_.open(place, request);
   for (std::int64_t done = 0; done < size;) {
     const BlockReader::Span span =
@@ -137,7 +137,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 
 void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
                            const std::function<bool(std::int64_t end)>& reached) const {
-  Request request = begin_request();
+  ReadRequest request = begin_request();
   if (!expect(offset, size, request, Purpose::readahead)) return;
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
@@ -153,12 +153,12 @@ void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
 }
 
 std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(std::int64_t chunk,
-                                                                  Request& request) const {
+                                                                  ReadRequest& request) const {
   return chunks_.open(index_.place_of_chunk(chunk, request), request);
 }
 
 std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(std::int64_t chunk) const {
-  Request request = begin_request();
+  ReadRequest request = begin_request();
   return open_chunk(chunk, request);
 }
 
@@ -177,7 +177,7 @@ bool FrameReader::forget_chunk(std::int64_t chunk) const {
 }
 
 std::int64_t FrameReader::check_chunk(std::int64_t chunk) const {
-  Request request = begin_request();
+  ReadRequest request = begin_request();
   const auto opened = open_chunk(chunk, request);
   if (!source_->settings().verify_checksums) chunks_.verify_checksum(*opened);
   if (!opened->chunk.header().is_special()) {

@@ -11,8 +11,8 @@
 #include "fs/view/chunk_opener.hpp"
 #include "fs/view/far_readers.hpp"
 #include "fs/view/index_reader.hpp"
+#include "fs/view/read_request.hpp"
 #include "fs/view/reply_data.hpp"
-#include "fs/view/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -32,7 +32,7 @@ class FrameReader {
   const IndexReader& index() const { return index_; }
   const BlockReader& blocks() const { return blocks_; }
 
-  Request begin_request() const { return Request(source_->settings().work_limit); }
+  ReadRequest begin_request() const { return ReadRequest(source_->settings().work_limit); }
 
   /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
@@ -43,7 +43,8 @@ class FrameReader {
                 const std::function<bool(std::int64_t end)>& reached) const;
 
   /// The chunk with its header read (special chunks included).
-  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk, Request& request) const;
+  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk,
+                                                       ReadRequest& request) const;
   /// The same for who asks once.
   std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk) const;
   /// Drops what the cache has of a chunk, which nobody is reading. False where the chunk cannot be
@@ -55,7 +56,7 @@ class FrameReader {
   template <typename Use>
   void visit_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size,
                    Use use) const {
-    Request request = begin_request();
+    ReadRequest request = begin_request();
     const auto opened = open_part(chunk, chunk_offset, size, request);
     for (std::int64_t done = 0; done < size;) {
       const BlockReader::Span span =
@@ -71,18 +72,19 @@ class FrameReader {
 
  private:
   /// Tells a source that is far away what reading that range needs; false where that is not here.
-  bool expect(std::int64_t offset, std::int64_t size, Request& request, Purpose purpose) const;
+  bool expect(std::int64_t offset, std::int64_t size, ReadRequest& request, Purpose purpose) const;
   /// Chunks that are ahead of one who reads in order, where each is far away on its own.
   void add_ahead(std::int64_t offset, std::int64_t size, ReadHints& hints) const;
   /// open_chunk() for who reads that part of the chunk's contents.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
-                                                      std::int64_t size, Request& request) const;
+                                                      std::int64_t size,
+                                                      ReadRequest& request) const;
   void read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
-                  Purpose purpose, ReplyData& out, Request& request) const;
+                  Purpose purpose, ReplyData& out, ReadRequest& request) const;
   /// Calls `use(place, chunk_offset, size)` for the part that each chunk has of the content bytes
   /// [offset, offset + size), in order.
   template <typename Use>
-  void for_each_chunk(std::int64_t offset, std::int64_t size, Request& request, Use use) const;
+  void for_each_chunk(std::int64_t offset, std::int64_t size, ReadRequest& request, Use use) const;
 
   std::shared_ptr<const CachedSnapshot> source_;
   IndexReader index_;

@@ -17,7 +17,7 @@ constexpr std::int64_t kPerMappedChunk = 128;
 
 }  // namespace
 
-const frame::ChunkMap* IndexReader::chunk_map(Request& request) const {
+const frame::ChunkMap* IndexReader::chunk_map(ReadRequest& request) const {
   const frame::Snapshot& snapshot = source_->snapshot();
   if (request.map_ || !snapshot.has_chunk_map()) return request.map_.get();
   const std::int64_t memory = std::max(kLeastMapMemory, snapshot.chunk_map_memory());
@@ -37,7 +37,7 @@ const frame::ChunkMap* IndexReader::chunk_map(Request& request) const {
 }
 
 std::shared_ptr<const frame::IndexPage> IndexReader::page(std::int64_t number,
-                                                          Request& request) const {
+                                                          ReadRequest& request) const {
   const frame::Snapshot& snapshot = source_->snapshot();
   const frame::ChunkMap* const map = chunk_map(request);
   const std::int64_t memory = snapshot.page_memory(number, map);
@@ -54,7 +54,7 @@ std::shared_ptr<const frame::IndexPage> IndexReader::page(std::int64_t number,
 }
 
 std::shared_ptr<const frame::IndexPage> IndexReader::page_of_chunk(std::int64_t chunk,
-                                                                   Request& request) const {
+                                                                   ReadRequest& request) const {
   const auto& at_hand = request.page_;
   if (!at_hand || chunk < at_hand->first_chunk() ||
       chunk - at_hand->first_chunk() >= at_hand->chunk_count())
@@ -62,12 +62,12 @@ std::shared_ptr<const frame::IndexPage> IndexReader::page_of_chunk(std::int64_t 
   return request.page_;
 }
 
-frame::ChunkPlace IndexReader::place_of_chunk(std::int64_t chunk, Request& request) const {
+frame::ChunkPlace IndexReader::place_of_chunk(std::int64_t chunk, ReadRequest& request) const {
   return page_of_chunk(chunk, request)->place(chunk);
 }
 
 std::optional<frame::ChunkPlace> IndexReader::place_at_hand(std::int64_t chunk,
-                                                            const Request& request) const {
+                                                            const ReadRequest& request) const {
   const auto& page = request.page_;
   if (!page || chunk < page->first_chunk() || chunk - page->first_chunk() >= page->chunk_count())
     return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<frame::ChunkPlace> IndexReader::place_at_hand(std::int64_t chunk,
   }
 }
 
-void IndexReader::expect_index(std::int64_t content_offset, const Request& request) const {
+void IndexReader::expect_index(std::int64_t content_offset, const ReadRequest& request) const {
   const frame::Snapshot& snapshot = source_->snapshot();
   if (request.map_ || !snapshot.has_chunk_map() || !snapshot.source()->is_far()) return;
   if (!source_->cache().lacks(source_->key(CacheKind::chunk_map, 0))) return;
@@ -86,7 +86,7 @@ void IndexReader::expect_index(std::int64_t content_offset, const Request& reque
   if (!likely.empty()) snapshot.source()->expect(likely);
 }
 
-frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, Request& request) const {
+frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, ReadRequest& request) const {
   expect_index(content_offset, request);
   request.page_ = page(source_->snapshot().page_at(content_offset, chunk_map(request)), request);
   const frame::ChunkPlace place = request.page_->place(request.page_->chunk_at(content_offset));
@@ -98,7 +98,7 @@ frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, Request& re
 }
 
 frame::ChunkPlace IndexReader::place_after(const frame::ChunkPlace& previous,
-                                           Request& request) const {
+                                           ReadRequest& request) const {
   const frame::ChunkPlace next = place_of_chunk(previous.number + 1, request);
   // Else a damaged index would have the bytes of one chunk shown as those of another place.
   if (next.content_offset != previous.content_offset + previous.nbytes)

@@ -6,7 +6,7 @@
 #include "codec/bytes.hpp"
 #include "frame/array/array_geometry.hpp"
 #include "fs/view/block_reader.hpp"
-#include "fs/view/request.hpp"
+#include "fs/view/read_request.hpp"
 
 namespace bloscfs::fs {
 
@@ -15,7 +15,7 @@ class PartReader {
  public:
   /// `kept_by_kernel` as ReplyData's.
   PartReader(const BlockReader& blocks, const frame::OpenedChunk& opened,
-             const frame::ArrayGeometry::BlockPart& part, Request& request, bool kept_by_kernel)
+             const frame::ArrayGeometry::BlockPart& part, ReadRequest& request, bool kept_by_kernel)
       : blocks_(blocks),
         opened_(opened),
         part_(part),
@@ -38,7 +38,7 @@ class PartReader {
   const BlockReader& blocks_;
   const frame::OpenedChunk& opened_;
   const frame::ArrayGeometry::BlockPart& part_;
-  Request& request_;
+  ReadRequest& request_;
   const bool kept_by_kernel_;
 
   BlockReader::Span span_;

@@ -17,7 +17,7 @@ constexpr std::size_t kMostLater = 448;
 }  // namespace
 
 void ReadHints::add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
-                    Request& request) {
+                    ReadRequest& request) {
   if (place.special != codec::SpecialValue::none || ranges_.size() >= kMostRanges) return;
   const CacheKey key = source_->key(CacheKind::opened_chunk, place.number);
   if (!source_->is_tiny(place))

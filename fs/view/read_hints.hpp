@@ -8,7 +8,7 @@
 
 #include "fs/view/cached_snapshot.hpp"
 #include "fs/view/index_reader.hpp"
-#include "fs/view/request.hpp"
+#include "fs/view/read_request.hpp"
 
 namespace bloscfs::fs {
 
@@ -21,7 +21,7 @@ class ReadHints {
   /// Contents [chunk_offset, chunk_offset + size) of the chunk, as far as the cache lacks them. No
   /// request is made.
   void add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
-           Request& request);
+           ReadRequest& request);
   /// The same for all of a chunk that a reader comes to later; what is large begins with that.
   void add_later(const frame::ChunkPlace& place);
   /// Tells of all that was added; false where reading it now would wait.

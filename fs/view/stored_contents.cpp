@@ -12,7 +12,7 @@ namespace {
 std::optional<std::int64_t> first_special_chunk(const FrameReader& reader) {
   const std::int64_t count = reader.snapshot().info().nchunks;
   if (count > 0 && reader.snapshot().all_chunks_special()) return 0;
-  Request request = reader.begin_request();
+  ReadRequest request = reader.begin_request();
   for (std::int64_t chunk = 0; chunk < count;) {
     const auto page = reader.index().page_of_chunk(chunk, request);
     for (const std::int64_t end = page->first_chunk() + page->chunk_count(); chunk < end; chunk++)

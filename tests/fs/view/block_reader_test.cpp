@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(names_the_chunk_that_has_too_few_bytes) {
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, cache, stats);
   const auto opened = reader.open_chunk(1);
-  Request request = reader.begin_request();
+  ReadRequest request = reader.begin_request();
   BOOST_CHECK_EXCEPTION(reader.blocks().span_at(*opened, 2999, 2, request), codec::Error,
                         [](const codec::Error& error) {
                           return std::string(error.what()).find("chunk 1 has 3000 bytes") !=

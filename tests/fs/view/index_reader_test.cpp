@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   std::vector<std::jthread> threads;
   for (int page = 0; page < 4; ++page)
     threads.emplace_back([&, page] {
-      Request request = reader.begin_request();
+      ReadRequest request = reader.begin_request();
       reader.index().page_of_chunk(page * (kPage / 8), request);
     });
   for (std::jthread& thread : threads) thread.join();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(looks_for_data_page_by_page) {
 
 BOOST_AUTO_TEST_CASE(finds_chunks_by_number_and_by_content) {
   const FrameReader frame = reader(chunks_in_a_row(6));
-  Request request = frame.begin_request();
+  ReadRequest request = frame.begin_request();
   BOOST_TEST(frame.index().place_of_chunk(3, request).content_offset == 30);
   const frame::ChunkPlace found = frame.index().place_at(19, request);
   BOOST_TEST(found.number == 1);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(finds_chunks_by_number_and_by_content) {
 
 BOOST_AUTO_TEST_CASE(has_the_last_page_at_hand) {
   const FrameReader frame = reader(chunks_in_a_row(6));
-  Request request = frame.begin_request();
+  ReadRequest request = frame.begin_request();
   frame.index().place_at(20, request);
   cache.shrink(0);
   for (const std::int64_t chunk : {2, 3, 2}) frame.index().place_of_chunk(chunk, request);
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_does_not_hold_what_it_was_found_for) {
   std::vector<frame::ChunkPlace> places = chunks_in_a_row(2);
   places[1].content_offset = 12;
   const FrameReader frame = reader(places);
-  Request request = frame.begin_request();
+  ReadRequest request = frame.begin_request();
   BOOST_TEST(frame.index().place_at(12, request).number == 1);
   for (const std::int64_t offset : {10, 11})
     BOOST_CHECK_EXCEPTION(frame.index().place_at(offset, request), codec::Error,
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_does_not_hold_what_it_was_found_for) {
   places[1] = chunks_in_a_row(2)[1];
   places[1].nbytes = 9;
   const FrameReader shorter = reader(places);
-  Request another = shorter.begin_request();
+  ReadRequest another = shorter.begin_request();
   BOOST_CHECK_EXCEPTION(shorter.index().place_at(19, another), codec::Error, is_malformed_frame);
 }
 
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_does_not_follow_the_one_before) {
   std::vector<frame::ChunkPlace> places = chunks_in_a_row(3);
   places[2].content_offset++;
   const FrameReader frame = reader(places);
-  Request request = frame.begin_request();
+  ReadRequest request = frame.begin_request();
   const frame::ChunkPlace first = frame.index().place_of_chunk(0, request);
   const frame::ChunkPlace second = frame.index().place_after(first, request);
   BOOST_CHECK_EXCEPTION(frame.index().place_after(second, request), codec::Error,

@@ -10,10 +10,10 @@
 namespace bloscfs::fs {
 
 /// For one thread, and one FrameReader, which begins it.
-class Request {
+class ReadRequest {
  public:
   /// `work_limit` as Work's.
-  explicit Request(std::int64_t work_limit) : work_(work_limit) {}
+  explicit ReadRequest(std::int64_t work_limit) : work_(work_limit) {}
   Work& work() { return work_; }
 
  private:
