@@ -52,6 +52,12 @@ class Request {
   const Caller* const caller_ = nullptr;
 };
 
+/// For callers that are not passed one yet.
+inline Request& unconverted_request() {
+  static Request request;
+  return request;
+}
+
 /// A request from its first change on: it is not served again, and goes on without a slot where it
 /// has none. Made in one place of each operation, after everything that may throw NoTurn.
 class Change {
