@@ -44,13 +44,11 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
     temporaries_[name] = made;
     return made;
   }
-  if (index_ && !(known_ && services_->was_attempted(path_, commit_of(*known_)))) {
+  if (index() && !(known_ && services_->was_attempted(path_, commit_of(*known_)))) {
     services_->note_taken(path_);
     throw_errno(ESTALE, inside(name));
   }
-  committed_ = index_;
-  index_ = made;
-  is_pending_ = true;
+  pending_ = made;
   return made;
 }
 
@@ -58,10 +56,8 @@ void ObjectFrame::rename(const std::string& from, const std::string& to, RenameM
   const std::lock_guard guard(mutex_);
   const auto found = temporaries_.find(from);
   if (found == temporaries_.end() || to != services_->index_name) throw_errno(ENOENT, inside(from));
-  if (!is_pending_) committed_ = index_;
-  index_ = std::move(found->second);
+  pending_ = std::move(found->second);
   temporaries_.erase(found);
-  is_pending_ = true;
 }
 
 void ObjectFrame::unlink(const std::string& name) {
@@ -69,13 +65,9 @@ void ObjectFrame::unlink(const std::string& name) {
   {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
-    if (name == services_->index_name) {
-      if (is_pending_) index_ = std::exchange(committed_, nullptr);
-      is_pending_ = false;
-      return;
-    }
+    if (name == services_->index_name) return pending_.reset();
     // The store may have an index that names it.
-    if (outcome_is_unknown_) return;
+    if (state_ == State::unknown) return;
     if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
       given_up = std::move(made->second);
       unnamed_.erase(made);
@@ -137,9 +129,10 @@ void ObjectFrame::sync() {
   Chunks named;
   {
     const std::lock_guard guard(mutex_);
-    if (overtaken_ || removed_) throw_errno(ESTALE, path_);
-    if (!is_pending_) return;
-    index = index_;
+    // Nor is a commit that began before the frame was removed put over its tombstone.
+    if (state_ != State::current) throw_errno(ESTALE, path_);
+    if (!pending_) return;
+    index = pending_;
     named = unnamed_;
     commit_ = new_commit_id();
   }
@@ -149,8 +142,8 @@ void ObjectFrame::sync() {
     const std::lock_guard guard(mutex_);
     known_ = std::move(state);
     services_->forget_owner(path_, *index);
-    committed_.reset();
-    is_pending_ = false;
+    stored_ = index;
+    pending_.reset();
     for (const auto& [name, chunk] : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
     const auto before = known();
@@ -158,42 +151,38 @@ void ObjectFrame::sync() {
       services_->note_taken(path_);
     else
       services_->note_attempt(path_, commit_, before ? commit_of(*before) : std::string());
-    const std::lock_guard guard(mutex_);
-    overtaken_ = is_error(error, std::errc(ESTALE));
-    outcome_is_unknown_ = !overtaken_;
+    put_failed(error);
     throw;
   }
 }
 
-/// With putting_ held.
+void ObjectFrame::put_failed(const std::system_error& error) {
+  const std::lock_guard guard(mutex_);
+  state_ = is_error(error, std::errc(ESTALE)) ? State::overtaken : State::unknown;
+}
+
 void ObjectFrame::resolve_locked() {
   {
     const std::lock_guard guard(mutex_);
-    if (!outcome_is_unknown_) return;
+    if (state_ != State::unknown) return;
   }
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  outcome_is_unknown_ = false;
+  state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
     // It was stored. What was tried since begins from there.
     known_ = present->state();
     if (known_->size == 0) return become_removed();
-    if (is_pending_) return;
-    if (!index_) index_ = std::make_shared<ObjectIndex>(present);
+    if (pending_) return;
+    if (!stored_) stored_ = std::make_shared<ObjectIndex>(present);
     unnamed_.clear();
     return;
   }
   // Where something was removed that was not there before, that may have been this commit.
   const bool is_same = known_ ? present && is_same_state(present->state(), *known_) : !present;
-  if (!is_same) {
-    overtaken_ = true;
-    return;
-  }
+  if (!is_same) return become_overtaken();
   // Not stored, and no index names its chunks; a new one is to be made on what is there.
-  if (is_pending_ && committed_) {
-    index_ = std::exchange(committed_, nullptr);
-    is_pending_ = false;
-  }
+  if (stored_) pending_.reset();
 }
 
 ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
@@ -201,14 +190,14 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
   resolve_locked();
   {
     const std::lock_guard guard(mutex_);
-    if (overtaken_) return Comparison::overtaken;
+    if (is_overtaken_now()) return Comparison::overtaken;
     if (known_ && is_same_state(*known_, seen)) return Comparison::same;
   }
   // A commit of ours may have come since.
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
   if (present && known_ && is_same_state(*known_, present->state())) return Comparison::outdated;
-  overtaken_ = true;
+  become_overtaken();
   return Comparison::overtaken;
 }
 
@@ -219,9 +208,9 @@ void ObjectFrame::put_attributes(const FileAttributes& attributes) {
   bool is_pending = false;
   {
     const std::lock_guard guard(mutex_);
-    if (overtaken_ || !index_) throw_errno(ESTALE, path_);
-    index = index_;
-    is_pending = is_pending_;
+    if (is_overtaken_now() || !this->index()) throw_errno(ESTALE, path_);
+    index = this->index();
+    is_pending = pending_ != nullptr;
   }
   const FileAttributes before = index->attributes();
   index->set_attributes(attributes);
@@ -235,19 +224,15 @@ void ObjectFrame::put_attributes(const FileAttributes& attributes) {
   } catch (const std::system_error& error) {
     index->set_attributes(before);
     index->set_times(before.accessed, before.modified);
-    const std::lock_guard guard(mutex_);
-    overtaken_ = is_error(error, std::errc(ESTALE));
-    outcome_is_unknown_ = !overtaken_;
+    put_failed(error);
     throw;
   }
 }
 
-/// With mutex_ held.
 void ObjectFrame::become_removed() {
-  removed_ = true;
-  index_.reset();
-  committed_.reset();
-  is_pending_ = false;
+  state_ = State::removed;
+  stored_.reset();
+  pending_.reset();
 }
 
 void ObjectFrame::put_tombstone() {
@@ -256,7 +241,7 @@ void ObjectFrame::put_tombstone() {
   const auto before = known();
   {
     const std::lock_guard guard(mutex_);
-    if (overtaken_) throw_errno(ESTALE, path_);
+    if (is_overtaken_now()) throw_errno(ESTALE, path_);
     if (!before || before->size == 0) throw_errno(ENOENT, path_);
     commit_ = new_commit_id();
   }
@@ -268,9 +253,7 @@ void ObjectFrame::put_tombstone() {
     known_ = std::move(state);
     become_removed();
   } catch (const std::system_error& error) {
-    const std::lock_guard guard(mutex_);
-    overtaken_ = is_error(error, std::errc(ESTALE));
-    outcome_is_unknown_ = !overtaken_;
+    put_failed(error);
     throw;
   }
 }
@@ -280,31 +263,31 @@ ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::str
     : services_(std::move(services)), path_(std::move(path)), chunks_(services_->tree(), path_) {
   if (!index) return;
   known_ = index->state();
-  if (known_->size > 0) index_ = std::make_shared<ObjectIndex>(index);
+  if (known_->size > 0) stored_ = std::make_shared<ObjectIndex>(index);
 }
 
 ObjectFrame::~ObjectFrame() {
-  if (outcome_is_unknown_) return;
+  if (state_ == State::unknown) return;
   for (const auto& [name, chunk] : unnamed_)
     if (!chunk->is_taken()) services_->remove_later(inside(name));
 }
 
 FileAttributes ObjectFrame::attributes() const {
   const std::lock_guard guard(mutex_);
-  if (!index_) throw_errno(ENOENT, path_);
-  return index_->attributes();
+  if (!index()) throw_errno(ENOENT, path_);
+  return index()->attributes();
 }
 
 std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
   const std::lock_guard guard(mutex_);
-  if (name != services_->index_name || !index_) throw_errno(ENOENT, inside(name));
-  return index_;
+  if (name != services_->index_name || !index()) throw_errno(ENOENT, inside(name));
+  return index();
 }
 
 std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
   if (name == services_->index_name) {
     const std::lock_guard guard(mutex_);
-    return is_pending_ && committed_ ? committed_ : index_;
+    return stored_ ? stored_ : pending_;
   }
   try {
     return name.ends_with(kChunkSuffix) ? chunks_.open(name)
@@ -320,11 +303,11 @@ void ObjectFrame::compare_with_store() const {
   const auto one_at_a_time = Interruption::lock(putting_);
   {
     const std::lock_guard guard(mutex_);
-    if (!known_ || overtaken_ || outcome_is_unknown_) return;
+    if (!known_ || is_overtaken_now() || state_ == State::unknown) return;
   }
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  overtaken_ = !present || !is_same_state(present->state(), *known_);
+  if (!present || !is_same_state(present->state(), *known_)) become_overtaken();
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }
@@ -336,8 +319,8 @@ std::shared_ptr<StoreDirectory> ObjectFrame::open_directory(const std::string& n
 std::optional<FileStamp> ObjectFrame::stamp(const std::string& name) const {
   const std::lock_guard guard(mutex_);
   if (name == ".") return FileStamp{0, number_of_directory(), 0, 0, 0};
-  if (name != services_->index_name || !index_ || overtaken_) return std::nullopt;
-  return index_->stamp();
+  if (name != services_->index_name || !index() || is_overtaken_now()) return std::nullopt;
+  return index()->stamp();
 }
 
 std::vector<std::string> ObjectFrame::names() const {

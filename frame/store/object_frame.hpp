@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "frame/store/interruption.hpp"
@@ -20,6 +21,28 @@ namespace bloscfs::frame::inline store {
 
 /// One sparse frame. Its index is in the store when sync() has returned; until then a new one is
 /// here alone, and its chunks are nobody's.
+///
+/// `State` says what this host knows of the index in the store. A put has the condition that the
+/// store still has the last known index.
+///
+/// | state     | what holds                            | what leads to which state                |
+/// |-----------|---------------------------------------|------------------------------------------|
+/// | current   | the store has the last known index,   | a put: current; put_tombstone(): removed |
+/// |           | or none                               | a put fails with ESTALE: overtaken       |
+/// |           |                                       | a put fails otherwise: unknown           |
+/// |           |                                       | another index is seen: overtaken         |
+/// | unknown   | the answer to the last put was lost   | the next put or comparison looks first:  |
+/// |           |                                       | the index of that put, or the one before |
+/// |           |                                       | it: current; its tombstone: removed;     |
+/// |           |                                       | another one: overtaken                   |
+/// | overtaken | another host has put or removed one   | none; puts fail with ESTALE              |
+/// | removed   | the store has our tombstone           | another index is seen: succeeded         |
+/// | succeeded | another host has put one over that    | none; puts fail with ESTALE              |
+///
+/// In each state there may be a new index that the store does not have yet (`pending_`), beside the
+/// one that it has (`stored_`). create() and rename() make it. It goes with the sync() that stores
+/// it, with unlink(), with the frame's removal, and where the answer to its put was lost and the
+/// store turns out to have the index before it.
 class ObjectFrame final : public StoreDirectory {
  public:
   /// `index` is null for a frame that is being made.
@@ -29,16 +52,16 @@ class ObjectFrame final : public StoreDirectory {
 
   std::optional<ObjectState> state() const {
     const std::lock_guard guard(mutex_);
-    return overtaken_ || outcome_is_unknown_ ? std::nullopt : known_;
+    return is_overtaken_now() || state_ == State::unknown ? std::nullopt : known_;
   }
   bool is_overtaken() const {
     const std::lock_guard guard(mutex_);
-    return overtaken_;
+    return is_overtaken_now();
   }
-  /// By this host, with nothing put there since.
+  /// By this host.
   bool is_removed() const {
     const std::lock_guard guard(mutex_);
-    return removed_;
+    return state_ == State::removed || state_ == State::succeeded;
   }
   enum class Comparison { same, outdated, overtaken };
   /// How the store is to this, when somebody has seen that state there.
@@ -80,8 +103,20 @@ class ObjectFrame final : public StoreDirectory {
   std::string inside(const std::string& name) const { return path_ + "/" + name; }
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
   using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
-  void resolve_locked();
+  enum class State { current, unknown, overtaken, removed, succeeded };
+
+  // With mutex_ held.
+  bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
+  void become_overtaken() const {
+    state_ = state_ == State::removed ? State::succeeded : State::overtaken;
+  }
   void become_removed();
+  /// The newest one; null where there is none.
+  const std::shared_ptr<ObjectIndex>& index() const { return pending_ ? pending_ : stored_; }
+
+  // With putting_ held.
+  void resolve_locked();
+  void put_failed(const std::system_error& error);
   /// Somebody else's commit may be why a chunk has gone.
   void compare_with_store() const;
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
@@ -97,15 +132,11 @@ class ObjectFrame final : public StoreDirectory {
   mutable std::timed_mutex putting_;  ///< one at a time talks to the store; taken before mutex_
   mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
-  std::optional<ObjectState> known_;        ///< of the index in the store; nothing: there is none
-  std::shared_ptr<ObjectIndex> index_;      ///< null: there is none, or one of a removed frame
-  std::shared_ptr<ObjectIndex> committed_;  ///< while index_ is not in the store yet
-  bool is_pending_ = false;                 ///< index_ is not in the store yet
-  mutable bool overtaken_ = false;
-  /// A commit that began before it was removed is not put over what tells that it was.
-  bool removed_ = false;
-  bool outcome_is_unknown_ = false;
-  std::string commit_;  ///< the last one that was tried
+  mutable State state_ = State::current;
+  std::optional<ObjectState> known_;      ///< of the index in the store; nothing: there is none
+  std::shared_ptr<ObjectIndex> stored_;   ///< as last known; null: there is none, or a tombstone
+  std::shared_ptr<ObjectIndex> pending_;  ///< not in the store yet; null: there is none
+  std::string commit_;                    ///< the last one that was tried
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
   Chunks unnamed_;                                        ///< that no stored index names yet
   std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
