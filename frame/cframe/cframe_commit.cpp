@@ -83,7 +83,7 @@ CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, NewFile new_f
 }
 
 CframeCommit::~CframeCommit() {
-  if (finished_) return;
+  if (step_ == Step::finished) return;
   take_back();
   state_.in_transaction = false;
 }
@@ -94,17 +94,17 @@ void CframeCommit::take_back() noexcept {
   try {
     if (rewritten_ && rewritten_->is_published()) state_.broken = true;
     rewritten_.reset();
-    if (switching_) {
+    if (step_ >= Step::switching) {
       // Until another commit is durable, the disk may hold either header.
       state_.notes.space.distrust(taken);
       // A header that another program has put over the new one since is not ours to undo.
-      if (!has_switched_ || state_.expected->matches(*state_.file))
+      if (step_ == Step::switching || state_.expected->matches(*state_.file))
         state_.expected->replace_header(old_header_, [&] {
           state_.file->write_at(0, old_front_.empty() ? old_header_ : old_front_);
         });
     } else {
       for (const Extent& extent : taken) state_.notes.space.give_back(extent);
-      if (!published_) cut_what_was_added();
+      if (step_ == Step::changing) cut_what_was_added();
     }
     if (state_.expected) state_.expected->end_writing(*state_.file);
   } catch (const std::exception&) {
@@ -536,12 +536,12 @@ void CframeCommit::begin_flush() {
 void CframeCommit::flush() {
   if (rewritten_)
     rewritten_->flush();
-  else if (state_.current || !published_)
+  else if (state_.current || step_ == Step::changing)
     state_.file->sync();
 }
 
 FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
-  published_ = true;
+  step_ = Step::publishing;
   const auto set_times = [&] {
     try {
       if (times) state_.file->set_times(times->accessed, times->modified);
@@ -569,14 +569,14 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
     // From here on a failure does not tell which header the disk has.
-    switching_ = true;
+    step_ = Step::switching;
     if (new_front_.empty())
       state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
     else
       state_.file->write_at(0, new_front_);
     set_times();
   });
-  has_switched_ = true;
+  step_ = Step::switched;
   return state_.file->stamp();
 }
 
@@ -605,7 +605,7 @@ void CframeCommit::note_largest_chunk() {
 }
 
 std::shared_ptr<const Snapshot> CframeCommit::finish() {
-  finished_ = true;
+  step_ = Step::finished;
   state_.in_transaction = false;
   try {
     if (rewritten_) {

@@ -15,6 +15,23 @@
 
 namespace bloscfs::frame::inline cframe {
 
+/// FrameTransaction keeps the order of the calls. `Step` is finer: within publish() it tells which
+/// header the file has, and so what has to be undone where the commit ends early.
+///
+/// | step       | what the file has    | ends with     | what the destructor does before that    |
+/// |------------|----------------------|---------------|-----------------------------------------|
+/// | changing   | the old header       | publish()     | frees the new bytes; cuts the file      |
+/// | publishing | the old header; of a | the last look | frees the new bytes; where a new file   |
+/// |            | new frame its own    | at the file   | has the name: the writer is broken      |
+/// | switching  | one of the two       | the write     | distrusts the new bytes, and writes the |
+/// |            |                      |               | old header                              |
+/// | switched   | the new header       | finish()      | the same, unless another program has    |
+/// |            |                      |               | changed the new one                     |
+/// | finished   | the new header       |               | nothing                                 |
+///
+/// An error while it undoes something leaves the writer broken, and so does one in finish().
+/// A new frame, and one that is written anew to a file of its own, go from `publishing` to
+/// `finished`: no header is switched.
 class CframeCommit final : public CommitTarget {
  public:
   /// `state` is borrowed.
@@ -31,6 +48,8 @@ class CframeCommit final : public CommitTarget {
   std::shared_ptr<const Snapshot> finish() override;
 
  private:
+  enum class Step { changing, publishing, switching, switched, finished };
+
   std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
   bool must_rewrite(const FrameEdit& edit);
   /// Of a frame without contents: its trailer is what stands behind the header already.
@@ -96,10 +115,7 @@ class CframeCommit final : public CommitTarget {
   std::vector<std::uint8_t> old_header_, new_header_;
   /// The same with the trailers behind them; empty where these stay (prepare_front()).
   std::vector<std::uint8_t> old_front_, new_front_;
-  bool switching_ = false;     ///< the new header may be in the file
-  bool has_switched_ = false;  ///< it was
-  bool published_ = false;
-  bool finished_ = false;
+  Step step_ = Step::changing;
 };
 
 }  // namespace bloscfs::frame::inline cframe
