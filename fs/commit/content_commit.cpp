@@ -31,14 +31,14 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
 
 ContentCommit::~ContentCommit() {
   keep_named_state();
-  // The name was given, or may have been, and the flush behind it was not seen to end: a power cut
-  // may leave either state, so that the next commit opens the file again.
-  if (published_.is_named && step_ != Step::finished) frozen_.replaced_perhaps();
+  // The flush behind the name was not seen to end: a power cut may leave either state, so that the
+  // next commit opens the file again.
+  if (given_ && state_ != State::finished) frozen_.replaced_perhaps();
 }
 
 /// A temporary that may have got its name already keeps the state that it was given it for.
 void ContentCommit::keep_named_state() noexcept {
-  if (!published_.is_named || !written_.temporary || !written_.transaction) return;
+  if (!given_ || !written_.temporary || !written_.transaction) return;
   try {
     written_.transaction->finish();
   } catch (const std::exception& error) {
@@ -47,12 +47,12 @@ void ContentCommit::keep_named_state() noexcept {
   }
 }
 
-void ContentCommit::expect(Step step) const {
-  if (step_ != step) throw std::logic_error("a commit's steps out of order");
+void ContentCommit::expect(State state) const {
+  if (state_ != state) throw std::logic_error("a commit's steps out of order");
 }
 
 void ContentCommit::write() {
-  expect(Step::begun);
+  expect(State::begun);
   const Content::Frozen::Facts& facts = frozen_.facts();
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
   // A rename between the look at the place and the open there makes prepare() run once more.
@@ -73,7 +73,7 @@ void ContentCommit::write() {
   if (kind_ == CommitKind::alone) transaction.begin_flush();
   write_transaction(transaction);
   if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
-  step_ = Step::written;
+  state_ = State::written;
 }
 
 void ContentCommit::prepare(const StoredPlace& place) {
@@ -183,32 +183,27 @@ void ContentCommit::stage() {
     transaction.flushed();
   }
   frozen_.home().lock_name()->refresh(*written_.temporary);
-  step_ = Step::durable;
+  state_ = State::durable;
   finish();
 }
 
+bool ContentCommit::is_first_flush() const {
+  if (state_ == State::switched || state_ == State::named) return false;
+  expect(State::written);
+  return true;
+}
+
 void ContentCommit::flush() {
-  if (step_ == Step::written) {
-    written_.transaction->flush();
-    step_ = Step::flushed;
-    return;
-  }
-  expect(Step::published);
-  if (published_.directory) published_.directory->sync_name(published_.name);
-  // The whole of a new container was durable before it got its name: only the directory that the
-  // name is in is left.
-  if (published_.directory && new_container_) return flushed();
-  if (!written_.temporary) written_.transaction->flush();
-  step_ = Step::durable;
+  const bool is_first = is_first_flush();
+  if (!is_first && given_) given_->directory->sync_name(given_->name);
+  if (state_ != State::named) written_.transaction->flush();
+  state_ = is_first ? State::flushed : State::durable;
 }
 
 void ContentCommit::flushed() {
-  const bool is_first = step_ == Step::written;
-  if (!is_first) expect(Step::published);
-  // A temporary was published, and told so, within write(): for its transaction there is no second
-  // flush.
-  if (is_first || !written_.temporary) written_.transaction->flushed();
-  step_ = is_first ? Step::flushed : Step::durable;
+  const bool is_first = is_first_flush();
+  if (state_ != State::named) written_.transaction->flushed();
+  state_ = is_first ? State::flushed : State::durable;
 }
 
 std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
@@ -231,7 +226,7 @@ std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
 }
 
 void ContentCommit::publish() {
-  expect(Step::flushed);
+  expect(State::flushed);
   const auto name_lock = lock_to_publish();
   const StoredPlace& place = name_lock->place();
   if (new_container_ && frozen_.bytes().snapshot() != nullptr && !place.is_unlinked &&
@@ -250,7 +245,14 @@ void ContentCommit::publish() {
   } else {
     give_name(*name_lock, stored_as, stamp);
   }
-  step_ = Step::published;
+  if (!new_container_ && !written_.temporary) {
+    state_ = State::switched;
+    return;
+  }
+  // The whole container was durable before it got its name: only the directory that the name is in
+  // is left. The transaction of a temporary was told so in write().
+  if (new_container_) written_.transaction->flushed();
+  state_ = State::named;
 }
 
 /// The file may have been renamed since write(). A container that is edited, and the own temporary
@@ -271,10 +273,8 @@ std::string ContentCommit::follow_rename(const StoredPlace& place) {
 /// The frame may have been replaced by rename; the tree must not take that for another file.
 void ContentCommit::publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
-  if (frozen_.facts().is_unknown) {
-    published_.directory = place.directory;
-    published_.name = place.name;
-  }
+  // An earlier commit may have given the name, and not made it durable.
+  if (frozen_.facts().is_unknown) given_ = {place.directory, place.name};
   // A commit to a file that another program has replaced meanwhile has gone where nobody looks: it
   // counts as failed, and what was written is still dirty.
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
@@ -299,13 +299,12 @@ void ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
     return before != nullptr ? before->is_as_taken() : was_temporary;
   };
   // Set before the call: a rename that reports an error may have happened.
-  published_.is_named = true;
+  given_ = {place.directory, name};
   const std::string given =
       name_lock.give_name(stored_as, frame::id_of(stamp), name, shown(), is_unchanged);
   writer().moved(place.directory, given);
-  published_.directory = place.directory;
-  published_.name = given;
-  if (given != name) published_.own_name = {frame::id_of(stamp), name};
+  given_ = {place.directory, given};
+  if (given != name) given_->own_name = {frame::id_of(stamp), name};
   if (new_container_) new_container_->keep();
 }
 
@@ -315,15 +314,15 @@ void ContentCommit::take_own_name() {
   Attempts::run([&] {
     const auto name_lock = frozen_.home().lock_name();
     if (name_lock->place().is_unlinked) return;
-    const auto& [made, full_name] = *published_.own_name;
+    const auto& [made, full_name] = *given_->own_name;
     const std::string given = name_lock->take_own_name(made, full_name);
     writer().moved(name_lock->place().directory, given);
   });
 }
 
 void ContentCommit::finish() {
-  expect(Step::durable);
-  if (published_.own_name) take_own_name();
+  expect(State::durable);
+  if (given_ && given_->own_name) take_own_name();
   const RequestUser on_whose_account(content()->user());
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
@@ -338,7 +337,7 @@ void ContentCommit::finish() {
   stored.drops_chunks = written_.chunks.were_dropped;
   frozen_.adopt(std::move(stored));
   if (kind_ != CommitKind::staged) frozen_.home().forget_attributes();
-  step_ = Step::finished;
+  state_ = State::finished;
 }
 
 }  // namespace bloscfs::fs

@@ -36,6 +36,21 @@ class LongCommit : public std::system_error {
 /// A commit that ends early, by an exception or by destruction, leaves what was written dirty. The
 /// steps are write, flush, publish, flush, finish, or stage alone; in another order they throw
 /// std::logic_error. One thread at a time; the one that began it ends it, and has its locks.
+///
+/// | state    | what holds                               | next      | left by an early end  |
+/// |----------|------------------------------------------|-----------|-----------------------|
+/// | begun    | the content is frozen                    | write()   | the file as it was    |
+/// | written  | the new state is where no reader looks   | flush()   | the same              |
+/// | flushed  | that is durable                          | publish() | the same              |
+/// | switched | readers find it in the same container    | flush()   | as the transaction    |
+/// | named    | the file has another, durable container; | flush()   | the next commit reads |
+/// |          | its name need not be durable             |           | the file again        |
+/// | durable  | a power cut leaves the new state         | finish()  | as the state before   |
+/// | finished | the content has adopted the new state    |           | the new state         |
+///
+/// publish() leads to `switched` where the file's container was edited, and to `named` where a
+/// complete one gets the name: a new one, or the temporary that the file was staged in. stage()
+/// goes from `written` to `durable`: no power cut is to be outlasted.
 class ContentCommit {
  public:
   /// Freezes the content: errors as Content::freeze's.
@@ -66,7 +81,7 @@ class ContentCommit {
   void finish();
 
  private:
-  enum class Step { begun, written, flushed, published, durable, finished };
+  enum class State { begun, written, flushed, switched, named, durable, finished };
   /// What write() has made.
   struct Written {
     std::unique_ptr<frame::Transaction> transaction;
@@ -75,20 +90,20 @@ class ContentCommit {
     /// is written.
     std::optional<frame::FileStamp> temporary;
   };
-  /// What publish() has made.
-  struct Published {
-    bool is_named = false;  ///< the file has got another name, or may have
-    /// Where a name is to be made durable; null: nowhere.
+  /// A name that the file has got, or may have got, and that is to be made durable.
+  struct GivenName {
     std::shared_ptr<frame::StoreDirectory> directory;
     std::string name;
     struct OwnName {
       frame::FileId made;
       std::string full_name;
     };
-    std::optional<OwnName> own_name;  ///< that the file is to get yet
+    std::optional<OwnName> own_name = {};  ///< that the file is to get yet
   };
 
-  void expect(Step step) const;
+  void expect(State state) const;
+  /// True of the first flush, false of the second one.
+  bool is_first_flush() const;
   /// Decides where what is committed goes, and opens or makes that.
   void prepare(const StoredPlace& place);
   bool takes_long(const Representation& chosen) const;
@@ -119,10 +134,10 @@ class ContentCommit {
 
   const CommitKind kind_;
   Content::Frozen frozen_;
-  Step step_ = Step::begun;
+  State state_ = State::begun;
   std::optional<NewContainer> new_container_;  ///< none: the file's container is edited
   Written written_;
-  Published published_;
+  std::optional<GivenName> given_;
 };
 
 }  // namespace bloscfs::fs
