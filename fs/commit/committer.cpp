@@ -1,19 +1,19 @@
 #include "fs/commit/committer.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
+#include <cerrno>
 #include <chrono>
-#include <functional>
 #include <iterator>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "frame/store/lock_patience.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_mark.hpp"
+#include "fs/commit/commit_batch.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request_user.hpp"
@@ -46,8 +46,8 @@ constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 class LockWait {
  public:
   /// False once the thread's patience has ended. Own threads are waited for however long they work.
-  bool pause(bool is_own_lock) {
-    if (!is_own_lock && frame::LockPatience::Clock::now() >= end_) return false;
+  bool pause(Next reason) {
+    if (reason != Next::wait_for_thread && frame::LockPatience::Clock::now() >= end_) return false;
     if (!mark_) mark_.emplace(frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
@@ -61,44 +61,6 @@ class LockWait {
   std::chrono::milliseconds pause_{1};
   std::optional<frame::WaitMark> mark_;
 };
-
-/// Files of a batch for each thread that helps with it, at least.
-constexpr std::size_t kWorthHelper = 4;
-
-/// Others run `work` as well, until it ends.
-class Helpers {
- public:
-  Helpers(WorkerPool& pool, std::size_t count, const std::function<void()>& work) {
-    try {
-      while (posted_ < count) {
-        pool.post([this, &work] {
-          work();
-          const MutexLock lock(mutex_);
-          ended_++;
-          changed_.notify_all();
-        });
-        posted_++;
-      }
-    } catch (const std::bad_alloc&) {
-      // Fewer will do.
-    }
-  }
-  ~Helpers() {
-    const MutexLock lock(mutex_);
-    while (ended_ < posted_) changed_.wait(mutex_);
-  }
-  Helpers(const Helpers&) = delete;
-  Helpers& operator=(const Helpers&) = delete;
-
- private:
-  std::size_t posted_ = 0;
-  Mutex mutex_;
-  CondVar changed_;
-  std::size_t ended_ GUARDED_BY(mutex_) = 0;
-};
-
-/// From this many files on one flush of the whole filesystem costs less than one each.
-constexpr std::size_t kSharedFlush = 4;
 
 }  // namespace
 
@@ -197,34 +159,31 @@ bool Committer::stage(std::size_t least_dirty) {
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
     staged_any = true;
-    const CommitFailure failure = stage(content);
-    if (failure.code)
-      record_outcome(content, failure);
+    const Outcome outcome = stage(content);
+    if (outcome.error)
+      record_outcome(content, outcome);
     else if (services_.ended)
       services_.ended(content->user(), {});
-    goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
+    goes_on |= !outcome.error && content->can_be_staged(kWorthStaging);
   }
   const MutexLock lock(mutex_);
   if (!staged_any) next_staging_ = clock_.now() + kStagingRest;
   return goes_on;
 }
 
-CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
+Outcome Committer::stage(const std::shared_ptr<Content>& content) {
   const bool was_orphan = content->is_orphan();
   const std::uint64_t epoch = content->epoch();
-  CommitFailure failure;
-  try {
+  Outcome outcome = outcome_of([&] {
     ContentCommit commit(content, CommitKind::staged);
-    if (!commit.empty()) commit.stage();
-    return {};
-  } catch (const std::exception& error) {
-    failure = failure_of(error);
-  }
+    return commit.begun() == Next::go_on ? commit.stage() : commit.begun();
+  });
+  if (!outcome.error) return outcome;
   // Removed in the midst of it: the writer who wants the memory asks again.
-  if (content->is_orphan() != was_orphan || follow(content, epoch, failure, IfBeingWritten::fail))
+  if (content->is_orphan() != was_orphan || follow(content, epoch, outcome, IfBeingWritten::fail))
     return {};
-  note_failure(*content, failure);
-  return failure;
+  note_failure(*content, outcome);
+  return outcome;
 }
 
 Committer::Contents Committer::all_contents() {
@@ -295,12 +254,11 @@ void Committer::work_at_long_ones() {
   }
 }
 
-void Committer::note_failure(Content& content, CommitFailure& failure) {
+void Committer::note_failure(Content& content, Outcome& outcome) {
   // A short lock of another program is no error: fsync and close hear of it only after
   // kLockPatience.
-  if (failure.obstacle == Obstacle::locked && is_locked_for_long(content))
-    failure.obstacle = Obstacle::none;
-  if (failure.code && failure.obstacle == Obstacle::none) content.remember_error(failure.code);
+  if (outcome.is_locked() && is_locked_for_long(content)) outcome.next = Next::fail;
+  if (outcome.next == Next::fail) content.remember_error(outcome.error);
 }
 
 bool Committer::is_locked_for_long(const Content& content) {
@@ -320,10 +278,9 @@ Committer::TimePoint Committer::next_try(std::optional<TimePoint> locked_since) 
   return now + std::clamp<Duration>(now - *locked_since, kShortestLock, kLongestLock);
 }
 
-void Committer::record_outcome(const std::shared_ptr<Content>& content,
-                               const CommitFailure& failure) {
-  const std::error_code error = failure.code;
-  const bool is_told = failure.obstacle != Obstacle::locked;
+void Committer::record_outcome(const std::shared_ptr<Content>& content, const Outcome& outcome) {
+  const std::error_code error = outcome.error;
+  const bool is_told = !outcome.is_locked();
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
   // The tree is asked before the lock is taken, under which nothing may wait.
   const std::string path = error && is_told ? content->path() : std::string();
@@ -340,7 +297,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
     // One line for one failure: a full disk is not told of every 4 s until there is room.
     if (error && is_told && told != error)
       log::error(fmt::format("{}: a commit failed: {}", path.empty() ? "a removed file" : path,
-                             failure.text));
+                             outcome.text));
     if (entry != dirty_.end()) {
       entry->second.failure = error;
       if (is_told) entry->second.locked_since.reset();
@@ -364,15 +321,24 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
 }
 
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                       CommitFailure& failure, IfBeingWritten unfinished) {
+                       Outcome& outcome, IfBeingWritten unfinished) {
   try {
-    // Another thread may have had the content follow first: then this commit, too, was made from a
-    // state that is gone, and may be made again.
-    return services_.follow(content, unfinished) || content->epoch() != epoch;
+    switch (services_.follow(content, unfinished)) {
+      case FollowResult::yes:
+        return true;
+      case FollowResult::being_written:
+        outcome = {Next::wait_for_writer, frame::errno_code(ESTALE),
+                   content->path() + ": being written"};
+        return false;
+      case FollowResult::no:
+        // Another thread may have had the content follow first: then this commit, too, was made
+        // from a state that is gone, and may be made again.
+        return content->epoch() != epoch;
+    }
   } catch (const std::exception& error) {
-    failure = failure_of(error);
-    return false;
+    outcome = failure_of(error);
   }
+  return false;
 }
 
 void Committer::commit(const Contents& contents) {
@@ -384,174 +350,105 @@ void Committer::commit(const Contents& contents) {
 
 std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
                                       IfBeingWritten unfinished) {
-  CommitFailure failure;
-  bool goes_on = true;
   LockWait wait;
-  for (int tries = 0; goes_on; tries++) {
+  int followed = 0;
+  for (;;) {
     const std::uint64_t epoch = content->epoch();
-    {
-      // Nothing is held while somebody's lock is waited for.
-      const frame::LockPatience none(std::chrono::seconds(0));
-      failure = {};
-      if (!try_commit(content, failure)) return {};
+    Outcome outcome = commit_alone(content);
+    switch (outcome.next) {
+      case Next::nothing:
+        return {};
+      case Next::retry:
+      case Next::retry_alone:
+        continue;
+      case Next::wait_for_thread:
+      case Next::wait_for_lock:
+        if (wait.pause(outcome.next)) continue;
+        break;
+      case Next::go_on:  // another program may have replaced the file behind the publish
+      case Next::fail:
+        if (followed++ < kMaxFollowed && follow(content, epoch, outcome, unfinished)) continue;
+        break;
+      case Next::removed:
+      case Next::wait_for_writer:
+        break;
     }
-    if (failure.obstacle == Obstacle::locked) {
-      goes_on = wait.pause(failure.is_own_lock);
-      // A lock is waited for as long as the thread has patience; only states of other programs are
-      // counted.
-      tries--;
-    } else {
-      goes_on = asks_again(failure) ||
-                (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
-    }
+    // Nobody waits for this commit: the next fsync or close is told. Whoever waits gets the error
+    // at once.
+    if (unfinished == IfBeingWritten::fail) note_failure(*content, outcome);
+    record_outcome(content, outcome);
+    return outcome.error;
   }
-  // Nobody waits for this commit: the next fsync or close is told. Whoever waits gets the error at
-  // once.
-  if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
-  record_outcome(content, failure);
-  return failure.code;
 }
 
-bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure) {
-  try {
+Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
+  // Nothing is held while somebody's lock is waited for.
+  const frame::LockPatience none(std::chrono::seconds(0));
+  return outcome_of(*content, [&] {
     ContentCommit commit(content, CommitKind::alone);
-    // Looked at after the freeze, which waited for a commit of another thread: that may have stored
-    // all.
-    if (commit.empty()) return false;
-    write(commit);
-    commit.flush();
-    commit.publish();
-    commit.flush();
-    commit.finish();
-  } catch (const std::exception& error) {
-    failure = failure_of(*content, error);
-  }
-  return true;
+    // Looked at after the freeze: a commit of another thread may have stored all.
+    Next next = commit.begun();
+    if (next == Next::go_on) next = commit.write();
+    if (next == Next::go_on) services_.check_written(*content);
+    if (next == Next::go_on) next = commit.flush();
+    if (next == Next::go_on) next = commit.publish();
+    if (next == Next::go_on) next = commit.flush();
+    if (next == Next::go_on) next = commit.finish();
+    return next;
+  });
 }
 
 // --- files that are committed together, so that they share their flushes
 
 std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
-  Batch batch;
-  batch.sets_aside = long_ones == LongOnes::set_aside;
-  commit_together(batch, contents);
-  for (const auto& content : batch.again) {
-    const std::error_code error = commit_now(content, IfBeingWritten::fail);
-    if (error && !batch.first_error) batch.first_error = error;
-  }
-  return batch.first_error;
-}
-
-void Committer::commit_together(Batch& batch, Contents contents) {
-  // Locks of one kind are taken in one order, also by batches that follow each other.
-  std::sort(contents.begin(), contents.end());
-  const frame::LockPatience none(std::chrono::seconds(0));
-  // From here on up to 256 contents are frozen at once. A second batch could hold a file that this
-  // one wants, and want one that this one holds.
-  const MutexLock batch_lock(batch_mutex_);
-  for (const auto& content : contents) begin(batch, content);
-  run(batch, [this](ContentCommit& commit) { write(commit); });
-  flush(batch);
-  run(batch, &ContentCommit::publish);
-  flush(batch);
-  run(batch, &ContentCommit::finish);
-  for (auto& commit : batch.commits) {
-    if (!commit) continue;
-    const std::shared_ptr<Content> content = commit->content();
-    const std::uint64_t epoch = commit->epoch();
-    commit.reset();
-    conclude(content, epoch, {}, batch);
-  }
-}
-
-void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content) {
-  const std::uint64_t epoch = content->epoch();
-  std::unique_ptr<ContentCommit> commit;
-  try {
-    commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
-  } catch (const frame::LockedByOthers& error) {
-    return set_back(batch, content, epoch, failure_of(*content, error));
-  }
-  if (!commit->empty()) {
-    batch.commits.push_back(std::move(commit));
-  } else {
-    commit.reset();
-    record_outcome(content, {});
-  }
-}
-
-void Committer::write(ContentCommit& commit) {
-  commit.write();
-  services_.check_written(*commit.content());
-}
-
-void Committer::run(Batch& batch, const Step& step) {
-  auto& commits = batch.commits;
-  std::vector<std::optional<CommitFailure>> failures(commits.size());
-  std::atomic<std::size_t> next{0};
-  const std::function<void()> run_some = [&] {
+  Contents again;
+  std::error_code first_error;
+  {
     const frame::LockPatience none(std::chrono::seconds(0));
-    for (std::size_t i = next++; i < commits.size(); i = next++) try {
-        if (commits[i]) step(*commits[i]);
-      } catch (const std::exception& error) {
-        failures[i] = failure_of(*commits[i]->content(), error);
-      }
-  };
-  const std::size_t wanted = commits.size() / kWorthHelper;
-  if (helpers_ && wanted > 0) {
-    const Helpers helpers(*helpers_, std::min(wanted, helpers_->threads()), run_some);
-    run_some();
-  } else {
-    run_some();
+    const MutexLock batch_lock(batch_mutex_);
+    const BatchServices services{services_.sync_all, services_.check_written,
+                                 helpers_ ? &*helpers_ : nullptr};
+    for (BatchedCommit& commit : commit_together(contents, services)) {
+      if (must_retry(commit, long_ones))
+        again.push_back(commit.content);
+      else if (!first_error)
+        first_error = commit.outcome.error;
+    }
   }
-  for (std::size_t i = 0; i < commits.size(); i++)
-    if (failures[i]) give_up(batch, commits[i], *failures[i]);
+  for (const auto& content : again) {
+    const std::error_code error = commit_now(content, IfBeingWritten::fail);
+    if (error && !first_error) first_error = error;
+  }
+  return first_error;
 }
 
-void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
-                        const CommitFailure& failure) {
-  const std::shared_ptr<Content> content = commit->content();
-  const std::uint64_t epoch = commit->epoch();
+bool Committer::must_retry(BatchedCommit& ended, LongOnes long_ones) {
+  auto& [content, epoch, outcome, commit] = ended;
   commit.reset();
-  set_back(batch, content, epoch, failure);
-}
-
-void Committer::set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                         const CommitFailure& failure) {
+  switch (outcome.next) {
+    case Next::retry:
+      return true;
+    case Next::retry_alone:
+      if (long_ones == LongOnes::wait) return true;
+      set_aside(content);
+      return false;
+    case Next::go_on:  // as in commit_now()
+    case Next::fail:
+      if (follow(content, epoch, outcome, IfBeingWritten::fail)) return true;
+      break;
+    case Next::nothing:
+    case Next::removed:
+    case Next::wait_for_thread:
+    case Next::wait_for_lock:
+    case Next::wait_for_writer:
+      break;
+  }
   // A batch of the background sets a locked file back to its next try, one that somebody waits for
   // commits it alone behind the batch, with patience.
-  const bool must_wait = failure.obstacle == Obstacle::locked && !batch.sets_aside;
-  if (failure.obstacle == Obstacle::long_work && batch.sets_aside)
-    set_aside(content);
-  else if (must_wait || asks_again(failure))
-    batch.again.push_back(content);
-  else
-    conclude(content, epoch, failure, batch);
-}
-
-/// A commit that has ended, well or not.
-void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                         CommitFailure failure, Batch& batch) {
-  // A commit that went well is asked, too: another program may have replaced the file behind the
-  // publish, and the content goes on from there before anybody reads.
-  if (failure.obstacle != Obstacle::locked && follow(content, epoch, failure, IfBeingWritten::fail))
-    return batch.again.push_back(content);
-  note_failure(*content, failure);
-  record_outcome(content, failure);
-  if (!batch.first_error) batch.first_error = failure.code;
-}
-
-void Committer::flush(Batch& batch) {
-  if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
-  try {
-    services_.sync_all();
-    // Each transaction is told that what it has written is durable, and flushes nothing.
-    run(batch, &ContentCommit::flushed);
-  } catch (const std::exception& error) {
-    for (auto& commit : batch.commits)
-      // syncfs(2) does not say whose bytes failed: none of the batch counts as durable.
-      if (commit) give_up(batch, commit, failure_of(error));
-  }
+  if (outcome.is_locked() && long_ones == LongOnes::wait) return true;
+  note_failure(*content, outcome);
+  record_outcome(content, outcome);
+  return false;
 }
 
 std::error_code Committer::commit_in_batches(Contents contents, LongOnes long_ones) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "frame/store/clock.hpp"
-#include "fs/commit/commit_failure.hpp"
+#include "fs/commit/commit_outcome.hpp"
 #include "fs/content/content.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/sync.hpp"
@@ -23,7 +23,7 @@
 
 namespace bloscfs::fs {
 
-class ContentCommit;
+struct BatchedCommit;
 
 /// Thread-safe. One file's trouble is that file's: what commits files of all waits for no lock of
 /// another program, but sets such a file aside for a few seconds. Only who asks for a commit waits.
@@ -42,11 +42,11 @@ class Committer {
     std::function<void(uid_t user, const std::error_code&)> ended;
     /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
     std::function<void()> sync_all;
-    /// Asked when a commit has failed, or has ended: true if another program had changed the file,
+    /// Asked when a commit has failed, or has ended: whether another program had changed the file,
     /// and the content has gone on from what is there now. A commit is never tried again on a state
     /// that is gone.
-    std::function<bool(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
-        [](const auto&, IfBeingWritten) { return false; };
+    std::function<FollowResult(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
+        [](const auto&, IfBeingWritten) { return FollowResult::no; };
     /// Files that are committed together, at most.
     std::size_t batch = 256;
     /// Threads that do it.
@@ -117,44 +117,27 @@ class Committer {
   void require_storable_dirty_bytes(bool found_work) EXCLUDES(mutex_);
   /// A step for each content that has so much. True if one has enough for another step.
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
-  CommitFailure stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  Outcome stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
-  struct Batch {
-    std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
-    std::error_code first_error;
-    Contents again;           ///< renamed meanwhile, or not to be waited for with the others
-    bool sets_aside = false;  ///< what takes long is another thread's
-  };
   enum class LongOnes { wait, set_aside };
-  std::error_code commit_batch(const Contents& contents, LongOnes long_ones);
+  std::error_code commit_batch(const Contents& contents, LongOnes long_ones) EXCLUDES(batch_mutex_);
   /// Each batch is closed before the next one, unless others have it open.
   std::error_code commit_in_batches(Contents contents, LongOnes long_ones);
   void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
-  void commit_together(Batch& batch, Contents contents) EXCLUDES(batch_mutex_);
-  void begin(Batch& batch, const std::shared_ptr<Content>& content);
-  void write(ContentCommit& commit);
-  using Step = std::function<void(ContentCommit&)>;
-  /// A step of one file's commit concerns no other file: side by side.
-  void run(Batch& batch, const Step& step);
-  void flush(Batch& batch);
-  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
-  void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                const CommitFailure& failure);
-  void conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure failure,
-                Batch& batch);
-  /// False if there was nothing to commit.
-  bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  Outcome commit_alone(const std::shared_ptr<Content>& content);
+  /// Ends a commit of a batch. True if it is to be made again, alone.
+  bool must_retry(BatchedCommit& ended, LongOnes long_ones);
   /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
-  /// it may be committed again. What keeps it from that takes the failure's place.
-  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure,
+  /// it may be committed again. What keeps it from that takes the outcome's place.
+  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, Outcome& outcome,
               IfBeingWritten unfinished);
   /// A commit has failed, or not, that nobody waits for: who uses the file is told later, and of
   /// locks when they have lasted.
-  void note_failure(Content& content, CommitFailure& failure) EXCLUDES(mutex_);
+  void note_failure(Content& content, Outcome& outcome) EXCLUDES(mutex_);
   bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
-  void record_outcome(const std::shared_ptr<Content>& content, const CommitFailure& failure);
+  void record_outcome(const std::shared_ptr<Content>& content, const Outcome& outcome);
   TimePoint next_try(std::optional<TimePoint> locked_since) const;
 
   Stats& stats_;

@@ -1,10 +1,12 @@
 #include "fs/commit/content_commit.hpp"
 
+#include <cerrno>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/commit/representation_facts.hpp"
 #include "fs/commit/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
@@ -51,12 +53,19 @@ void ContentCommit::expect(State state) const {
   if (state_ != state) throw std::logic_error("a commit's steps out of order");
 }
 
-void ContentCommit::write() {
+Next ContentCommit::begun() const {
+  if (!frozen_.has_lock()) return Next::wait_for_thread;
+  return frozen_.empty() ? Next::nothing : Next::go_on;
+}
+
+Next ContentCommit::write() {
   expect(State::begun);
   const Content::Frozen::Facts& facts = frozen_.facts();
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
   // A rename between the look at the place and the open there makes prepare() run once more.
-  at_place(frozen_.home(), [this](const StoredPlace& place) { prepare(place); });
+  Next next = Next::go_on;
+  at_place(frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
+  if (next != Next::go_on) return next;
   if (frozen_.bytes().size == 0 && !new_container_) frozen_.make_room_to_empty();
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
@@ -74,9 +83,10 @@ void ContentCommit::write() {
   write_transaction(transaction);
   if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
   state_ = State::written;
+  return Next::go_on;
 }
 
-void ContentCommit::prepare(const StoredPlace& place) {
+Next ContentCommit::prepare(const StoredPlace& place) {
   const Content::Frozen::Facts& facts = frozen_.facts();
   // An earlier commit failed so late that its state may be stored: the file is read again. Not one
   // without a name, which cannot be opened, nor a temporary that never held a state.
@@ -85,13 +95,14 @@ void ContentCommit::prepare(const StoredPlace& place) {
   frozen_.need_writer(place);
   new_container_.reset();
   Representation chosen = choose_representation(representation_facts(frozen_, place));
-  if (kind_ == CommitKind::grouped && takes_long(chosen)) throw LongCommit(place.name);
+  if (kind_ == CommitKind::grouped && takes_long(chosen)) return Next::retry_alone;
   if (auto* const array = std::get_if<NewArray>(&chosen))
     create(std::move(array->settings), ShownAs::array, place);
   else if (auto* const flat = std::get_if<NewFlat>(&chosen))
     create(std::move(flat->settings), ShownAs::flat, place);
   else
     frozen_.writer()->moved(place.directory, place.name);
+  return Next::go_on;
 }
 
 bool ContentCommit::takes_long(const Representation& chosen) const {
@@ -172,8 +183,8 @@ frame::FileStamp ContentCommit::publish_temporary() {
   return stamp;
 }
 
-void ContentCommit::stage() {
-  write();
+Next ContentCommit::stage() {
+  if (const Next next = write(); next != Next::go_on) return next;
   frame::Transaction& transaction = *written_.transaction;
   transaction.flushed();
   // A staged file has a temporary's name, or none, and a crash loses it in any case: its header is
@@ -184,7 +195,7 @@ void ContentCommit::stage() {
   }
   frozen_.home().lock_name()->refresh(*written_.temporary);
   state_ = State::durable;
-  finish();
+  return finish();
 }
 
 bool ContentCommit::is_first_flush() const {
@@ -193,17 +204,19 @@ bool ContentCommit::is_first_flush() const {
   return true;
 }
 
-void ContentCommit::flush() {
+Next ContentCommit::flush() {
   const bool is_first = is_first_flush();
   if (!is_first && given_) given_->directory->sync_name(given_->name);
   if (state_ != State::named) written_.transaction->flush();
   state_ = is_first ? State::flushed : State::durable;
+  return Next::go_on;
 }
 
-void ContentCommit::flushed() {
+Next ContentCommit::flushed() {
   const bool is_first = is_first_flush();
   if (state_ != State::named) written_.transaction->flushed();
   state_ = is_first ? State::flushed : State::durable;
+  return Next::go_on;
 }
 
 std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
@@ -225,7 +238,7 @@ std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
   });
 }
 
-void ContentCommit::publish() {
+Next ContentCommit::publish() {
   expect(State::flushed);
   const auto name_lock = lock_to_publish();
   const StoredPlace& place = name_lock->place();
@@ -234,7 +247,8 @@ void ContentCommit::publish() {
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // The frame layer is told of the present name before it publishes: a frame that is written anew
   // takes the place of what has that name.
-  const std::string stored_as = follow_rename(place);
+  const std::optional<std::string> stored_as = follow_rename(place);
+  if (!stored_as) return Next::retry;
   const frame::FileStamp stamp =
       written_.temporary ? *written_.temporary : written_.transaction->publish();
   if (place.is_unlinked) {
@@ -242,31 +256,30 @@ void ContentCommit::publish() {
     if (new_container_) new_container_->remove_name();
   } else if (!new_container_ && !place.is_temporary) {
     publish_in_place(*name_lock, stamp);
-  } else {
-    give_name(*name_lock, stored_as, stamp);
+  } else if (const Next next = give_name(*name_lock, *stored_as, stamp); next != Next::go_on) {
+    return next;
   }
   if (!new_container_ && !written_.temporary) {
     state_ = State::switched;
-    return;
+    return Next::go_on;
   }
   // The whole container was durable before it got its name: only the directory that the name is in
   // is left. The transaction of a temporary was told so in write().
   if (new_container_) written_.transaction->flushed();
   state_ = State::named;
+  return Next::go_on;
 }
 
 /// The file may have been renamed since write(). A container that is edited, and the own temporary
 /// of a new file, moved along with the name; a new container beside the old file stayed where it
-/// was made. EAGAIN where the file is in another directory now: rename(2) of a frame within one
-/// directory is what publishes.
-std::string ContentCommit::follow_rename(const StoredPlace& place) {
+/// was made, and rename(2) of a frame within one directory is what publishes.
+std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place) {
   const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
   if (!goes_along) {
     writer().moved(place.directory, place.name);
     return place.name;
   }
-  if (!place.is_unlinked && !place.directory->stamp(new_container_->name()))
-    frame::throw_errno(EAGAIN, place.name + ": moved meanwhile");
+  if (!place.is_unlinked && !place.directory->stamp(new_container_->name())) return std::nullopt;
   return new_container_->name();
 }
 
@@ -285,12 +298,12 @@ std::string ContentCommit::name_to_give(NameLock& name_lock) const {
   return name_of(name_lock.names());
 }
 
-void ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
+Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   const std::string name = name_to_give(name_lock);
-  if (name.empty() && shown() == ShownAs::array)
-    frame::throw_errno(EAGAIN, place.name + ": renamed meanwhile");
+  // Renamed meanwhile to a name that no array can have.
+  if (name.empty() && shown() == ShownAs::array) return Next::retry;
   // For a new file that is another program's doing, who has got the name meanwhile.
   if (name.empty()) frame::throw_errno(place.is_temporary ? ESTALE : EEXIST, place.name);
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
@@ -306,6 +319,7 @@ void ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
   given_ = {place.directory, given};
   if (given != name) given_->own_name = {frame::id_of(stamp), name};
   if (new_container_) new_container_->keep();
+  return Next::go_on;
 }
 
 /// Before readers use the new state, and while what was written is still dirty: what another
@@ -320,7 +334,7 @@ void ContentCommit::take_own_name() {
   });
 }
 
-void ContentCommit::finish() {
+Next ContentCommit::finish() {
   expect(State::durable);
   if (given_ && given_->own_name) take_own_name();
   const RequestUser on_whose_account(content()->user());
@@ -338,6 +352,7 @@ void ContentCommit::finish() {
   frozen_.adopt(std::move(stored));
   if (kind_ != CommitKind::staged) frozen_.home().forget_attributes();
   state_ = State::finished;
+  return Next::go_on;
 }
 
 }  // namespace bloscfs::fs

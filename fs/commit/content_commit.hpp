@@ -1,14 +1,12 @@
 #pragma once
 // One commit of one file's content, in steps that let many files share two flushes.
 
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 
-#include "frame/store/throw_errno.hpp"
 #include "fs/commit/chunk_filler.hpp"
+#include "fs/commit/commit_outcome.hpp"
 #include "fs/commit/new_container.hpp"
 #include "fs/commit/representation.hpp"
 #include "fs/content/frozen.hpp"
@@ -26,34 +24,29 @@ enum class CommitKind {
   staged,
 };
 
-/// A commit that shares its flushes would take so long that it had better be made alone.
-class LongCommit : public std::system_error {
- public:
-  explicit LongCommit(const std::string& name)
-      : std::system_error(frame::errno_code(EAGAIN), name) {}
-};
-
-/// A commit that ends early, by an exception or by destruction, leaves what was written dirty. The
-/// steps are write, flush, publish, flush, finish, or stage alone; in another order they throw
-/// std::logic_error. One thread at a time; the one that began it ends it, and has its locks.
+/// The steps are write(), flush(), publish(), flush() and finish(), or stage() alone. A step out of
+/// order throws std::logic_error. Each step returns what is to be done next. When that is not
+/// Next::go_on, or the step throws, the caller destroys the commit, and what was written stays
+/// dirty. One thread at a time; the one that began the commit ends it, and has its locks.
 ///
-/// | state    | what holds                               | next      | left by an early end  |
-/// |----------|------------------------------------------|-----------|-----------------------|
-/// | begun    | the content is frozen                    | write()   | the file as it was    |
-/// | written  | the new state is where no reader looks   | flush()   | the same              |
-/// | flushed  | that is durable                          | publish() | the same              |
-/// | switched | readers find it in the same container    | flush()   | as the transaction    |
-/// | named    | the file has another, durable container; | flush()   | the next commit reads |
-/// |          | its name need not be durable             |           | the file again        |
-/// | durable  | a power cut leaves the new state         | finish()  | as the state before   |
-/// | finished | the content has adopted the new state    |           | the new state         |
+/// | state    | what holds                               | next      | left by an early end     |
+/// |----------|------------------------------------------|-----------|--------------------------|
+/// | begun    | the content is frozen                    | write()   | the old state            |
+/// | written  | the new state is where no reader looks   | flush()   | the old state            |
+/// | flushed  | that is durable                          | publish() | the old state            |
+/// | switched | readers find it in the same container    | flush()   | the old state, as far as |
+/// |          |                                          |           | it can be restored       |
+/// | named    | a complete container has the name, which | flush()   | either: the next commit  |
+/// |          | a power cut may take away                |           | reads the file again     |
+/// | durable  | a power cut leaves the new state         | finish()  | as before this flush()   |
+/// | finished | the content has adopted the new state    |           |                          |
 ///
-/// publish() leads to `switched` where the file's container was edited, and to `named` where a
-/// complete one gets the name: a new one, or the temporary that the file was staged in. stage()
-/// goes from `written` to `durable`: no power cut is to be outlasted.
+/// publish() leads to `switched` where the file's container was edited. It leads to `named` where a
+/// complete container gets the name: a new one, or the temporary that the file was staged in.
+/// stage() goes from `written` to `durable` without a flush: a crash loses a staged file anyway.
 class ContentCommit {
  public:
-  /// Freezes the content: errors as Content::freeze's.
+  /// Freezes the content, unless another thread commits it. See begun().
   ContentCommit(std::shared_ptr<Content> content, CommitKind kind);
   ~ContentCommit();
   ContentCommit(const ContentCommit&) = delete;
@@ -62,23 +55,23 @@ class ContentCommit {
   const std::shared_ptr<Content>& content() const { return frozen_.content(); }
   /// The content's when this began.
   std::uint64_t epoch() const { return frozen_.facts().epoch; }
-  /// True if there is nothing to commit; then no further call is needed.
-  bool empty() const { return frozen_.empty(); }
+  /// go_on, nothing, or wait_for_thread. Unless go_on no further call is allowed.
+  Next begun() const;
 
   /// All of a commit that is staged.
-  void stage();
-  /// Encodes and writes everything to where no committed state reaches. Throws LongCommit.
-  void write();
+  Next stage();
+  /// Encodes and writes everything to where no committed state reaches. retry_alone where that
+  /// would take long, and others wait for it.
+  Next write();
   /// Makes durable what write(), and later what publish() did.
-  void flush();
+  Next flush();
   /// In place of flush(), after everything was made durable by other means.
-  void flushed();
-  /// Makes the new state the file's, by the name that it has now. EAGAIN if it got one since
-  /// write() that asks for another representation, or for another directory than the new frame is
-  /// in: then it is to be committed again.
-  void publish();
+  Next flushed();
+  /// Makes the new state the file's, by the name that it has now. retry if it got one since write()
+  /// that asks for another representation, or for another directory than the new frame is in.
+  Next publish();
   /// After the second flush: readers use the new state.
-  void finish();
+  Next finish();
 
  private:
   enum class State { begun, written, flushed, switched, named, durable, finished };
@@ -105,7 +98,7 @@ class ContentCommit {
   /// True of the first flush, false of the second one.
   bool is_first_flush() const;
   /// Decides where what is committed goes, and opens or makes that.
-  void prepare(const StoredPlace& place);
+  Next prepare(const StoredPlace& place);
   bool takes_long(const Representation& chosen) const;
   void create(frame::FrameSettings settings, ShownAs shown, const StoredPlace& chosen);
   frame::FrameWriter& writer() {
@@ -125,10 +118,10 @@ class ContentCommit {
   }
   std::unique_ptr<NameLock> lock_to_publish();
   /// Brings the writer to where the file is by now. Returns the name that the state is stored
-  /// under.
-  std::string follow_rename(const StoredPlace& place);
+  /// under; nothing where the file is in another directory now.
+  std::optional<std::string> follow_rename(const StoredPlace& place);
   void publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp);
-  void give_name(NameLock& name_lock, const std::string& stored_as, const frame::FileStamp& stamp);
+  Next give_name(NameLock& name_lock, const std::string& stored_as, const frame::FileStamp& stamp);
   void take_own_name();
   void keep_named_state() noexcept;
 

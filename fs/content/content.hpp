@@ -98,10 +98,9 @@ class Content {
   /// epoch. Contents that were written go over the new state if another program that uses the lock
   /// sidecar has left the same chunks alone; else they are put into a frame beside the file.
   /// Attributes are kept to be committed to the new state; without a successor the file is one
-  /// without a name. True if so, and the content may be committed again. Throws BeingWritten. Other
-  /// errors are those of making that frame. After either nothing is lost, nor changed; nor after
-  /// NoTurn.
-  bool follow_source();
+  /// without a name. After `yes` the content may be committed again. Errors are those of making
+  /// that frame. After one, after `being_written`, and after NoTurn, nothing is lost, nor changed.
+  FollowResult follow_source();
   /// True if it failed within the last second at what costs as much as a commit: a mere look at the
   /// file does not try that again.
   bool has_just_failed_to_follow() const;
@@ -213,8 +212,8 @@ class Content {
   bool hides_file() const { return needs_commit() || is_orphan(); }
   /// What a commit does with a content (fs/content/frozen.hpp).
   class Frozen;
-  /// Waits for another commit of the content, and takes what has been written until now. Throws
-  /// frame::LockedByOthers where the thread waits for nothing.
+  /// Takes what has been written until now, unless another commit of the content is under way
+  /// (Frozen::has_lock()).
   static Frozen freeze(std::shared_ptr<Content> content, Freeze freeze);
   /// The error that a commit in the background has met, for the next fsync or close.
   void remember_error(const std::error_code& error);

@@ -21,13 +21,13 @@ constexpr int kMostTidyingCommits = 5;
 
 Content::Frozen Content::freeze(std::shared_ptr<Content> content, Freeze freeze) {
   Frozen frozen(std::move(content), freeze);
-  frozen.take();
+  if (frozen.has_lock()) frozen.take();
   return frozen;
 }
 
 Content::Frozen::Frozen(std::shared_ptr<Content> content, Freeze freeze)
     : content_(std::move(content)),
-      lock_(lock_patiently(content_->commit_mutex_)),
+      lock_(content_->commit_mutex_, std::try_to_lock),
       freeze_(freeze) {}
 
 Content::Frozen::~Frozen() {

@@ -20,6 +20,8 @@ class Content::Frozen {
   ~Frozen();
 
   const std::shared_ptr<Content>& content() const { return content_; }
+  /// False where another thread has the content: then only content() and empty() are allowed.
+  bool has_lock() const { return lock_.owns_lock(); }
   /// True if there is nothing to commit.
   bool empty() const { return bytes_.layer == nullptr; }
 

@@ -10,19 +10,12 @@
 
 namespace bloscfs::fs {
 
-/// Another thread of this mount has the lock, and lets go of it when its work is done.
-class LockedByOwnThread : public frame::LockedByOthers {
- public:
-  LockedByOwnThread() : LockedByOthers("in another thread's hands") {}
-};
-
 /// Takes such a lock: a request waits for it in its turn (fs/support/turns.hpp), and a thread that
-/// waits for nothing throws LockedByOwnThread. For a lock that is to outlive a scope, which the
-/// analysis does not follow: who has it says so by assert_held().
+/// waits for nothing throws frame::LockedByOthers.
 inline std::unique_lock<Mutex> lock_patiently(Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
-  if (frame::LockPatience::has_ended()) throw LockedByOwnThread();
+  if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
   TurnAtNeed::need();
   const frame::WaitMark mark(frame::WaitReason::commit);
   lock.lock();

@@ -50,8 +50,8 @@ class Content::Reconciliation {
   Reconciliation& operator=(const Reconciliation&) = delete;
 
   /// Goes on from the new state. `has_contents`: bytes or a size are uncommitted. Errors as of
-  /// Content::follow_source(); then nothing has changed.
-  void follow(bool has_contents);
+  /// Content::follow_source(); then nothing has changed. False where another program is writing it.
+  bool follow(bool has_contents);
   /// As Content::keep_for_recovery().
   Kept keep_for_recovery();
 
@@ -92,16 +92,18 @@ Content::Reconciliation::~Reconciliation() {
   content_.account();
 }
 
-void Content::Reconciliation::follow(bool has_contents) {
+bool Content::Reconciliation::follow(bool has_contents) {
   const std::string path = home_.path();
   const Takeover::Following following = home_.takeover().follow(
       [&](const auto& successor) { return prepare(successor, has_contents); });
+  if (following.is_being_written) return false;
   const bool is_lost = is_lost_by(following);
   const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
   const bool loses_attributes = is_replaced && !layer_->metalayers.empty();
   if (loses_attributes)
     log::warn(path + ": replaced by another program; attributes that were set are discarded");
   go_on_from(following, {(has_contents && !kept_) || loses_attributes, is_lost});
+  return true;
 }
 
 /// False where the look is to begin anew.
@@ -253,16 +255,16 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   c.home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }
 
-bool Content::follow_source() {
+FollowResult Content::follow_source() {
   const PatientLock commit_lock(commit_mutex_);
-  if (home() == nullptr || is_orphan() || is_current()) return false;
+  if (home() == nullptr || is_orphan() || is_current()) return FollowResult::no;
   Takeover& takeover = home()->takeover();
-  takeover.require_finished();
+  if (takeover.is_being_written()) return FollowResult::being_written;
   const bool has_contents = has_contents_to_keep() && !takeover.is_removed_here();
   // Encodes what was written, and opens the new file.
   TurnAtNeed::need();
-  Reconciliation(*this).follow(has_contents);
-  return true;
+  return Reconciliation(*this).follow(has_contents) ? FollowResult::yes
+                                                    : FollowResult::being_written;
 }
 
 std::optional<Content::Kept> Content::keep_for_recovery() {

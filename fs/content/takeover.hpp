@@ -1,19 +1,16 @@
 #pragma once
 // What a content does when another program has changed its file.
 
-#include <cerrno>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include <sys/types.h>
 
 #include "frame/container/frame_writer.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
-#include "frame/store/throw_errno.hpp"
 #include "fs/view/shown_as.hpp"
 
 namespace bloscfs::fs {
@@ -51,11 +48,11 @@ enum class RefugeKind {
   rescue
 };
 
-/// Another program is writing the file in place: a look somewhat later finds it whole.
-class BeingWritten : public std::system_error {
- public:
-  explicit BeingWritten(const std::string& path)
-      : std::system_error(frame::errno_code(ESTALE), path + ": being written") {}
+/// Whether a content has gone on from what another program has stored.
+enum class [[nodiscard]] FollowResult{
+    no,             ///< the file is as the content left it
+    yes,            ///< it has gone on
+    being_written,  ///< another program is writing the file in place: a later look finds it whole
 };
 
 /// What a commit does about a file that is being written: whoever serves others, too, does not
@@ -75,8 +72,8 @@ class Takeover {
   /// This mount has removed the file, though its content may not be told yet: what was written to
   /// it is nobody's.
   virtual bool is_removed_here() { return false; }
-  /// Throws BeingWritten where what has the name now is.
-  virtual void require_finished() {}
+  /// True if another program is writing, in place, what has the name now.
+  virtual bool is_being_written() { return false; }
   /// Null for a rescue where there is no such place.
   virtual std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
@@ -87,9 +84,11 @@ class Takeover {
     /// The name leads to something else: to no frame, to a damaged one, to a file that the mount
     /// has open with changes of its own, or to one that not all users of this content may open.
     bool is_no_successor = false;
+    /// is_being_written() is true: nothing has changed.
+    bool is_being_written = false;
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the
-  /// Source. Without a successor the content's file has no name any more. Throws BeingWritten;
+  /// Source. Without a successor the content's file has no name any more. Throws
   /// ESTALE where SOURCE does not come to rest, and where the file is in its place again.
   /// `make_ready` is given each successor that is opened, or null where there is none, before the
   /// Source goes on. Where it gives false the look begins anew; it may throw: then nothing has

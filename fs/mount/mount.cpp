@@ -54,7 +54,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
     budget_.commit_ended(user, error);
   };
   committing.follow = [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-    return contents_.go_on(content, unfinished);
+    return contents_.follow(content, unfinished);
   };
   committer_.start(std::move(committing));
 }

@@ -109,20 +109,26 @@ void Contents::try_follow(NodeId node) {
   }
 }
 
-bool Contents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+FollowResult Contents::follow(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source();
   const auto patience = services_.content.clock.now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
-    try {
-      return content->follow_source();
-    } catch (const BeingWritten&) {
-      if (others >= kPatient || services_.content.clock.now() > patience) throw;
-    }
+    const FollowResult result = content->follow_source();
+    if (result != FollowResult::being_written || others >= kPatient ||
+        services_.content.clock.now() > patience)
+      return result;
     TurnAtNeed::need();
     std::this_thread::sleep_for(kLookAgain);
   }
+}
+
+bool Contents::go_on(const std::shared_ptr<Content>& content) {
+  const FollowResult result = follow(content, IfBeingWritten::wait);
+  if (result == FollowResult::being_written)
+    frame::throw_errno(ESTALE, content->path() + ": being written");
+  return result == FollowResult::yes;
 }
 
 bool Contents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {

@@ -43,11 +43,12 @@ class Contents {
   void follow(NodeId node);
   /// The same; an error is logged, once.
   void try_follow(NodeId node);
-  /// Lets a content that somebody writes go on from another program's state. True if it went on.
-  /// What is being written is waited for up to two seconds, unless too many do so already; then
-  /// BeingWritten.
-  bool go_on(const std::shared_ptr<Content>& content,
-             IfBeingWritten unfinished = IfBeingWritten::wait);
+  /// Lets a content that somebody writes go on from another program's state. What is being written
+  /// is waited for up to two seconds, unless too many do so already.
+  FollowResult follow(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
+  /// The same for a request, which waits: true if it went on. Throws ESTALE while it is being
+  /// written.
+  bool go_on(const std::shared_ptr<Content>& content);
   /// True if the content went on since that `epoch`, for whoever asked first.
   bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
   /// True if a change failed with `error` only because the content has gone on from another state

@@ -7,8 +7,6 @@
 //                 too_large      EFBIG
 //                 unwritable     EINVAL
 //   frame::LockedByOthers        ETIMEDOUT
-//   BeingWritten                 ESTALE
-//   LongCommit                   EAGAIN
 //   RequestEnded                 EINTR where it is interrupted, EFBIG where it took too long
 //   other std::system_error      its errno, or the one that its category takes it for
 //   std::bad_alloc               ENOMEM

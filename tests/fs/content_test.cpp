@@ -311,27 +311,27 @@ BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
   content->write(0, bytes);
   {
     ContentCommit commit(content, CommitKind::alone);
-    BOOST_TEST(!commit.empty());
-    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
-    BOOST_CHECK_THROW(commit.flush(), std::logic_error);
-    BOOST_CHECK_THROW(commit.flushed(), std::logic_error);
-    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
-    commit.write();
-    BOOST_CHECK_THROW(commit.write(), std::logic_error);
-    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
-    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
-    commit.flush();
-    BOOST_CHECK_THROW(commit.flush(), std::logic_error);
-    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
-    commit.publish();
-    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
-    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
-    commit.flush();
-    commit.finish();
-    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+    BOOST_CHECK(commit.begun() == Next::go_on);
+    BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.flush()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.flushed()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
+    BOOST_CHECK(commit.write() == Next::go_on);
+    BOOST_CHECK_THROW(static_cast<void>(commit.write()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
+    BOOST_CHECK(commit.flush() == Next::go_on);
+    BOOST_CHECK_THROW(static_cast<void>(commit.flush()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
+    BOOST_CHECK(commit.publish() == Next::go_on);
+    BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
+    BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
+    BOOST_CHECK(commit.flush() == Next::go_on);
+    BOOST_CHECK(commit.finish() == Next::go_on);
+    BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
   }
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == bytes));
-  BOOST_TEST(ContentCommit(content, CommitKind::alone).empty());
+  BOOST_CHECK(ContentCommit(content, CommitKind::alone).begun() == Next::nothing);
 }
 
 BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
   };
   {
     ContentCommit commit(content, CommitKind::alone);
-    commit.write();
+    BOOST_CHECK(commit.write() == Next::go_on);
     BOOST_TEST(content->is_committing());
     BOOST_TEST(stored_files() == 2);  // the array has a temporary
     // What is written meanwhile lies over what is being committed.
@@ -411,7 +411,7 @@ BOOST_AUTO_TEST_CASE(is_overtaken_until_it_has_gone_on) {
   home->while_following = [&] { was_overtaken = content->is_overtaken(); };
   home->is_replaced = true;
   BOOST_TEST(content->is_overtaken());
-  BOOST_TEST(content->follow_source());
+  BOOST_CHECK(content->follow_source() == FollowResult::yes);
   BOOST_TEST(was_overtaken);
   BOOST_TEST(!content->is_overtaken());
 }

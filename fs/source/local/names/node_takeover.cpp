@@ -166,14 +166,11 @@ std::unique_ptr<Refuge> NodeTakeover::refuge(RefugeKind kind, ShownAs shown, uid
   return std::make_unique<NodeRefuge>(services_, node_, shown, user, kind);
 }
 
-std::optional<SourceEntry> NodeTakeover::finished_successor(const Tree::NodeName& name) const {
-  auto seen = services_.tree.successor(name);
-  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path().text());
-  return seen;
-}
-
-void NodeTakeover::require_finished() {
-  if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
+bool NodeTakeover::is_being_written() {
+  const auto name = services_.tree.name_of(node_);
+  if (!name) return false;
+  const auto seen = services_.tree.successor(*name);
+  return seen && seen->may_be_unfinished();
 }
 
 Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
@@ -184,8 +181,10 @@ Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
     // taken: then there is nothing to follow.
     if (name->waiting_as && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
-    auto seen = finished_successor(*name);
+    auto seen = services_.tree.successor(*name);
     Following following;
+    following.is_being_written = seen && seen->may_be_unfinished();
+    if (following.is_being_written) return following;
     const auto file = services_.tree.opened(node_);
     following.is_no_successor =
         seen && (!seen->is_container() || seen->is_read_only ||

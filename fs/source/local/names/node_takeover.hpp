@@ -16,12 +16,11 @@ class NodeTakeover final : public Takeover {
   NodeTakeover(NameServices& services, NodeId node) : services_(services), node_(node) {}
 
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
-  void require_finished() override;
+  bool is_being_written() override;
   std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
   Following follow(const MakeReady& make_ready) override;
 
  private:
-  std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
   std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,
                                                         const SourceEntry& seen) const;
 

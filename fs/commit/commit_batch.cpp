@@ -1,0 +1,147 @@
+#include "fs/commit/commit_batch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "frame/store/lock_patience.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Files of a batch for each thread that helps with it, at least.
+constexpr std::size_t kWorthHelper = 4;
+
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 4;
+
+/// Others run `work` as well, until it ends.
+class Helpers {
+ public:
+  Helpers(WorkerPool& pool, std::size_t count, const std::function<void()>& work) {
+    try {
+      while (posted_ < count) {
+        pool.post([this, &work] {
+          work();
+          const MutexLock lock(mutex_);
+          ended_++;
+          changed_.notify_all();
+        });
+        posted_++;
+      }
+    } catch (const std::bad_alloc&) {
+      // Fewer will do.
+    }
+  }
+  ~Helpers() {
+    const MutexLock lock(mutex_);
+    while (ended_ < posted_) changed_.wait(mutex_);
+  }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+ private:
+  std::size_t posted_ = 0;
+  Mutex mutex_;
+  CondVar changed_;
+  std::size_t ended_ GUARDED_BY(mutex_) = 0;
+};
+
+class Batch {
+ public:
+  explicit Batch(const BatchServices& services) : services_(services) {}
+
+  void begin(const std::shared_ptr<Content>& content);
+  using Step = std::function<Next(ContentCommit&)>;
+  /// A step of one file's commit concerns no other file: side by side.
+  void run(const Step& step);
+  void flush();
+  std::vector<BatchedCommit> take_all() { return std::move(commits_); }
+
+ private:
+  void end_those_that_do_not_go_on();
+
+  const BatchServices& services_;
+  std::vector<BatchedCommit> commits_;
+  std::size_t begun_ = 0;
+};
+
+void Batch::begin(const std::shared_ptr<Content>& content) {
+  commits_.push_back({content, content->epoch(), {}, nullptr});
+  BatchedCommit& one = commits_.back();
+  one.outcome = outcome_of(*content, [&] {
+    one.commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
+    return one.commit->begun();
+  });
+  if (one.outcome.next != Next::go_on) return one.commit.reset();
+  one.epoch = one.commit->epoch();
+  begun_++;
+}
+
+void Batch::run(const Step& step) {
+  std::atomic<std::size_t> next{0};
+  const std::function<void()> run_some = [&] {
+    const frame::LockPatience none(std::chrono::seconds(0));
+    for (std::size_t i = next++; i < commits_.size(); i = next++) {
+      BatchedCommit& one = commits_[i];
+      if (one.commit) one.outcome = outcome_of(*one.content, [&] { return step(*one.commit); });
+    }
+  };
+  const std::size_t wanted = begun_ / kWorthHelper;
+  if (services_.helpers != nullptr && wanted > 0) {
+    const Helpers helpers(*services_.helpers, std::min(wanted, services_.helpers->threads()),
+                          run_some);
+    run_some();
+  } else {
+    run_some();
+  }
+  end_those_that_do_not_go_on();
+}
+
+/// At once, since they may have taken room that others need. By the thread that began them, which
+/// has their locks.
+void Batch::end_those_that_do_not_go_on() {
+  for (BatchedCommit& one : commits_)
+    if (one.outcome.next != Next::go_on) one.commit.reset();
+}
+
+void Batch::flush() {
+  if (begun_ < kSharedFlush) return run(&ContentCommit::flush);
+  try {
+    services_.sync_all();
+  } catch (const std::exception& error) {
+    // syncfs(2) does not say whose bytes failed: none of the batch counts as durable.
+    for (BatchedCommit& one : commits_)
+      if (one.commit) one.outcome = failure_of(error);
+    return end_those_that_do_not_go_on();
+  }
+  // Each transaction is told that what it has written is durable, and flushes nothing.
+  run(&ContentCommit::flushed);
+}
+
+}  // namespace
+
+std::vector<BatchedCommit> commit_together(std::vector<std::shared_ptr<Content>> contents,
+                                           const BatchServices& services) {
+  // Locks of one kind are taken in one order, also by batches that follow each other.
+  std::sort(contents.begin(), contents.end());
+  // From here on up to 256 contents are frozen at once. A second batch could hold a file that this
+  // one wants, and want one that this one holds.
+  Batch batch(services);
+  for (const auto& content : contents) batch.begin(content);
+  batch.run([&](ContentCommit& commit) {
+    const Next next = commit.write();
+    if (next == Next::go_on) services.check_written(*commit.content());
+    return next;
+  });
+  batch.flush();
+  batch.run(&ContentCommit::publish);
+  batch.flush();
+  batch.run(&ContentCommit::finish);
+  return batch.take_all();
+}
+
+}  // namespace bloscfs::fs
