@@ -10,7 +10,7 @@
 #include "frame/pystore/embed_map.hpp"
 #include "frame/pystore/window_source.hpp"
 #include "frame/pystore/zip_format.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline pystore {
 namespace {

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

@@ -34,7 +34,7 @@ class FirstFetch final : public Load,
   bool drop_idle() noexcept override;
 
   /// Until all that was asked for is over. Throws what ends the wait
-  /// (frame/store/interruption.hpp), which others that wait do not notice: the last one ends the
+  /// (frame/store/wait_context.hpp), which others that wait do not notice: the last one ends the
   /// transfers.
   void wait();
   /// Once, when it is here; from then on it is lost.

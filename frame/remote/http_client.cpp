@@ -21,7 +21,7 @@
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/transfer.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 
@@ -69,7 +69,6 @@ void Exchange::fail(int number, std::string reason) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kMaxRedirects = 5;
@@ -103,8 +102,8 @@ struct Task {
   HttpPlace place;
   int redirects = 0, attempts = 0;
   bool answered = false;
-  bool is_paused = false;  ///< and told so
-  Clock::time_point began, due;
+  bool is_paused = false;              ///< and told so
+  Clock::TimePoint began, due;         ///< by wait_clock()
   std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way
 };
 
@@ -181,7 +180,7 @@ class HttpClient::Loop {
       Task task;
       task.place = exchange->request.place;
       task.exchange = std::move(exchange);
-      task.due = Clock::now();
+      task.due = wait_clock().now();
       waiting_.push_back(std::move(task));
     }
     incoming_.clear();
@@ -211,7 +210,7 @@ class HttpClient::Loop {
   }
 
   void start_due() {
-    const auto now = Clock::now();
+    const auto now = wait_clock().now();
     for (auto at = waiting_.begin(); at != waiting_.end() && running_.size() < connections_;) {
       if (at->due > now) {
         ++at;
@@ -237,7 +236,7 @@ class HttpClient::Loop {
   }
 
   void start(Task& task) {
-    if (task.attempts == 0 && task.redirects == 0) task.began = Clock::now();
+    if (task.attempts == 0 && task.redirects == 0) task.began = wait_clock().now();
     if (std::exchange(task.is_paused, false) && task.exchange->when_paused)
       task.exchange->when_paused(false);
     task.transfer =
@@ -295,13 +294,13 @@ class HttpClient::Loop {
     if (++task.redirects > kMaxRedirects)
       return fail(task, EIO, fmt::format("more than {} redirects", kMaxRedirects));
     task.place = verdict.next;
-    task.due = Clock::now();
+    task.due = wait_clock().now();
     waiting_.push_front(std::move(task));
   }
 
   void try_again(Task task, const Verdict& verdict) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(task.began + settings_.retry_time - Clock::now());
+    const auto left = std::chrono::duration_cast<milliseconds>(task.began + settings_.retry_time -
+                                                               wait_clock().now());
     milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
     if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
     if (left.count() <= 0 || pause > left || !task.exchange->request.retries)
@@ -312,7 +311,7 @@ class HttpClient::Loop {
                                    verdict.text, left.count() / 1000));
     task.place = task.exchange->request.place;
     task.redirects = 0;
-    task.due = Clock::now() + pause;
+    task.due = wait_clock().now() + pause;
     const auto exchange = task.exchange;
     waiting_.push_back(std::move(task));
     waiting_.back().is_paused = true;
@@ -327,9 +326,9 @@ class HttpClient::Loop {
   milliseconds pause_until_due() const {
     if (running_.size() >= connections_) return kIdle;
     milliseconds pause = kIdle;
-    const auto now = Clock::now();
     for (const Task& task : waiting_)
-      pause = std::min(pause, std::chrono::ceil<milliseconds>(task.due - now));
+      pause =
+          std::min(pause, std::chrono::ceil<milliseconds>(wait_clock().before_next_look(task.due)));
     return std::max(pause, milliseconds{0});
   }
 

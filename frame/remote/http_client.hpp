@@ -22,7 +22,7 @@ class PendingAnswer {
   ~PendingAnswer() { cancel(); }
 
   /// Once. Throws RemoteError: ENOENT (404, 410), EACCES (401, 403, 407), ETIMEDOUT where nothing
-  /// answered, ECANCELED, else EIO; and what ends the wait (frame/store/interruption.hpp), after
+  /// answered, ECANCELED, else EIO; and what ends the wait (frame/store/wait_context.hpp), after
   /// which it may be called again.
   HttpAnswer wait();
   /// wait(), also one that another thread is in, ends with ECANCELED unless the answer is there.

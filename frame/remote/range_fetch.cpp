@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "frame/remote/remote_error.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

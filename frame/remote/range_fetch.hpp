@@ -44,7 +44,7 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
 
   /// The bytes, valid as long as this object; none where another reader gave it up, who was alone
   /// then. Throws RemoteError, as PendingAnswer::wait() does, and EIO for a changed object; and
-  /// what ends the wait (frame/store/interruption.hpp), which others that wait do not notice: the
+  /// what ends the wait (frame/store/wait_context.hpp), which others that wait do not notice: the
   /// last one ends the transfer.
   Bytes wait();
   /// It will never have bytes.

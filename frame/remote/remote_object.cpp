@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "frame/remote/remote_error.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <random>
 #include <string_view>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -12,8 +11,7 @@
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/s3_signature.hpp"
-#include "frame/store/interruption.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {
@@ -48,14 +46,7 @@ void wait_a_while(int attempts) {
   static thread_local std::mt19937 random{std::random_device{}()};
   const milliseconds full = std::min(kLongestWait, kFirstWait * (1 << std::min(attempts, 8)));
   std::uniform_int_distribution pauses(full.count() / 2, full.count());
-  const auto end = std::chrono::steady_clock::now() + milliseconds(pauses(random));
-  const WaitMark mark(WaitReason::network);
-  while (std::chrono::steady_clock::now() < end) {
-    Interruption::check();
-    std::this_thread::sleep_for(
-        std::min(Interruption::kBetweenChecks,
-                 std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now())));
-  }
+  Interruption::pause(milliseconds(pauses(random)));
 }
 
 void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
@@ -100,11 +91,11 @@ void S3Bucket::set_condition(WebRequest& request, const ObjectCondition& conditi
 }
 
 HttpAnswer S3Bucket::ask(const WebRequest& request) const {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto end = wait_clock().now() + retry_time_;
   for (int attempts = 0;; attempts++) {
     HttpAnswer answer = client_->send(request).wait();
     if (!is_busy(answer)) return answer;
-    if (std::chrono::steady_clock::now() - begin >= retry_time_) fail(answer);
+    if (wait_clock().now() >= end) fail(answer);
     wait_a_while(attempts);
   }
 }

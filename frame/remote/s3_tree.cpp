@@ -11,7 +11,7 @@
 #include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/s3_probe.hpp"
 #include "frame/remote/s3_signature.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

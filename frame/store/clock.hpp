@@ -39,7 +39,6 @@ class Clock {
         return;
   }
 
- protected:
   /// How long to wait, in the system's time, before now() is compared with the deadline again.
   virtual Duration before_next_look(TimePoint deadline) const { return deadline - now(); }
 };

@@ -21,8 +21,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "frame/store/timed_lock.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline store {
 namespace {

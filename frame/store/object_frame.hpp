@@ -11,11 +11,11 @@
 #include <system_error>
 #include <vector>
 
-#include "frame/store/interruption.hpp"
 #include "frame/store/object_chunk.hpp"
 #include "frame/store/object_chunks.hpp"
 #include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_index.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline store {
 

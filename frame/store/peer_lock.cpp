@@ -17,8 +17,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "frame/store/timed_lock.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline store {
 namespace {
@@ -58,8 +57,6 @@ bool is_sidecar(const ByteSource& file) {
   return size <= kSidecarSize &&
          std::find_if(bytes.begin(), generation, [](auto byte) { return byte != 0; }) == generation;
 }
-
-using Deadline = std::chrono::steady_clock::time_point;
 
 constexpr const char* kLockName = "another program's .b2lock";
 
@@ -123,11 +120,10 @@ bool PeerLock::try_acquire() {
 void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
-  const CountedPatience counted;
+  const CountedPatience patience;
   const WaitMark mark(WaitReason::other_program);
-  const Deadline deadline = LockPatience::end_of(counted.time());
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
-    if (LockPatience::Clock::now() >= deadline) throw LockedByOthers(kLockName);
+    if (LockPatience::has_ended()) throw LockedByOthers(kLockName);
     changed_.wait_for(guard, pause);
   }
 }
@@ -143,14 +139,19 @@ void PeerLock::release() noexcept {
 // The descriptor has one lock. Turning a shared one into an exclusive one would give it up for a
 // moment, so the readers of this process are let finish first, and again before it is released.
 void PeerLock::acquire_exclusive() {
-  const Deadline deadline = std::chrono::steady_clock::now() + kLockPatience;
+  const Clock& clock = wait_clock();
+  const auto deadline = clock.now() + kLockPatience;
   std::unique_lock guard(mutex_);
-  if (!changed_.wait_until(guard, deadline, [&] { return writer_ == Writer::none; }))
-    throw LockedByOthers(kLockName);
+  const auto wait_until = [&](const auto& is_true) {
+    while (!is_true()) {
+      if (LockPatience::is_over(deadline)) throw LockedByOthers(kLockName);
+      clock.wait_until(changed_, guard, deadline);
+    }
+  };
+  wait_until([&] { return writer_ == Writer::none; });
   writer_ = Writer::waiting;
   try {
-    if (!changed_.wait_until(guard, deadline, [&] { return readers_ == 0; }))
-      throw LockedByOthers(kLockName);
+    wait_until([&] { return readers_ == 0; });
     ::flock(fd_.get(), LOCK_UN);
     guard.unlock();
     lock_until(std::min(deadline, LockPatience::end_of(kLockPatience)), kLockName,

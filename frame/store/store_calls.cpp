@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline store {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "frame/store/lock_patience.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {

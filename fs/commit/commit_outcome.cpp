@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "frame/store/lock_patience.hpp"
+#include "frame/store/wait_context.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/error_number.hpp"
 

@@ -10,9 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/commit/commit_batch.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/support/log.hpp"
@@ -47,7 +46,7 @@ class LockWait {
  public:
   /// False once the thread's patience has ended. Own threads are waited for however long they work.
   bool pause(Next reason) {
-    if (reason != Next::wait_for_thread && frame::LockPatience::Clock::now() >= end_) return false;
+    if (reason != Next::wait_for_thread && frame::LockPatience::is_over(end_)) return false;
     if (!mark_) mark_.emplace(frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);

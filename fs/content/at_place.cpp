@@ -4,7 +4,7 @@
 #include <chrono>
 #include <system_error>
 
-#include "frame/store/lock_patience.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {

@@ -3,8 +3,7 @@
 
 #include <mutex>
 
-#include "frame/store/lock_patience.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/turns.hpp"
 

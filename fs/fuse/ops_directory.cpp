@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"

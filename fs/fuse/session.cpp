@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/fuse/background.hpp"
 #include "fs/fuse/dead_mount.hpp"
 #include "fs/fuse/kernel_channel.hpp"
@@ -311,6 +311,7 @@ class Session {
 }  // namespace
 
 void run_session(SessionSettings settings) {
+  const frame::WaitClock wait_clock(*settings.clock);
   settings.foreground |= settings.debug;
   // Threads that wait for requests are cancelled at the end, also one that is telling of an error.
   // With the lock of standard error that one would keep the mount from ending, before what waits is

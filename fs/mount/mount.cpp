@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"

@@ -12,8 +12,8 @@
 #include "codec/error.hpp"
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/metalayer_writer.hpp"
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
 #include "fs/support/lock_breaks.hpp"
@@ -178,8 +178,7 @@ void Contents::commit(const std::vector<NodeId>& nodes) {
 
 /// For a request that has no turn.
 void Contents::commit_briefly(const Committer::Contents& contents) {
-  const frame::CountedPatience counted;
-  const frame::LockPatience patience(counted.time());
+  const frame::CountedPatience patience;
   services_.committer.commit(contents);
 }
 

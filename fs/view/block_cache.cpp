@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/request_user.hpp"
 #include "fs/support/turns.hpp"

@@ -3,6 +3,7 @@
 #include "frame/store/peer_lock.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -14,15 +15,18 @@
 #include <unistd.h>
 
 #include "frame/open/open.hpp"
+#include "frame/store/wait_context.hpp"
 #include "tests/frame/scratch_directory.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/proc.hpp"
+#include "tests/support/set_clock.hpp"
 
 using namespace bloscfs::frame;
 using bloscfs::frame::test::Buffer;
 using bloscfs::frame::test::ScratchDirectory;
 using bloscfs::test::comes_to_call;
 using bloscfs::test::comes_true;
+using bloscfs::test::SetClock;
 
 namespace {
 
@@ -88,6 +92,37 @@ BOOST_AUTO_TEST_CASE(waits_for_a_writer) {
   const PeerLock::Shared shared(PeerLock::open(AT_FDCWD, path));
   BOOST_CHECK(released);
   thread.join();
+}
+
+BOOST_AUTO_TEST_CASE(is_waited_for_long_by_two_threads_only) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const std::string path = directory / "f.b2lock";
+  const UniqueFd writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE(::flock(writer.get(), LOCK_EX) == 0);
+  const auto lock = PeerLock::open(AT_FDCWD, path);
+  SetClock clock;
+  const WaitClock waits(clock);
+  std::atomic<int> given_up{0};
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 3; i++) {
+    std::atomic<pid_t> reader{0};
+    readers.emplace_back([&] {
+      reader = ::gettid();
+      try {
+        const PeerLock::Shared shared(lock);
+      } catch (const LockedByOthers&) {
+        given_up++;
+      }
+    });
+    BOOST_TEST_REQUIRE(comes_true([&] { return reader != 0; }));
+    BOOST_TEST_REQUIRE(comes_to_call(reader, SYS_futex));
+  }
+  clock.move(std::chrono::milliseconds(500));
+  BOOST_TEST(comes_true([&] { return given_up == 1; }));
+  clock.move(std::chrono::milliseconds(9500));
+  readers.clear();
+  BOOST_TEST(given_up == 3);
 }
 
 BOOST_AUTO_TEST_CASE(lets_readers_of_the_process_in_beside_its_writer) {

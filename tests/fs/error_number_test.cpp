@@ -9,9 +9,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/commit/commit_outcome.hpp"
 #include "fs/support/request_limits.hpp"
 

@@ -31,7 +31,6 @@ namespace {
 using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
-using Clock = std::chrono::steady_clock;
 
 frame::Leftovers sweep(const StorePlace& place, std::chrono::seconds age) {
   return frame::remove_leftovers(
@@ -92,9 +91,10 @@ struct Appended {
   std::vector<std::string> acknowledged, refused;
 };
 
-Appended append_until(const fs_std::path& path, const std::string& who, Clock::time_point end) {
+Appended append_until(const fs_std::path& path, const std::string& who,
+                      std::chrono::steady_clock::time_point end) {
   Appended done;
-  for (int number = 0; Clock::now() < end; number++) {
+  for (int number = 0; std::chrono::steady_clock::now() < end; number++) {
     const std::string line = fmt::format("{} {}\n", who, number);
     const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd) continue;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(nothing_that_was_acknowledged_is_lost) {
   {
     ObjectMount left(place, {"revalidate=0"}), right(place, {"revalidate=0"});
     BOOST_TEST(errno_of_writing(left / "one", 0, "begin\n") == 0);
-    const auto end = Clock::now() + duration;
+    const auto end = std::chrono::steady_clock::now() + duration;
     auto other = std::async(std::launch::async, append_until, right / "one", "right", end);
     done.push_back(append_until(left / "one", "left", end));
     done.push_back(other.get());

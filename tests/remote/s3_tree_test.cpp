@@ -7,8 +7,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "frame/remote/remote_error.hpp"
+#include "frame/store/wait_context.hpp"
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/comes_true.hpp"
+#include "tests/support/set_clock.hpp"
 #include "tests/support/subprocess.hpp"
 
 namespace {
@@ -173,6 +175,8 @@ BOOST_AUTO_TEST_CASE(a_probe_that_was_refused_where_nothing_is_asks_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_store_that_is_busy_is_asked_again) {
+  const JumpingClock clock{};
+  const WaitClock waits(clock);
   FakeStore store;
   const auto tree = store.tree(true);
   StoreFaults faults;

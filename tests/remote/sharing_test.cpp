@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 #include "tests/remote/served_object.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/proc.hpp"

@@ -16,7 +16,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/sframe/shared_frames.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"

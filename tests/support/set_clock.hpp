@@ -1,5 +1,5 @@
 #pragma once
-// A clock that stands still until a test moves it.
+// Clocks of tests: one that stands still until a test moves it, and one by which nobody waits.
 
 #include <atomic>
 #include <chrono>
@@ -23,14 +23,29 @@ class SetClock final : public frame::Clock {
            std::chrono::duration_cast<std::chrono::system_clock::duration>(moved());
   }
   void move(std::chrono::nanoseconds time) { own_ += time.count(); }
+  Duration before_next_look(TimePoint) const override { return std::chrono::milliseconds(2); }
 
  private:
   std::chrono::nanoseconds moved() const { return std::chrono::nanoseconds(moved_.load()); }
-  Duration before_next_look(TimePoint) const override { return std::chrono::milliseconds(2); }
 
   const TimePoint begin_ = std::chrono::steady_clock::now();
   std::atomic<std::int64_t> own_{0};
   const std::atomic<std::int64_t>& moved_ = own_;
+};
+
+/// Jumps to the time that a thread waits for. One thread at a time waits by it.
+class JumpingClock final : public frame::Clock {
+ public:
+  TimePoint now() const override { return begin_ + passed(); }
+  std::chrono::nanoseconds passed() const { return std::chrono::nanoseconds(passed_.load()); }
+  Duration before_next_look(TimePoint deadline) const override {
+    if (deadline > now()) passed_ = (deadline - begin_).count();
+    return Duration::zero();
+  }
+
+ private:
+  const TimePoint begin_ = std::chrono::steady_clock::now();
+  mutable std::atomic<std::int64_t> passed_{0};
 };
 
 }  // namespace bloscfs::test

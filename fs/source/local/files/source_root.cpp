@@ -15,7 +15,7 @@
 
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::fs {
 namespace {

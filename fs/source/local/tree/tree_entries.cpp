@@ -7,7 +7,7 @@
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/pystore/store_names.hpp"
-#include "frame/store/interruption.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/lock_breaks.hpp"
