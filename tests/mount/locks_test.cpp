@@ -1,8 +1,9 @@
 // Writable mounts exclude each other, and nobody else keeps them out.
 
 #include <cerrno>
+#include <chrono>
 #include <functional>
-#include <thread>
+#include <future>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -90,7 +91,7 @@ struct NobodysHome {
   MountSettings settings;
 };
 
-std::string refusal_of(const fs_std::path& source, MountSettings settings = {}) {
+std::string refusal_of(const fs_std::path& source, MountSettings settings) {
   settings.limit = Seconds(60);
   try {
     const Mount mount(source, settings);
@@ -295,12 +296,21 @@ BOOST_AUTO_TEST_CASE(users_exclude_each_other,
                      *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
   const NobodysHome of_nobody, of_root;
   const Mount theirs(of_nobody.source(), of_nobody.settings), ours(of_root.source());
-  std::string for_nobody;
-  std::jthread other([&] { for_nobody = refusal_of(of_root.source(), of_nobody.settings); });
-  const std::string for_root = refusal_of(of_nobody.source());
-  other.join();
+  DaemonTime time;
+  MountSettings nobodys = time.of(of_nobody.settings);
+  const fs_std::path program = of_nobody.home / "bloscfs_with_set_clock";
+  fs_std::copy_file(nobodys.program, program);
+  nobodys.program = program;
+  const auto refused = [](const fs_std::path& source, const MountSettings& settings) {
+    return std::async(std::launch::async, [=] { return refusal_of(source, settings); });
+  };
+  auto for_nobody = refused(of_root.source(), nobodys);
+  auto for_root = refused(of_nobody.source(), time.of());
+  for (auto* const text : {&for_nobody, &for_root})
+    BOOST_TEST(time.passes_until(
+        [&] { return text->wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
   for (const auto& [text, user] :
-       {std::pair(for_root, nobody()), std::pair(for_nobody, uid_t{0})}) {
+       {std::pair(for_root.get(), nobody()), std::pair(for_nobody.get(), uid_t{0})}) {
     BOOST_TEST(text.find("is mounted for writing by another bloscfs") != std::string::npos, text);
     BOOST_TEST(text.find("user " + std::to_string(user)) != std::string::npos, text);
     BOOST_TEST(text.find(".bloscfs-lock") != std::string::npos, text);

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/comes_true.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -81,6 +82,14 @@ class DaemonTime {
   /// The same with a daemon that goes by this time.
   MountSettings of(MountSettings settings = {}) const;
   void move(std::chrono::nanoseconds time);
+  /// Moves it by seconds until `condition` holds; false as comes_true().
+  template <typename Condition>
+  bool passes_until(const Condition& condition) {
+    return comes_true([&] {
+      move(std::chrono::seconds(1));
+      return condition();
+    });
+  }
 
  private:
   TempDir home_;
