@@ -107,32 +107,6 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_name_is_written_to, *precondition(needs_fu
   BOOST_CHECK(comes_true([&] { return names_in(source.path()).empty(); }));
 }
 
-BOOST_AUTO_TEST_CASE(a_directory_goes_while_its_removed_frame_is_read, *precondition(needs_fuse)) {
-  const TempDir source;
-  const auto contents = make_contents("noise", 1, 300000, 1);
-  fs_std::create_directory(source / "d");
-  write_sparse_frame(source.path() / "d" / "s.b2frame", contents);
-  Mount mount(source.path());
-  {
-    const Fd file(open((mount.path() / "d" / "s").c_str(), O_RDONLY | O_CLOEXEC));
-    BOOST_TEST(errno_of(unlink((mount.path() / "d" / "s").c_str())) == 0);
-    BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
-    BOOST_TEST(!fs_std::exists(source / "d"));
-    BOOST_CHECK(read_all(file, contents.size()) == contents);
-  }
-  BOOST_CHECK(comes_true([&] { return names_in(source.path()).empty(); }));
-}
-
-BOOST_AUTO_TEST_CASE(a_removed_directory_is_synced, *precondition(needs_fuse)) {
-  const TempDir source;
-  Maker(source.path()).directory("d");
-  Mount mount(source.path());
-  const Fd directory(open((mount / "d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
-  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
-  BOOST_TEST(errno_of(fdatasync(directory.get())) == 0);
-}
-
 BOOST_AUTO_TEST_CASE(lock_sidecars_follow_their_frames, *precondition(needs_fuse)) {
   const TempDir source;
   fs_std::create_directory(source / "d");
@@ -241,25 +215,6 @@ BOOST_AUTO_TEST_CASE(new_files_move_with_their_directories, *precondition(needs_
   BOOST_TEST(errno_of(mknod((mount / "e/node").c_str(), S_IFREG | 0600, 0)) == 0);
   BOOST_TEST(errno_of(fsync(directory.get())) == 0);
   BOOST_TEST(names_in(source / "e") == (Names{"new.b2frame", "node.b2frame"}));
-}
-
-BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse)) {
-  const TempDir source;
-  const Maker maker(source.path());
-  maker.flat("a.b2");
-  maker.sparse("s.b2frame");
-  Mount mount(source.path());
-  BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == 0);
-  BOOST_TEST(errno_of(link((mount / "s").c_str(), (mount / "t").c_str())) == EPERM);
-  write_file(mount / "new", "text");
-  BOOST_TEST(errno_of(link((mount / "new").c_str(), (mount / "newer").c_str())) == 0);
-  BOOST_TEST(names_in(source.path()) ==
-             (Names{"a.b2", "b.b2", "new.b2frame", "newer.b2frame", "s.b2frame"}));
-  struct stat st {};
-  BOOST_TEST(errno_of(stat((mount / "a").c_str(), &st)) == 0);
-  BOOST_TEST(st.st_nlink == 2u);
-  BOOST_TEST(errno_of(unlink((mount / "a").c_str())) == 0);
-  BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
 }
 
 // The mount knows a name once somebody has looked it up.

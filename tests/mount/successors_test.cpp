@@ -139,19 +139,6 @@ BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_
   }
 }
 
-// A file that was moved away is out of reach, and takes nothing that would be lost.
-BOOST_AUTO_TEST_CASE(moved_file_refuses_what_is_written, *precondition(needs_fuse)) {
-  OneFrame one;
-  const Fd& file = one.open_with_pending();
-  fs_std::rename(one.stored(), one.source / "moved.b2frame");
-  BOOST_TEST(sync_error(file) == ESTALE);
-  BOOST_TEST(sync_error(file) == 0);
-  BOOST_TEST(write_error_of(file, 100, written()) == ESTALE);
-  BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == old_and_written());
-  one.files.clear();
-  BOOST_TEST(one.mount->unmount().ok());
-}
-
 BOOST_AUTO_TEST_CASE(attributes_of_a_replaced_file_are_discarded, *precondition(needs_fuse)) {
   const auto moved = [](const OneFrame& one) {
     fs_std::rename(one.stored(), one.source / "moved.b2frame");
