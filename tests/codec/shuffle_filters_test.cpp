@@ -1,5 +1,7 @@
 // Shuffle and bitshuffle: the format's examples, and the vectorised code against its twins.
-#include <functional>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,11 +49,16 @@ std::vector<std::size_t> widths() {
 
 void compare(Filter filter, Filter twin) {
   for (const std::size_t width : widths()) {
-    for (const std::size_t size : sizes_for(width)) {
-      const ByteVector in = noise(size, static_cast<std::uint32_t>(width));
-      if (apply(filter, in, width) != apply(twin, in, width)) {
-        BOOST_ERROR("width " << width << ", " << size << " bytes differ");
-      }
+    const std::vector<std::size_t> sizes = sizes_for(width);
+    const std::size_t largest = *std::max_element(sizes.begin(), sizes.end());
+    const ByteVector bytes = noise(largest, static_cast<std::uint32_t>(width));
+    for (const std::size_t size : sizes) {
+      const ByteVector in(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      const ByteVector expected = apply(twin, in, width);
+      for_each_target([&] {
+        if (apply(filter, in, width) != expected)
+          BOOST_ERROR("width " << width << ", " << size << " bytes differ");
+      });
     }
   }
 }
@@ -91,16 +98,16 @@ BOOST_AUTO_TEST_CASE(bitshuffles_the_examples_of_the_format) {
 }
 
 BOOST_AUTO_TEST_CASE(shuffle_equals_its_scalar_twin) {
-  for_each_target([] { compare(codec::shuffle, codec::shuffle_scalar); });
+  compare(codec::shuffle, codec::shuffle_scalar);
 }
 BOOST_AUTO_TEST_CASE(unshuffle_equals_its_scalar_twin) {
-  for_each_target([] { compare(codec::unshuffle, codec::unshuffle_scalar); });
+  compare(codec::unshuffle, codec::unshuffle_scalar);
 }
 BOOST_AUTO_TEST_CASE(bitshuffle_equals_its_scalar_twin) {
-  for_each_target([] { compare(codec::bitshuffle, codec::bitshuffle_scalar); });
+  compare(codec::bitshuffle, codec::bitshuffle_scalar);
 }
 BOOST_AUTO_TEST_CASE(bitunshuffle_equals_its_scalar_twin) {
-  for_each_target([] { compare(codec::bitunshuffle, codec::bitunshuffle_scalar); });
+  compare(codec::bitunshuffle, codec::bitunshuffle_scalar);
 }
 
 BOOST_AUTO_TEST_CASE(both_undo_what_they_did) {

@@ -2,7 +2,6 @@
 // leave behind.
 
 #include <algorithm>
-#include <cstdio>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -73,13 +72,10 @@ FileSize size_of(const std::string& path) {
 class Overwriter {
  public:
   explicit Overwriter(const std::string& directory, SourceCounters* counters = nullptr)
-      : Overwriter(
+      : writer_(create_cframe(
             make_local_store(
                 UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), counters),
-            1 << 18) {}
-
-  Overwriter(const std::shared_ptr<StoreDirectory>& directory, std::int32_t chunksize)
-      : chunksize_(chunksize), writer_(create_cframe(directory, "f", settings(chunksize), {})) {
+            "f", settings(), {})) {
     const auto transaction = writer_->begin();
     transaction->resize(std::ssize(bytes_));
     for (std::int64_t chunk = 0; chunk < transaction->info().nchunks; ++chunk)
@@ -92,21 +88,18 @@ class Overwriter {
     const std::size_t at = random() % (bytes_.size() / 4096) * 4096;
     for (std::size_t i = 0; i < 4096; i += 3) bytes_[at + i] = static_cast<std::uint8_t>(random());
     const auto transaction = writer_->begin();
-    put(*transaction, static_cast<std::int64_t>(at) / chunksize_);
+    put(*transaction, static_cast<std::int64_t>(at) / kChunk);
     transaction->commit();
-  }
-
-  /// As a mount does after each commit.
-  void tidy_as_needed() {
-    for (int i = 0; i < 5 && writer_->is_oversized(); ++i) writer_->tidy();
   }
 
   FrameWriter& writer() { return *writer_; }
 
  private:
-  static FrameSettings settings(std::int32_t chunksize) {
+  static constexpr std::int32_t kChunk = 1 << 18;
+
+  static FrameSettings settings() {
     FrameSettings settings;
-    settings.chunksize = chunksize;
+    settings.chunksize = kChunk;
     settings.blocksize = 1 << 15;
     return settings;
   }
@@ -120,13 +113,12 @@ class Overwriter {
   }
 
   void put(Transaction& transaction, std::int64_t chunk) {
-    const auto size = static_cast<std::size_t>(chunksize_);
+    constexpr std::size_t size{kChunk};
     const codec::Bytes content =
         codec::Bytes(bytes_).subspan(static_cast<std::size_t>(chunk) * size, size);
     transaction.put_chunk(chunk, encoder_.encode(content).bytes);
   }
 
-  std::int32_t chunksize_;
   Buffer bytes_ = make_pages();
   codec::ChunkEncoder encoder_{encoding()};
   std::unique_ptr<FrameWriter> writer_;
@@ -219,30 +211,6 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_of_about_its_fresh_size) {
                                << fresh.length << " and " << fresh.occupied);
   BOOST_TEST(after.length <= 3 * fresh.length);
   BOOST_TEST(after.occupied <= fresh.occupied * 3 / 2);
-}
-
-// Nothing is checked: the figures are for comparison.
-BOOST_AUTO_TEST_CASE(of_small_overwrites_are_printed,
-                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
-  constexpr int kOverwrites = 100;
-  for (const std::int32_t chunksize : {1 << 18, 1 << 20, 1 << 22}) {
-    const auto disk = MemoryDisk::make();
-    Overwriter frame(disk->root(), chunksize);
-    const std::size_t fresh = disk->bytes("f").size();
-    std::mt19937 random(4);
-    std::uint64_t written = 0;
-    std::size_t longest = 0;
-    for (int i = 0; i < kOverwrites; ++i) {
-      disk->log.clear();
-      frame.overwrite(random);
-      frame.tidy_as_needed();
-      written += disk->bytes_written();
-      longest = std::max(longest, disk->bytes("f").size());
-    }
-    std::printf("chunks of %4d KiB: %6.1f bytes written for a byte changed, length %.3f of fresh\n",
-                chunksize >> 10, static_cast<double>(written) / (kOverwrites * 4096.0),
-                static_cast<double>(longest) / static_cast<double>(fresh));
-  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -160,11 +160,12 @@ BOOST_AUTO_TEST_CASE(line_without_an_end_says_nothing_and_spoils_no_other) {
 BOOST_AUTO_TEST_CASE(one_that_is_too_long_is_read_in_part_and_names_no_makers,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const JournalPlace place;
+  const std::string long_line = line(std::string(4000, 'a'));
   std::string text = line_of(maker('1'));
-  while (text.size() < (std::size_t{66} << 20)) text += line(std::string(4000, 'a')) + "\n";
+  while (text.size() < (std::size_t{66} << 20)) text += long_line + "\n";
   const auto files = place.files_in(text);
   BOOST_TEST(files.size() > 0u);
-  BOOST_TEST(files.size() * line(std::string(4000, 'a')).size() <= std::size_t{64} << 20);
+  BOOST_TEST(files.size() * long_line.size() <= std::size_t{64} << 20);
   Journal journal = place.journal();
   BOOST_TEST(journal.makers().empty());
   journal.forget(maker('1'));

@@ -23,6 +23,7 @@ namespace bloscfs::fs {
 namespace {
 
 using test::comes_true;
+using test::JumpingClock;
 using test::SetClock;
 
 /// How often somebody can take so much in a row.
@@ -103,7 +104,10 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_remembered_of_so_many_users) {
 
 BOOST_AUTO_TEST_CASE(of_dirty_bytes_leave_room_for_users_whose_commits_work) {
   Stats stats;
-  DirtyBudget budget(1000, stats, [](bool) {});
+  // Nobody waits for the commits that are asked for.
+  JumpingClock clock;
+  DirtyBudget budget(
+      1000, stats, [](bool) {}, clock);
   budget.change(1, {}, {760});
   const auto failing = std::make_error_code(std::errc::no_space_on_device);
   for (int i = 0; i < 3; i++) {
@@ -123,7 +127,9 @@ BOOST_AUTO_TEST_CASE(of_dirty_bytes_leave_room_for_users_whose_commits_work) {
 
 BOOST_AUTO_TEST_CASE(of_dirty_bytes_count_what_a_failing_commit_may_bring_back) {
   Stats stats;
-  DirtyBudget budget(1000, stats, [](bool) {});
+  JumpingClock clock;
+  DirtyBudget budget(
+      1000, stats, [](bool) {}, clock);
   budget.change(1, {}, {900});
   budget.commit_ended(1, std::make_error_code(std::errc::no_space_on_device));
   // Another try has stored most of it, and has not ended.

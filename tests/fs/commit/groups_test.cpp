@@ -16,6 +16,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/set_clock.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -30,9 +31,13 @@ BOOST_AUTO_TEST_SUITE(commits)
 
 BOOST_AUTO_TEST_CASE(closed_files_are_committed_by_themselves) {
   const TempDir source;
-  InProcess mount(source.path());
+  SetClock clock;
+  InProcess mount(source.path(), {}, clock);
   mount.write("a", bytes_of("one"));
-  BOOST_CHECK(comes_true([&] { return fs_std::exists(source / "a.b2frame"); }));
+  BOOST_CHECK(comes_true([&] {
+    clock.move(std::chrono::seconds(1));
+    return fs_std::exists(source / "a.b2frame");
+  }));
   BOOST_CHECK(comes_true([&] { return mount->stats().dirty_bytes == 0u; }));
   BOOST_TEST(mount->stats().commits == 1u);
 }
