@@ -60,9 +60,9 @@ sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
 # Twelve source files in one go take a third of the time that they take one by one.
 set_up() { meson setup "$@" --unity=on -Dunity_size=12 >/dev/null; }
 
-# What .ci/run tests with ASan and UBSan: the suites `quick` and `mount`.
+# What .ci/run tests with ASan and UBSan: the suite `quick`, in which mounts are in the program itself.
 # .ci/nightly tests everything with them.
-sanitized=(test_codec test_frame test_fs test_model test_mount)
+sanitized=(test_codec test_frame test_fs)
 
 # set_up_clang: the second compiler's warning check, tests under sanitizers, and the fuzzers.
 set_up_clang() {
