@@ -16,10 +16,10 @@ BOOST_AUTO_TEST_SUITE(object_writers,
 
 BOOST_AUTO_TEST_CASE(do_not_stop_the_mount) {
   for (const WriterLoad& load : std::vector<WriterLoad>{
-           {1, 60, {"cache_size=16M"}},
-           {12, 8, {"cache_size=16M"}},
-           {40, 2, {"cache_size=4M", "chunk_size=64K"}},
-           {12, 6, {"cache_size=16M"}, ".npy"},
+           {1, 40, {"cache_size=16M"}},
+           {12, 4, {"cache_size=16M"}},
+           {40, 1, {"cache_size=4M", "chunk_size=64K"}},
+           {12, 3, {"cache_size=16M"}, ".npy"},
            {12, 6, {"cache_size=64M", "chunk_size=4M"}},
        }) {
     const StorePlace place;
