@@ -44,9 +44,12 @@ build=${build:-$top/build-tests}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$top" "${options[@]}" >/dev/null
 targets=()
 if [ ${#only[@]} -gt 0 ]; then
-  # Tests start programs, and have libraries loaded, beside their own.
-  beside='(tools|tests/support|tests/peer)/(?!test_)[^/]+'
-  [ -z "${BLOSCFS_B2FRAME:-}" ] || beside="(?!tools/b2frame:)$beside"
+  # Tests start programs, and have libraries loaded, beside their own; those of the quick suite do not.
+  beside='(?!)'
+  if printf '%s\n' "${only[@]%%/*}" | grep -qvxE 'test_(codec|frame|fs)'; then
+    beside='(tools|tests/support|tests/peer)/(?!test_)[^/]+'
+    [ -z "${BLOSCFS_B2FRAME:-}" ] || beside="(?!tools/b2frame:)$beside"
+  fi
   named=$(printf '|%s' "${only[@]%%/*}")
   mapfile -t targets < <(ninja -C "$build" -t targets all |
     grep -oP "^($beside|tests/[^/]+/(${named:1}))(?=: cpp_LINKER\$)")

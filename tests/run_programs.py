@@ -23,10 +23,10 @@ ALONE = ("test_mount/laziness",)
 # Programs that wait more than they compute: each of their suites is a run of its own.
 BY_SUITES = ("test_mount", "test_peer", "test_remote", "test_tools", "test_writing")
 # Suites that take longer than most. They begin first, so that none of them is left running at the end.
-LONG = ("test_remote/store_down", "test_writing/turns", "test_mount/mounts", "test_peer/frame_writing",
+LONG = ("test_foreign", "test_remote/store_down", "test_writing/turns", "test_mount/mounts", "test_peer/frame_writing",
         "test_peer/peer_creation", "test_tools/stores", "test_tools/b2frame_repair", "test_writing/shares",
         "test_remote/mounted", "test_writing/other_sources", "test_mount/posix_rules",
-        "test_remote/object_hosts", "test_writing/listing_memory", "test_mount/removal")
+        "test_remote/object_hosts", "test_writing/listing_memory")
 # How many of the slowest cases are listed at the end.
 SLOWEST = 20
 
