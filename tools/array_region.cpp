@@ -168,6 +168,7 @@ void ArrayRegions::read_runs(const Box& box, codec::MutableBytes out) const {
 
 /// Looks for each block of the array once, however small the runs are that the box has of it.
 void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
+  fs::Request request;
   const std::int64_t itemsize = elements_.itemsize();
   const Cuts cuts(*elements_.input().info().array, itemsize);
   const Index zero(box.start.size(), 0);
@@ -181,7 +182,8 @@ void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
     const std::int64_t size = distance(part.begin, part.last, cuts.block_strides) + itemsize;
     bytes.resize(static_cast<std::size_t>(size));
     elements_.input().reader().visit_chunk(
-        chunk, offset + first, size, [&](const fs::BlockReader::Span& span, std::int64_t position) {
+        request, chunk, offset + first, size,
+        [&](const fs::BlockReader::Span& span, std::int64_t position) {
           span.copy(0, codec::MutableBytes(bytes).subspan(static_cast<std::size_t>(position),
                                                           static_cast<std::size_t>(span.size)));
         });
@@ -209,11 +211,12 @@ void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
 
 bool ArrayRegions::is_hole(std::int64_t chunk) const {
   if (elements_.is_fortran()) return false;
+  fs::Request request;
   bool is_hole = true;
   std::int64_t hole_end = 0;
   for_each_run(box_of(chunk), [&](std::int64_t offset, std::int64_t length) {
     if (!is_hole || offset + length <= hole_end) return;
-    hole_end = elements_.view().seek_data(offset).value_or(elements_.nbytes());
+    hole_end = elements_.view().seek_data(request, offset).value_or(elements_.nbytes());
     is_hole = hole_end >= offset + length;
   });
   return is_hole;

@@ -147,8 +147,9 @@ int extract(const ExtractOptions& options) {
   Input input(options.file, options.chunk, remote, limits);
   if (options.json) return extract_objects(options, input);
   if (wants_items(options)) return extract_items(options, input);
-  const fs::FileView view(wanted_shape(input, options), input.reader());
-  view.require_contents();
+  fs::Request request;
+  const fs::FileView view(request, wanted_shape(input, options), input.reader());
+  view.require_contents(request);
   const FileRange range = wanted_range(options, view.size());
   OutputFile out(options.output, mode_of_input(options.file));
   write_range(view, range, input, out);

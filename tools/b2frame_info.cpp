@@ -206,8 +206,10 @@ int show_store(const std::string& file, const frame::PythonStore& store, bool as
 
 void show_info(const std::string& file, Input& input, const InfoOptions& options) {
   json fields = header_fields(file, input.info(), options.chunk);
+  fs::Request request;
   if (!options.chunk)
-    if (const auto missing = fs::missing_contents(input.reader())) fields["contents"] = *missing;
+    if (const auto missing = fs::missing_contents(request, input.reader()))
+      fields["contents"] = *missing;
   if (const auto missing = frame::missing_decoder(input.snapshot()))
     fields["unsupported"] = *missing;
   // The headers of all chunks tell it: of a far frame that is most of its bytes.

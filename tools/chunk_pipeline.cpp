@@ -27,7 +27,7 @@ codec::MutableBytes own_memory(std::size_t size) {
 
 ChunkPipeline::ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store)
     : pool_(workers),
-      recoder_(settings, pages_, pool_, nullptr, bounds(workers),
+      recoder_(request_, settings, pages_, pool_, nullptr, bounds(workers),
                [store = std::move(store)](std::span<const fs::RecodedChunk> run) {
                  for (const fs::RecodedChunk& chunk : run) store(chunk);
                }) {
@@ -41,19 +41,19 @@ codec::MutableBytes ChunkPipeline::next(std::size_t size) {
 void ChunkPipeline::add(std::size_t size) {
   const codec::MutableBytes contents = next(size);
   recoder_.add(static_cast<std::int64_t>(next_++), size,
-               [contents](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+               [contents](fs::Request&, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
                  return encoder.encode_into(contents, out);
                });
 }
 
 void ChunkPipeline::add_filled(std::size_t size, Fill fill) {
-  recoder_.add(
-      static_cast<std::int64_t>(next_++), size,
-      [size, fill = std::move(fill)](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-        const codec::MutableBytes contents = own_memory(size);
-        fill(contents);
-        return encoder.encode_into(contents, out);
-      });
+  recoder_.add(static_cast<std::int64_t>(next_++), size,
+               [size, fill = std::move(fill)](fs::Request&, codec::ChunkEncoder& encoder,
+                                              codec::MutableBytes out) {
+                 const codec::MutableBytes contents = own_memory(size);
+                 fill(contents);
+                 return encoder.encode_into(contents, out);
+               });
 }
 
 void ChunkPipeline::add_made(std::size_t size, fs::ChunkRecoder::Encode make) {
@@ -62,7 +62,8 @@ void ChunkPipeline::add_made(std::size_t size, fs::ChunkRecoder::Encode make) {
 
 void ChunkPipeline::add_lent(std::size_t size, Lend lend) {
   recoder_.add(static_cast<std::int64_t>(next_++), size,
-               [lend = std::move(lend)](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+               [lend = std::move(lend)](fs::Request&, codec::ChunkEncoder& encoder,
+                                        codec::MutableBytes out) {
                  codec::EncodedSize encoded;
                  lend([&](codec::Bytes contents) { encoded = encoder.encode_into(contents, out); });
                  return encoded;

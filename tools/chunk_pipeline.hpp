@@ -9,6 +9,7 @@
 #include "fs/encoding/chunk_recoder.hpp"
 #include "fs/support/page_pool.hpp"
 #include "fs/support/pooled_buffer.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::tools {
@@ -47,6 +48,7 @@ class ChunkPipeline {
   std::vector<fs::PooledBuffer> slots_;  ///< contents; one more than are under way
   std::size_t next_ = 0;
   fs::WorkerPool pool_;
+  fs::Request request_;
   fs::ChunkRecoder recoder_;
 };
 

@@ -54,7 +54,9 @@ class Summariser {
 
   void add_chunk(const frame::ChunkPlace& place) {
     if (place.special != codec::SpecialValue::none) return count_special(place.special, 1);
-    const codec::ChunkHeader header = input_.reader().open_chunk(place.number)->chunk.header();
+    fs::Request request;
+    const codec::ChunkHeader header =
+        input_.reader().open_chunk(request, place.number)->chunk.header();
     if (header.is_special())
       count_special(header.special, 1);
     else

@@ -13,8 +13,9 @@ constexpr std::int64_t kComparedAtOnce = std::int64_t{1} << 20;
 constexpr std::int64_t kStoredWindow = std::int64_t{256} << 10;
 
 frame::ChunkPlace place_of(const Input& input, std::int64_t chunk) {
-  fs::ReadRequest request = input.reader().begin_request();
-  return input.reader().index().page_of_chunk(chunk, request)->place(chunk);
+  fs::Request request;
+  fs::ReadRequest reading = input.reader().begin_request(request);
+  return input.reader().index().page_of_chunk(chunk, reading)->place(chunk);
 }
 
 }  // namespace
@@ -50,8 +51,9 @@ bool ContentComparison::is_stored_alike(std::int64_t chunk) {
   const frame::ChunkPlace b = place_of(other_input_, chunk);
   constexpr auto kStored = codec::SpecialValue::none;
   if (a.special != kStored || b.special != kStored) return a.special == b.special;
-  const auto opened_a = first_input_.reader().open_chunk(chunk);
-  const auto opened_b = other_input_.reader().open_chunk(chunk);
+  fs::Request request;
+  const auto opened_a = first_input_.reader().open_chunk(request, chunk);
+  const auto opened_b = other_input_.reader().open_chunk(request, chunk);
   const std::int64_t size = opened_a->chunk.header().cbytes;
   if (size != opened_b->chunk.header().cbytes) return false;
   first_bytes_.resize(kStoredWindow);
@@ -96,8 +98,10 @@ std::int64_t ContentComparison::skip_alike(std::int64_t offset, std::int64_t& ne
 /// What reads as zeros on both sides is not looked at.
 std::int64_t ContentComparison::skip_holes(std::int64_t offset) const {
   if (first_.is_fortran() || other_.is_fortran()) return offset;
-  const std::int64_t data = std::min({first_.view().seek_data(offset).value_or(nbytes_),
-                                      other_.view().seek_data(offset).value_or(nbytes_), nbytes_});
+  fs::Request request;
+  const std::int64_t data =
+      std::min({first_.view().seek_data(request, offset).value_or(nbytes_),
+                other_.view().seek_data(request, offset).value_or(nbytes_), nbytes_});
   return data / itemsize_ * itemsize_;
 }
 

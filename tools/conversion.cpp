@@ -62,16 +62,17 @@ std::size_t Conversion::chunk_size(std::int64_t chunk) const {
 
 void Conversion::add(std::int64_t chunk) {
   const std::size_t size = chunk_size(chunk);
-  pipeline_.add_made(size,
-                     [this, chunk, size](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-                       return plan_.copies_chunks ? copy(chunk, size, encoder, out)
-                                                  : encode_anew(chunk, size, encoder, out);
-                     });
+  pipeline_.add_made(size, [this, chunk, size](fs::Request&, codec::ChunkEncoder& encoder,
+                                               codec::MutableBytes out) {
+    return plan_.copies_chunks ? copy(chunk, size, encoder, out)
+                               : encode_anew(chunk, size, encoder, out);
+  });
 }
 
 codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
                                     codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-  const auto opened = input_.reader().open_chunk(chunk);
+  fs::Request request;
+  const auto opened = input_.reader().open_chunk(request, chunk);
   const codec::ChunkHeader& header = opened->chunk.header();
   if (header.is_special() && header.special != codec::SpecialValue::value) {
     const bool is_whole = size % static_cast<std::size_t>(elements_.itemsize()) == 0;
@@ -85,7 +86,7 @@ codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
   const fs::MemoryBudget::Part part(input_.limits().cache().budget(), size);
   std::vector<std::uint8_t> contents(size);
   input_.reader().visit_chunk(
-      chunk, 0, static_cast<std::int64_t>(size),
+      request, chunk, 0, static_cast<std::int64_t>(size),
       [&](const fs::BlockReader::Span& span, std::int64_t position) {
         span.copy(0, codec::MutableBytes(contents).subspan(static_cast<std::size_t>(position),
                                                            static_cast<std::size_t>(span.size)));
@@ -115,7 +116,8 @@ bool Conversion::is_hole(std::int64_t chunk) const {
   if (regions_) return regions_->is_hole(chunk);
   const std::int64_t begin = chunk * chunksize_;
   const std::int64_t end = std::min(begin + chunksize_, elements_.nbytes());
-  return elements_.view().seek_data(begin).value_or(end) >= end;
+  fs::Request request;
+  return elements_.view().seek_data(request, begin).value_or(end) >= end;
 }
 
 void Conversion::read(std::int64_t chunk, codec::MutableBytes contents) {

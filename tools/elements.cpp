@@ -10,13 +10,17 @@ namespace {
 /// Read at a time.
 constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 20;
 
+fs::FileView view_of(const Input& input) {
+  fs::Request request;
+  fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
+  view.require_contents(request);
+  return view;
+}
+
 }  // namespace
 
 Elements::Elements(Input& input)
-    : input_(input),
-      view_(fs::view_shape(input.info(), true), input.reader()),
-      itemsize_(input.info().typesize) {
-  view_.require_contents();
+    : input_(input), view_(view_of(input)), itemsize_(input.info().typesize) {
   const auto& array = input.info().array;
   const bool is_numpy = fs::npy_view(input.info()).has_value();
   if (!array || (!is_numpy && !input.info().has_blocked_array())) return;
@@ -39,10 +43,12 @@ void Elements::read(std::int64_t offset, codec::MutableBytes out) {
 }
 
 void Elements::read_in_order(std::int64_t offset, codec::MutableBytes out) {
+  fs::Request request;
   for (std::size_t done = 0; done < out.size();) {
     const std::size_t piece = std::min<std::size_t>(out.size() - done, kElementsAtOnce);
     fs::ReplyData reply(input_.reader().cache().pages());
-    view_.read(offset + static_cast<std::int64_t>(done), static_cast<std::int64_t>(piece), reply);
+    view_.read(request, offset + static_cast<std::int64_t>(done), static_cast<std::int64_t>(piece),
+               reply);
     reply.copy_to(out.subspan(done, piece));
     done += piece;
   }

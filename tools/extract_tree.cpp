@@ -120,8 +120,9 @@ class TreeExtraction {
   void write_contents(const std::shared_ptr<const frame::Snapshot>& snapshot, OutputFile& out,
                       const FileJobs::Advance& advance) {
     Input input(snapshot, limits_);
-    const fs::FileView view(fs::view_shape(snapshot->info(), false), input.reader());
-    view.require_contents();
+    fs::Request request;
+    const fs::FileView view(request, fs::view_shape(snapshot->info(), false), input.reader());
+    view.require_contents(request);
     std::int64_t told = 0;
     write_view(view, {0, view.size()}, input, out, [&](std::int64_t done) {
       advance(done - told);

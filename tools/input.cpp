@@ -96,9 +96,10 @@ int guarded(const std::string& file, const std::function<int()>& work) {
 
 void for_each_page(const fs::FrameReader& reader,
                    const std::function<bool(const frame::IndexPage&)>& visit) {
-  fs::ReadRequest request = reader.begin_request();
+  fs::Request request;
+  fs::ReadRequest reading = reader.begin_request(request);
   for (std::int64_t chunk = 0; chunk < reader.snapshot().info().nchunks;) {
-    const auto page = reader.index().page_of_chunk(chunk, request);
+    const auto page = reader.index().page_of_chunk(chunk, reading);
     if (!visit(*page)) return;
     chunk = page->first_chunk() + page->chunk_count();
   }

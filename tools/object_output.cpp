@@ -42,7 +42,7 @@ class ObjectWriter {
 
  private:
   void write_chunk(std::int64_t number) {
-    const auto opened = input_.reader().open_chunk(number);
+    const auto opened = input_.reader().open_chunk(request_, number);
     const codec::Chunk& chunk = opened->chunk;
     const bool are_blocks =
         list_.layout == frame::ObjectList::Layout::batch_in_block && chunk.header().vl_blocks;
@@ -60,7 +60,8 @@ class ObjectWriter {
                                       static_cast<std::size_t>(kLineCopies * range.size));
     document_.resize(static_cast<std::size_t>(range.size));
     input_.reader().visit_chunk(
-        chunk, range.offset, range.size, [&](const fs::BlockReader::Span& span, std::int64_t at) {
+        request_, chunk, range.offset, range.size,
+        [&](const fs::BlockReader::Span& span, std::int64_t at) {
           span.copy(0, codec::MutableBytes(document_).subspan(static_cast<std::size_t>(at),
                                                               static_cast<std::size_t>(span.size)));
         });
@@ -86,6 +87,7 @@ class ObjectWriter {
 
   const frame::ObjectList list_;
   Input& input_;
+  fs::Request request_;
   OutputFile& out_;
   std::vector<std::uint8_t> document_;
   std::string lines_;

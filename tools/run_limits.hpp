@@ -43,8 +43,8 @@ class RunLimits {
   /// So many bytes outside of the cache, while it lives. Waits for those of other threads.
   class Loan {
    public:
-    Loan(RunLimits& limits, std::int64_t bytes)
-        : permit_(limits.cache_.budget(), bytes),
+    Loan(fs::Request& request, RunLimits& limits, std::int64_t bytes)
+        : permit_(request, limits.cache_.budget(), bytes),
           part_(limits.cache_.budget(), static_cast<std::size_t>(bytes)) {}
 
    private:

@@ -37,7 +37,7 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
     mount_ = fs::mount_files(std::move(opened), options, fs::WorkerCounts{1, 1}, nullptr, pages_);
   }
   try {
-    mount_->attribute(fs::kRootId, fs::kStoreAttribute);
+    mount_->attribute(request_, fs::kRootId, fs::kStoreAttribute);
     is_store_ = true;
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_message_available) throw;  // ENODATA
@@ -47,7 +47,7 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
 std::optional<ShownEntry> ShownTree::next() {
   if (!std::exchange(is_begun_, true)) {
     ShownEntry root;
-    root.st = mount_->source().attributes(fs::kRootId);
+    root.st = mount_->source().attributes(request_, fs::kRootId);
     root.node = std::make_shared<const fs::NodeId>(fs::kRootId);
     enter(root.node, "", "");
     return root;
@@ -79,14 +79,14 @@ void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string&
   Level level{std::move(node), path, std::move(key), {}};
   fs::DirectoryHandles& directories = mount_->directories();
   const std::uint64_t begun = directories.listings_begun();
-  const std::uint64_t directory = directories.open(*level.node, begun);
+  const std::uint64_t directory = directories.open(request_, *level.node, begun);
   try {
-    level.entries = directories.entries(directory, true, begun)->entries;
+    level.entries = directories.entries(request_, directory, true, begun)->entries;
   } catch (...) {
-    directories.release(directory);
+    directories.release(request_, directory);
     throw;
   }
-  directories.release(directory);
+  directories.release(request_, directory);
   std::sort(level.entries.begin(), level.entries.end(),
             [](const auto& a, const auto& b) { return a.shown_name > b.shown_name; });
   levels_.push_back(std::move(level));
@@ -96,7 +96,7 @@ void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string&
 void ShownTree::leave() {
   const auto node = levels_.back().node;
   levels_.pop_back();
-  mount_->source().require_listed(*node);
+  mount_->source().require_listed(request_, *node);
 }
 
 /// False for what does not stand under the key that is asked for, nor leads to it.
@@ -116,9 +116,9 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
       levels_.back().key + '/' +
       (is_directory ? entry.full_name : std::string(frame::leaf_stem(entry.full_name)));
   if (!is_wanted(key, is_directory)) return false;
-  auto found = mount_->source().enter(above, entry);
+  auto found = mount_->source().enter(request_, above, entry);
   // Listings tell names alone where more takes work.
-  if (found && found->id == 0) found = mount_->source().lookup(above, entry.shown_name);
+  if (found && found->id == 0) found = mount_->source().lookup(request_, above, entry.shown_name);
   if (!found) return false;
   shown.node = std::shared_ptr<const fs::NodeId>(
       new fs::NodeId(found->id), [source = &mount_->source()](const fs::NodeId* node) {
@@ -128,13 +128,13 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
   shown.stored = mount_->source().told_path(found->id);
   shown.full_name = entry.full_name;
   shown.st = found->attributes;
-  if (S_ISLNK(shown.st.st_mode)) shown.link = mount_->source().read_link(found->id);
+  if (S_ISLNK(shown.st.st_mode)) shown.link = mount_->source().read_link(request_, found->id);
   if (S_ISDIR(shown.st.st_mode) && enters_directories()) enter(shown.node, shown.path, key);
   return true;
 }
 
-fs::StoredForm ShownTree::stored_form(const ShownEntry& entry) const {
-  return mount_->source().stored_form(*entry.node);
+fs::StoredForm ShownTree::stored_form(const ShownEntry& entry) {
+  return mount_->source().stored_form(request_, *entry.node);
 }
 
 Readable ShownTree::readable(const fs::StoredForm& form) {
@@ -143,7 +143,9 @@ Readable ShownTree::readable(const fs::StoredForm& form) {
     return {Health::unsupported, *missing};
   readers_ += 2;
   const fs::FrameReader reader(form.frame, readers_, readers_ + 1, cache_, stats_);
-  if (const auto missing = fs::missing_contents(reader)) return {Health::no_contents, *missing};
+  fs::Request request;
+  if (const auto missing = fs::missing_contents(request, reader))
+    return {Health::no_contents, *missing};
   return {};
 }
 

@@ -62,7 +62,7 @@ class ShownTree {
   /// nullopt behind the last one.
   std::optional<ShownEntry> next();
   /// Of a regular file. Errors as Source's.
-  fs::StoredForm stored_form(const ShownEntry& entry) const;
+  fs::StoredForm stored_form(const ShownEntry& entry);
   /// Why the contents of a frame cannot be read: the status unsupported, no_contents or ok.
   Readable readable(const fs::StoredForm& form);
 
@@ -84,6 +84,7 @@ class ShownTree {
   fs::Stats stats_;
   fs::BlockCache cache_;  ///< for indexes alone
   std::unique_ptr<fs::Mount> mount_;
+  fs::Request request_;
   bool is_single_ = false;
   bool is_store_ = false;
   std::uint64_t readers_ = 0;

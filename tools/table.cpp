@@ -95,13 +95,16 @@ Column::Column(std::string name, std::shared_ptr<const frame::Snapshot> snapshot
   dtype_ = *dtype;
   rows_ = info.array->shape[0];
   input_ = std::make_unique<Input>(std::move(snapshot), limits);
-  view_ = std::make_unique<fs::FileView>(fs::view_shape(input_->info(), true), input_->reader());
-  view_->require_contents();
+  fs::Request request;
+  view_ = std::make_unique<fs::FileView>(request, fs::view_shape(input_->info(), true),
+                                         input_->reader());
+  view_->require_contents(request);
 }
 
 void Column::read(std::int64_t row, codec::MutableBytes out) {
   fs::ReplyData reply(input_->reader().cache().pages());
-  view_->read(row * dtype_.itemsize, static_cast<std::int64_t>(out.size()), reply);
+  fs::Request request;
+  view_->read(request, row * dtype_.itemsize, static_cast<std::int64_t>(out.size()), reply);
   if (reply.size() != out.size()) throw_malformed(fmt::format("column {}: ends early", name_));
   reply.copy_to(out);
 }

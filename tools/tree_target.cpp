@@ -111,9 +111,11 @@ bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
 }
 
 void TreeTarget::note_made(const std::string& path) const {
+  fs::Request request;
+  const fs::Change change(request);
   try {
     const auto made = find(path);
-    if (made && !is_as_made(*made)) made->set_attribute(kMade, state_text(*made), 0);
+    if (made && !is_as_made(*made)) made->set_attribute(change, kMade, state_text(*made), 0);
   } catch (const std::system_error&) {
     // No attributes here.
   }
@@ -121,16 +123,18 @@ void TreeTarget::note_made(const std::string& path) const {
 
 void TreeTarget::make_directory(const std::string& path, const struct stat& st) {
   if (options_.dry_run) return;
+  fs::Request request;
+  const fs::Change change(request);
   if (!path.empty()) {
     const auto [above, name] = split_path(path);
     const fs::SourceDirectory parent = directory(above);
     const auto there = parent.stat(name);
     if (!there)
-      parent.make_directory(name, kWhileMade);
+      parent.make_directory(change, name, kWhileMade);
     else if (!S_ISDIR(there->st_mode))
       throw std::runtime_error("is there, and no directory");
     else if ((there->st_mode & kWhileMade) != kWhileMade)
-      parent.object(name).set_mode(there->st_mode | kWhileMade);
+      parent.object(name).set_mode(change, there->st_mode | kWhileMade);
   }
   const fs::MutexLock lock(mutex_);
   made_.push_back({path, st.st_mode & mode_t{01777}, st.st_atim, st.st_mtim});
@@ -138,30 +142,34 @@ void TreeTarget::make_directory(const std::string& path, const struct stat& st) 
 
 void TreeTarget::make_symlink(const std::string& path, const std::string& text,
                               const struct stat& st) const {
+  fs::Request request;
+  const fs::Change change(request);
   const auto [above, name] = split_path(path);
   if (const auto there = find(path)) {
     if (!S_ISLNK(there->stat().st_mode)) throw std::runtime_error("is there, and no symbolic link");
     if (root_->read_link(fs::SourcePath(path)) == text) return;
     // Nothing can be noted of a symlink: one that is newer is somebody's work.
     if (!may_replace(path, is_newer(there->stat().st_mtim, st.st_mtim))) return;
-    directory(above).remove_file(name);
+    directory(above).remove_file(change, name);
   } else if (!may_replace(path, false)) {
     return;
   }
   const fs::SourceDirectory parent = directory(above);
-  parent.make_symlink(name, text);
-  parent.object(name).set_times(st.st_atim, st.st_mtim);
+  parent.make_symlink(change, name, text);
+  parent.object(name).set_times(change, st.st_atim, st.st_mtim);
 }
 
 void TreeTarget::finish() {
   if (options_.dry_run) return;
+  fs::Request request;
+  const fs::Change change(request);
   const fs::MutexLock lock(mutex_);
   // Inner ones first: what is done in a directory changes its times.
   std::reverse(made_.begin(), made_.end());
   for (const auto& made : made_) {
     const fs::SourceObject object = root_->object(fs::SourcePath(made.path));
-    object.set_mode(made.mode);
-    object.set_times(made.accessed, made.modified);
+    object.set_mode(change, made.mode);
+    object.set_times(change, made.accessed, made.modified);
   }
   made_.clear();
   root_->sync_all();

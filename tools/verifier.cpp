@@ -104,11 +104,12 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t s
   const std::int64_t count = std::ssize(errors);
   std::atomic<std::int64_t> next{0};
   const auto check_some = [&](const Done& done) {
+    fs::Request request;
     for (std::int64_t i = next++; i < count && !is_at_limit(); i = next++) {
       const std::int64_t chunk = first + i * step;
       try {
         decoded_ += kPerChunk;
-        decoded_ += input_.reader().check_chunk(chunk);
+        decoded_ += input_.reader().check_chunk(request, chunk);
       } catch (const std::exception&) {
         errors[static_cast<std::size_t>(i)] = std::current_exception();
       }
@@ -129,9 +130,10 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t s
 /// Decodes the first and the last chunk of a range whose chunks are alike.
 void Verifier::check_alike(std::int64_t first, std::int64_t end) {
   if (first == end) return;
+  fs::Request request;
   try {
-    input_.reader().check_chunk(first);
-    if (end - first > 1) input_.reader().check_chunk(end - 1);
+    input_.reader().check_chunk(request, first);
+    if (end - first > 1) input_.reader().check_chunk(request, end - 1);
   } catch (const std::exception&) {
     report(end - first == 1 ? fmt::format("chunks {}", first)
                             : fmt::format("chunks {} to {}", first, end - 1),
@@ -140,13 +142,14 @@ void Verifier::check_alike(std::int64_t first, std::int64_t end) {
 }
 
 void Verifier::check_metalayers() {
+  fs::Request request;
   const frame::Snapshot& snapshot = input_.snapshot();
   for (const auto& entry : snapshot.vlmetalayers()) {
     if (is_at_limit()) return;
     try {
       const std::int64_t size =
           std::min(snapshot.vlmetalayer_size(entry), static_cast<std::int64_t>(kMaxMetalayer));
-      const RunLimits::Loan loan(input_.limits(), kMetalayerCopies * size);
+      const RunLimits::Loan loan(request, input_.limits(), kMetalayerCopies * size);
       decoded_ += kPerChunk + size;
       snapshot.read_vlmetalayer(entry, kMaxMetalayer, fs::thread_decoder());
     } catch (const std::exception&) {
@@ -157,8 +160,9 @@ void Verifier::check_metalayers() {
 
 /// Chunks that are sound show nothing where the contents are not in them.
 void Verifier::check_contents() {
+  fs::Request request;
   try {
-    if (const auto missing = fs::missing_contents(input_.reader()))
+    if (const auto missing = fs::missing_contents(request, input_.reader()))
       report_({"contents", Health::no_contents, *missing});
   } catch (const std::exception&) {
     report("contents", std::current_exception());

@@ -13,15 +13,17 @@ constexpr std::int64_t kWrittenAtOnce = std::int64_t{1} << 20;
 
 void write_view(const fs::FileView& view, const FileRange& range, Input& input, OutputFile& out,
                 const std::function<void(std::int64_t)>& done) {
+  fs::Request request;
   for (std::int64_t at = range.begin; at < range.end;) {
-    const std::int64_t data = std::min(view.seek_data(at).value_or(range.end), range.end);
+    const std::int64_t data = std::min(view.seek_data(request, at).value_or(range.end), range.end);
     out.write_zeros(data - at);
-    const std::int64_t hole = data < range.end ? view.seek_hole(data).value_or(range.end) : data;
+    const std::int64_t hole =
+        data < range.end ? view.seek_hole(request, data).value_or(range.end) : data;
     at = std::min(hole, range.end);
     for (std::int64_t piece = data; piece < at; piece += kWrittenAtOnce) {
       throw_if_interrupted();
       fs::ReplyData reply(input.reader().cache().pages());
-      view.read(piece, std::min(kWrittenAtOnce, at - piece), reply);
+      view.read(request, piece, std::min(kWrittenAtOnce, at - piece), reply);
       for (const iovec& part : reply.pieces())
         out.write({static_cast<const std::uint8_t*>(part.iov_base), part.iov_len});
       done(piece - range.begin);

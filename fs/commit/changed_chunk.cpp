@@ -25,12 +25,13 @@ bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
 }
 
 /// A part of the chunk as it will be.
-std::vector<std::uint8_t> merged(const FileView& view, std::int64_t chunk,
+std::vector<std::uint8_t> merged(Request& request, const FileView& view, std::int64_t chunk,
                                  const codec::ByteRange& range, const ChunkChanges& changes) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
   if (chunk < view.reader().snapshot().info().nchunks && !covers(changes, range))
     view.reader().visit_chunk(
-        chunk, range.offset, range.size, [&](const BlockReader::Span& span, std::int64_t at) {
+        request, chunk, range.offset, range.size,
+        [&](const BlockReader::Span& span, std::int64_t at) {
           span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
                                                         static_cast<std::size_t>(span.size)));
         });
@@ -50,15 +51,16 @@ std::set<std::int32_t> changed_blocks(const codec::Chunk& chunk, const ChunkChan
 
 }  // namespace
 
-codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const FileView& view,
-                                        std::int64_t number, std::int64_t size,
-                                        const ChunkChanges& changes, codec::MutableBytes out) {
+codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& encoder,
+                                        const FileView& view, std::int64_t number,
+                                        std::int64_t size, const ChunkChanges& changes,
+                                        codec::MutableBytes out) {
   const auto encode_all = [&] {
-    return encoder.encode_into(merged(view, number, {0, size}, changes), out);
+    return encoder.encode_into(merged(request, view, number, {0, size}, changes), out);
   };
   const frame::Snapshot& snapshot = view.reader().snapshot();
   if (number >= snapshot.info().nchunks || covers(changes, {0, size})) return encode_all();
-  const auto opened = view.reader().open_chunk(number);
+  const auto opened = view.reader().open_chunk(request, number);
   const codec::Chunk& old = opened->chunk;
   // Single blocks can be exchanged only where the chunk says where each begins, and stays as long
   // as it is: not in special and stored chunks, VL blocks, nor in the last chunk of a file that

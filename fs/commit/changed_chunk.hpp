@@ -13,8 +13,9 @@ namespace bloscfs::fs {
 /// room for it however badly it compresses. Blocks that did not change stay as they are stored,
 /// where the chunk allows that. Behind the last committed chunk the rest is zeros. For any thread,
 /// while nobody replaces `view`. Errors: as FrameReader's.
-codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const FileView& view,
-                                        std::int64_t number, std::int64_t size,
-                                        const ChunkChanges& changes, codec::MutableBytes out);
+codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& encoder,
+                                        const FileView& view, std::int64_t number,
+                                        std::int64_t size, const ChunkChanges& changes,
+                                        codec::MutableBytes out);
 
 }  // namespace bloscfs::fs

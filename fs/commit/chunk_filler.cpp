@@ -41,14 +41,15 @@ MemoryBudget& budget_for_chunks(std::int64_t chunksize, MemoryBudget& budget) {
 
 }  // namespace
 
-ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transaction,
+ChunkFiller::ChunkFiller(Request& request, const FrozenBytes& file, frame::Transaction& transaction,
                          const Services& services, std::function<void(std::size_t)> was_put)
-    : file_(file),
+    : request_(request),
+      file_(file),
       transaction_(transaction),
       was_put_(std::move(was_put)),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
-      recoder_(encode_settings(transaction.info(), services.options), services.cache.pages(),
-               services.pool,
+      recoder_(request, encode_settings(transaction.info(), services.options),
+               services.cache.pages(), services.pool,
                &budget_for_chunks(transaction.info().chunksize, services.cache.budget()),
                RunBounds(), [this](std::span<const RecodedChunk> run) { put(run); }) {}
 
@@ -76,7 +77,8 @@ void ChunkFiller::fill_flat() {
   if (const auto last = cut_.chunk_within_item()) written.insert(*last);
   const std::int64_t old_chunks = codec::ceil_div(committed, cut_.chunksize);
   const auto next_committed = [&](std::int64_t chunk) -> std::optional<std::int64_t> {
-    const auto data = chunk < old_chunks ? view->seek_data(chunk * cut_.chunksize) : std::nullopt;
+    const auto data =
+        chunk < old_chunks ? view->seek_data(request_, chunk * cut_.chunksize) : std::nullopt;
     return data && *data < committed ? std::optional(*data / cut_.chunksize) : std::nullopt;
   };
   // Two ascending rows of chunks are merged: those that were written, and those where the committed
@@ -105,10 +107,10 @@ void ChunkFiller::fill_array(const frame::ArrayInfo& array) {
 void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
                                   std::int64_t header_size) {
   const auto nbytes = static_cast<std::size_t>(cut_.chunksize);
-  const auto encode = [this, nbytes, begin, end, header_size](codec::ChunkEncoder& encoder,
-                                                              codec::MutableBytes out) {
+  const auto encode = [this, nbytes, begin, end, header_size](
+                          Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
-    file_.read(begin + header_size, bytes);
+    file_.read(own, begin + header_size, bytes);
     // Blocks at the edge of an array are stored whole: what lies beyond the shape is zeros.
     std::vector<std::uint8_t> padded(nbytes);
     geometry_->for_each_block(begin, end - begin,
@@ -128,8 +130,8 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
 
 codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
   if (cut_.chunksize > 0) return cut_.range(chunk);
-  ReadRequest request = file_.view->reader().begin_request();
-  const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, request);
+  ReadRequest reading = file_.view->reader().begin_request(request_);
+  const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, reading);
   return {place.content_offset, place.nbytes};
 }
 
@@ -158,8 +160,8 @@ void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_
 std::set<std::int64_t> ChunkFiller::touched_chunks() const {
   const auto chunk_of = [&](std::int64_t offset) {
     if (cut_.chunksize > 0) return offset / cut_.chunksize;
-    ReadRequest request = file_.view->reader().begin_request();
-    return file_.view->reader().index().place_at(offset, request).number;
+    ReadRequest reading = file_.view->reader().begin_request(request_);
+    return file_.view->reader().index().place_at(offset, reading).number;
   };
   std::set<std::int64_t> touched;
   file_.layer->bytes.for_each(0, file_.size, [&](const ByteOverlay::Part& part) {
@@ -211,15 +213,16 @@ void ChunkFiller::edit_array() {
 void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
   if (range.size <= 0) return;
   const auto size = static_cast<std::size_t>(range.size);
-  recoder_.add(chunk, size,
-               [this, range, size](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-                 const codec::Bytes written = file_.layer->bytes.extent(range.offset, range.size);
-                 // A chunk that was written in one piece is encoded where it lies, without a copy.
-                 if (!written.empty()) return encoder.encode_into(written, out);
-                 std::vector<std::uint8_t> contents(size);
-                 file_.read(range.offset, contents);
-                 return encoder.encode_into(contents, out);
-               });
+  recoder_.add(
+      chunk, size,
+      [this, range, size](Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+        const codec::Bytes written = file_.layer->bytes.extent(range.offset, range.size);
+        // A chunk that was written in one piece is encoded where it lies, without a copy.
+        if (!written.empty()) return encoder.encode_into(written, out);
+        std::vector<std::uint8_t> contents(size);
+        file_.read(own, range.offset, contents);
+        return encoder.encode_into(contents, out);
+      });
 }
 
 void ChunkFiller::add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes) {
@@ -232,10 +235,10 @@ void ChunkFiller::add_changed_chunk(std::int64_t chunk, std::int64_t size, Chunk
   const auto nbytes = static_cast<std::size_t>(size);
   recoder_.add(chunk, nbytes,
                [this, chunk, size, nbytes, covered, changes = std::move(changes)](
-                   codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                   Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
                  if (covered && changes.front().bytes != nullptr)
                    return encoder.encode_into({changes.front().bytes, nbytes}, out);
-                 return encode_changed_chunk(encoder, *file_.view, chunk, size, changes, out);
+                 return encode_changed_chunk(own, encoder, *file_.view, chunk, size, changes, out);
                });
 }
 

@@ -35,8 +35,8 @@ class ChunkFiller {
   };
   /// Borrows all but `was_put`, which is called with the bytes of contents that were put.
   /// Throws std::system_error(EFBIG) where there is not the memory for one chunk.
-  ChunkFiller(const FrozenBytes& file, frame::Transaction& transaction, const Services& services,
-              std::function<void(std::size_t nbytes)> was_put);
+  ChunkFiller(Request& request, const FrozenBytes& file, frame::Transaction& transaction,
+              const Services& services, std::function<void(std::size_t nbytes)> was_put);
   ChunkFiller(const ChunkFiller&) = delete;
   ChunkFiller& operator=(const ChunkFiller&) = delete;
 
@@ -60,6 +60,7 @@ class ChunkFiller {
   void add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes);
   void put(std::span<const RecodedChunk> run);
 
+  Request& request_;
   const FrozenBytes& file_;
   frame::Transaction& transaction_;
   const std::function<void(std::size_t nbytes)> was_put_;

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "frame/store/wait_context.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/error_number.hpp"
 
 namespace bloscfs::fs {

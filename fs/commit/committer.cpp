@@ -15,7 +15,6 @@
 #include "fs/commit/commit_batch.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/request_user.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -290,12 +289,11 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     const std::error_code told = entry == dirty_.end() || !is_told
                                      ? std::error_code()
                                      : std::exchange(entry->second.told, error);
-    // The user whose file it is pays for the line: a file that cannot be committed is tried again
-    // every few seconds.
-    const RequestUser on_whose_account(content->user());
-    // One line for one failure: a full disk is not told of every 4 s until there is room.
+    // One line for one failure: a full disk is not told of every 4 s until there is room. The user
+    // whose file it is pays for the line.
     if (error && is_told && told != error)
-      log::error(fmt::format("{}: a commit failed: {}", path.empty() ? "a removed file" : path,
+      log::error(content->user(),
+                 fmt::format("{}: a commit failed: {}", path.empty() ? "a removed file" : path,
                              outcome.text));
     if (entry != dirty_.end()) {
       entry->second.failure = error;

@@ -13,7 +13,6 @@
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/request_user.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
@@ -28,6 +27,7 @@ constexpr std::int64_t kLongIndex = std::int64_t{8} << 20;
 
 ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
     : kind_(kind),
+      request_(content->user()),
       frozen_(Content::freeze(std::move(content),
                               kind == CommitKind::staged ? Freeze::first_part : Freeze::all)) {}
 
@@ -44,8 +44,8 @@ void ContentCommit::keep_named_state() noexcept {
   try {
     written_.transaction->finish();
   } catch (const std::exception& error) {
-    log::warn(fmt::format("{}: its temporary file cannot be finished: {}", content()->path(),
-                          error.what()));
+    log::warn(request_.user(), fmt::format("{}: its temporary file cannot be finished: {}",
+                                           content()->path(), error.what()));
   }
 }
 
@@ -61,12 +61,13 @@ Next ContentCommit::begun() const {
 Next ContentCommit::write() {
   expect(State::begun);
   const Content::Frozen::Facts& facts = frozen_.facts();
-  if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
+  if (const frame::Snapshot* const known = frozen_.bytes().snapshot())
+    wait_for_peers(request_, *known);
   // A rename between the look at the place and the open there makes prepare() run once more.
   Next next = Next::go_on;
-  at_place(frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
+  at_place(request_, frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
   if (next != Next::go_on) return next;
-  if (frozen_.bytes().size == 0 && !new_container_) frozen_.make_room_to_empty();
+  if (frozen_.bytes().size == 0 && !new_container_) frozen_.make_room_to_empty(request_);
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
@@ -91,10 +92,10 @@ Next ContentCommit::prepare(const StoredPlace& place) {
   // An earlier commit failed so late that its state may be stored: the file is read again. Not one
   // without a name, which cannot be opened, nor a temporary that never held a state.
   if (facts.is_unknown && !place.is_unlinked && (facts.is_staged || !place.is_temporary))
-    frozen_.reopen(place);
+    frozen_.reopen(request_, place);
   frozen_.need_writer(place);
   new_container_.reset();
-  Representation chosen = choose_representation(representation_facts(frozen_, place));
+  Representation chosen = choose_representation(representation_facts(request_, frozen_, place));
   if (kind_ == CommitKind::grouped && takes_long(chosen)) return Next::retry_alone;
   if (auto* const array = std::get_if<NewArray>(&chosen))
     create(std::move(array->settings), ShownAs::array, place);
@@ -127,7 +128,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked && !frozen_.facts().is_staged)
     return make(chosen, Where::own_temporary, {});
   // For the mount its directory does not change.
-  const auto name_lock = frozen_.home().lock_name();
+  const auto name_lock = frozen_.home().lock_name(request_);
   const StoredPlace& place = name_lock->place();
   // Another rename came between the choice and this lock: a representation that suits t.npy need
   // not suit t. at_place() looks again.
@@ -153,7 +154,7 @@ FilledChunks ContentCommit::fill(frame::Transaction& transaction) {
   const auto was_put = [this](std::size_t nbytes) {
     if (kind_ == CommitKind::staged) frozen_.count_stored(nbytes);
   };
-  ChunkFiller filler(frozen_.bytes(), transaction,
+  ChunkFiller filler(request_, frozen_.bytes(), transaction,
                      {services.options, services.cache, services.pool}, was_put);
   return new_container_ ? filler.fill_new(transaction.info().array) : filler.edit();
 }
@@ -169,7 +170,7 @@ void ContentCommit::change_metalayers(frame::Transaction& transaction) {
 void ContentCommit::write_transaction(frame::Transaction& transaction) {
   // An empty frame may need a new file beside it, of which its directory's times must not tell.
   const auto name_lock =
-      frozen_.bytes().size == 0 && !new_container_ ? frozen_.home().lock_name() : nullptr;
+      frozen_.bytes().size == 0 && !new_container_ ? frozen_.home().lock_name(request_) : nullptr;
   transaction.write();
 }
 
@@ -177,7 +178,7 @@ void ContentCommit::write_transaction(frame::Transaction& transaction) {
 /// Another file may take its place, but not another one for the tree.
 frame::FileStamp ContentCommit::publish_temporary() {
   written_.transaction->flushed();
-  const auto name_lock = frozen_.home().lock_name();
+  const auto name_lock = frozen_.home().lock_name(request_);
   const frame::FileStamp stamp = written_.transaction->publish();
   name_lock->refresh(stamp);
   return stamp;
@@ -193,7 +194,7 @@ Next ContentCommit::stage() {
     written_.temporary = transaction.publish();
     transaction.flushed();
   }
-  frozen_.home().lock_name()->refresh(*written_.temporary);
+  frozen_.home().lock_name(request_)->refresh(*written_.temporary);
   state_ = State::durable;
   return finish();
 }
@@ -222,8 +223,8 @@ Next ContentCommit::flushed() {
 std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
   // What is slow about a replacement (flushing names that were given up) is done here in a break,
   // while nothing has changed yet.
-  return Attempts::run([&] {
-    auto name_lock = frozen_.home().lock_name();
+  return Attempts::run(request_, [&] {
+    auto name_lock = frozen_.home().lock_name(request_);
     name_lock->before_replacing();
     const StoredPlace& place = name_lock->place();
     if (place.is_unlinked || (!new_container_ && !place.is_temporary)) return name_lock;
@@ -325,8 +326,8 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
 /// Before readers use the new state, and while what was written is still dirty: what another
 /// program puts in the place of one that has not got its own name yet stays, and so does that.
 void ContentCommit::take_own_name() {
-  Attempts::run([&] {
-    const auto name_lock = frozen_.home().lock_name();
+  Attempts::run(request_, [&] {
+    const auto name_lock = frozen_.home().lock_name(request_);
     if (name_lock->place().is_unlinked) return;
     const auto& [made, full_name] = *given_->own_name;
     const std::string given = name_lock->take_own_name(made, full_name);
@@ -337,7 +338,6 @@ void ContentCommit::take_own_name() {
 Next ContentCommit::finish() {
   expect(State::durable);
   if (given_ && given_->own_name) take_own_name();
-  const RequestUser on_whose_account(content()->user());
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
   // Another program may have changed the file since it was published; the content adopts what it
@@ -349,7 +349,7 @@ Next ContentCommit::finish() {
   if (new_container_) stored.writer = new_container_->take_writer();
   stored.changed_chunks = std::move(written_.chunks.numbers);
   stored.drops_chunks = written_.chunks.were_dropped;
-  frozen_.adopt(std::move(stored));
+  frozen_.adopt(request_, std::move(stored));
   if (kind_ != CommitKind::staged) frozen_.home().forget_attributes();
   state_ = State::finished;
   return Next::go_on;

@@ -10,6 +10,7 @@
 #include "fs/commit/new_container.hpp"
 #include "fs/commit/representation.hpp"
 #include "fs/content/frozen.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -126,6 +127,7 @@ class ContentCommit {
   void keep_named_state() noexcept;
 
   const CommitKind kind_;
+  Request request_;  ///< on the account of who has written; of the thread that runs a step
   Content::Frozen frozen_;
   State state_ = State::begun;
   std::optional<NewContainer> new_container_;  ///< none: the file's container is edited

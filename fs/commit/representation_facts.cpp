@@ -19,26 +19,26 @@ Stored stored_as(const FileView* view) {
   return view->shape().blocked ? Stored::items : Stored::flat;
 }
 
-bool keeps_array(const FrozenBytes& bytes, bool is_raw) {
+bool keeps_array(Request& request, const FrozenBytes& bytes, bool is_raw) {
   const ViewShape& shape = bytes.view->shape();
   if (shape.file_size() != bytes.size) return is_raw;
   // Elements may change in place; a header with one other byte tells of another array.
-  return bytes.read_start(shape.header.size()) == shape.header;
+  return bytes.read_start(request, shape.header.size()) == shape.header;
 }
 
-NewContents contents_of(const FrozenBytes& bytes) {
+NewContents contents_of(Request& request, const FrozenBytes& bytes) {
   return {bytes.size,
-          [&bytes](std::int64_t offset, codec::MutableBytes out) { bytes.read(offset, out); }};
+          [&](std::int64_t offset, codec::MutableBytes out) { bytes.read(request, offset, out); }};
 }
 
-std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
+std::optional<frame::FrameSettings> array_settings(Request& request, const FrozenBytes& bytes,
                                                    const ContentServices& services) {
-  if (bytes.view != nullptr && bytes.view->missing()) return std::nullopt;
+  if (bytes.view != nullptr && bytes.view->missing(request)) return std::nullopt;
   // One more says that it is an array.
   if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() >=
       static_cast<std::size_t>(frame::kMaxMetalayers))
     return std::nullopt;
-  auto settings = array_frame_of(services.options, contents_of(bytes));
+  auto settings = array_frame_of(services.options, contents_of(request, bytes));
   if (!settings) return std::nullopt;
   const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
   if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
@@ -46,13 +46,14 @@ std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
   return settings;
 }
 
-bool name_can_be_array(ContentHome& home) {
-  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
+bool name_can_be_array(Request& request, ContentHome& home) {
+  return Attempts::run(request, [&] { return !home.lock_name(request)->names().array.empty(); });
 }
 
 }  // namespace
 
-RepresentationFacts representation_facts(const Content::Frozen& frozen, const StoredPlace& place) {
+RepresentationFacts representation_facts(Request& request, const Content::Frozen& frozen,
+                                         const StoredPlace& place) {
   const FrozenBytes& bytes = frozen.bytes();
   const ContentServices& services = frozen.services();
   RepresentationFacts facts;
@@ -69,10 +70,14 @@ RepresentationFacts representation_facts(const Content::Frozen& frozen, const St
   facts.is_raw = services.raw;
   facts.is_held_flat = frozen.facts().is_held_flat;
   facts.look_is_due = frozen.facts().look_is_due;
-  facts.keeps_array = [&] { return keeps_array(bytes, services.raw); };
-  facts.name_can_be_array = [&] { return place.can_be_array && name_can_be_array(frozen.home()); };
-  facts.array_settings = [&] { return array_settings(bytes, services); };
-  facts.flat_settings = [&] { return new_flat_frame(services.options, contents_of(bytes)); };
+  facts.keeps_array = [&] { return keeps_array(request, bytes, services.raw); };
+  facts.name_can_be_array = [&] {
+    return place.can_be_array && name_can_be_array(request, frozen.home());
+  };
+  facts.array_settings = [&] { return array_settings(request, bytes, services); };
+  facts.flat_settings = [&] {
+    return new_flat_frame(services.options, contents_of(request, bytes));
+  };
   return facts;
 }
 

@@ -6,7 +6,9 @@
 
 namespace bloscfs::fs {
 
-/// Borrows the content. What it asks later reads the file, and takes the lock on names.
-RepresentationFacts representation_facts(const Content::Frozen& frozen, const StoredPlace& place);
+/// Borrows the request and the content. What it asks later reads the file, and takes the lock on
+/// names.
+RepresentationFacts representation_facts(Request& request, const Content::Frozen& frozen,
+                                         const StoredPlace& place);
 
 }  // namespace bloscfs::fs

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "frame/store/wait_context.hpp"
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -15,10 +15,11 @@ constexpr int kPlaceTries = 5;
 
 }  // namespace
 
-void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
+void at_place(Request& request, ContentHome& home,
+              const std::function<void(const StoredPlace&)>& work) {
   for (int tries = 1;; tries++) {
     const std::string path = home.path();
-    const StoredPlace place = home.place_now();
+    const StoredPlace place = home.place_now(request);
     try {
       return work(place);
     } catch (const std::system_error& error) {
@@ -28,7 +29,7 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
       const bool is_gone =
           error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
       if (!is_gone || tries == kPlaceTries) throw;
-      const StoredPlace now = home.place_now();
+      const StoredPlace now = home.place_now(request);
       if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
         throw;
     }
@@ -45,16 +46,16 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
   return settings;
 }
 
-void wait_for_peers(const frame::Snapshot& snapshot) {
+void wait_for_peers(Request& request, const frame::Snapshot& snapshot) {
   try {
-    // A first look waits for nobody, and so needs no turn: almost always the sidecar is free.
+    // A first look waits for nobody, and so needs no slot: almost always the sidecar is free.
     const frame::LockPatience none(std::chrono::seconds(0));
     snapshot.wait_for_peers();
     return;
   } catch (const frame::LockedByOthers&) {
     if (frame::LockPatience::has_ended()) throw;
   }
-  TurnAtNeed::need();
+  request.need_slot();
   snapshot.wait_for_peers();
 }
 

@@ -21,15 +21,16 @@ bool has_same_layout(const FileView& one, const FileView& other) {
 
 }  // namespace
 
-std::optional<ChunkSum> sum_of_chunk(const FileView& view, std::int64_t chunk) {
-  const auto opened = view.reader().open_chunk(chunk);
+std::optional<ChunkSum> sum_of_chunk(Request& request, const FileView& view, std::int64_t chunk) {
+  const auto opened = view.reader().open_chunk(request, chunk);
   if (opened->place.special != codec::SpecialValue::none) return ChunkSum{opened->place.special, 0};
   if (opened->chunk.header().cbytes > kMostSummedBytes) return std::nullopt;
   return ChunkSum{codec::SpecialValue::none, view.reader().snapshot().checksum_of_stored(*opened)};
 }
 
-std::optional<ChunkSums> combinable_chunks(const Layer& layer, const FileView& before,
-                                           const ChunkSums& sums, const FileView& next) {
+std::optional<ChunkSums> combinable_chunks(Request& request, const Layer& layer,
+                                           const FileView& before, const ChunkSums& sums,
+                                           const FileView& next) {
   if (layer.lower_end != Layer::kNoEnd || !has_same_layout(before, next)) return std::nullopt;
   std::set<std::int64_t> changed;
   bool are_known = true;
@@ -40,7 +41,8 @@ std::optional<ChunkSums> combinable_chunks(const Layer& layer, const FileView& b
   ChunkSums same;
   for (const std::int64_t chunk : changed) {
     const auto known = sums.find(chunk);
-    if (known == sums.end() || known->second != sum_of_chunk(next, chunk)) return std::nullopt;
+    if (known == sums.end() || known->second != sum_of_chunk(request, next, chunk))
+      return std::nullopt;
     same.insert(*known);
   }
   return same;

@@ -28,12 +28,13 @@ inline constexpr std::int64_t kMostSummedBytes = std::int64_t{16} << 20;
 inline constexpr std::size_t kSumMemory = 80;
 
 /// Reads the chunk. Nothing for one that is too large. Errors as FrameReader's.
-std::optional<ChunkSum> sum_of_chunk(const FileView& view, std::int64_t chunk);
+std::optional<ChunkSum> sum_of_chunk(Request& request, const FileView& view, std::int64_t chunk);
 
 /// The sums of the chunks that `layer` changes, if what it has over `before` can be laid over
 /// `next` as well: the layout is the same, the layer changes bytes alone, and those chunks are in
 /// `next` what they were according to `sums`. Errors as FrameReader's.
-std::optional<ChunkSums> combinable_chunks(const Layer& layer, const FileView& before,
-                                           const ChunkSums& sums, const FileView& next);
+std::optional<ChunkSums> combinable_chunks(Request& request, const Layer& layer,
+                                           const FileView& before, const ChunkSums& sums,
+                                           const FileView& next);
 
 }  // namespace bloscfs::fs

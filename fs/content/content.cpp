@@ -21,9 +21,7 @@
 #include "fs/encoding/new_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/lock_breaks.hpp"
-#include "fs/support/request_user.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -31,7 +29,7 @@ namespace {
 using frame::throw_errno;
 
 /// How many writers in the process may wait for a program that has their file's lock, and how long.
-/// The others go on at once, so that requests for other files get a turn: their changes cannot be
+/// The others go on at once, so that requests for other files get a slot: their changes cannot be
 /// combined with that program's.
 constexpr int kMostPatient = 2;
 constexpr std::chrono::seconds kPatience{2};
@@ -54,18 +52,19 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
              : 0;
 }
 
-bool can_be_array_in(ContentHome& home) {
-  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
+bool can_be_array_in(Request& request, ContentHome& home) {
+  return Attempts::run(request, [&] { return !home.lock_name(request)->names().array.empty(); });
 }
 
 bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
 
 }  // namespace
 
-Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
+Content::Content(Request& request, ContentServices services,
+                 std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(std::move(services)), id_(services_.next_id++) {
   const WriteLock lock(mutex_);
-  read_by(reading_of(std::move(snapshot), id_));
+  read_by(reading_of(request, std::move(snapshot), id_));
   written_.take_committed_size();
 }
 
@@ -79,10 +78,11 @@ Content::Content(ContentServices services, const timespec& created)
 
 Content::~Content() = default;
 
-Content::Reading Content::reading_of(std::shared_ptr<const frame::Snapshot> snapshot,
+Content::Reading Content::reading_of(Request& request,
+                                     std::shared_ptr<const frame::Snapshot> snapshot,
                                      std::uint64_t id) const {
   auto view = std::make_unique<const FileView>(
-      view_shape(snapshot->info(), services_.raw),
+      request, view_shape(snapshot->info(), services_.raw),
       FrameReader(snapshot, id, services_.next_id++, services_.cache, services_.stats,
                   services_.reader));
   return {id, std::move(snapshot), std::move(view)};
@@ -127,20 +127,20 @@ std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> Content::number
   return {snapshot_, snapshot_number_};
 }
 
-std::shared_lock<SharedMutex> Content::keep_view() const {
+std::shared_lock<SharedMutex> Content::keep_view(Request& request) const {
   std::shared_lock lock(reading_, std::try_to_lock);
   if (!lock) {
     // reading_ may be held alone over a wait for slow readers: whoever must wait for that needs a
-    // turn.
-    TurnAtNeed::need();
+    // slot.
+    request.need_slot();
     lock.lock();
   }
   return lock;
 }
 
-void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
+void Content::read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out,
                    std::optional<std::uint64_t> epoch) const {
-  const auto kept = keep_view();
+  const auto kept = keep_view(request);
   const FileView* view = nullptr;
   bool untouched = false;
   std::int64_t lower_end = 0;
@@ -154,10 +154,10 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
     lower_end = written_.lower_end();
   }
   // A header without what it promises is of no use.
-  if (view != nullptr) view->require_contents();
-  if (untouched) return view->read(offset, size, out);
+  if (view != nullptr) view->require_contents(request);
+  if (untouched) return view->read(request, offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
-  read_committed(view, lower_end, offset, bytes);
+  read_committed(request, view, lower_end, offset, bytes);
   // Bytes that were written or cut off meanwhile are read as they are now. A commit may freeze the
   // live layer between the two looks, but not adopt it, since reading_ is held: each written byte
   // is still in one of the layers.
@@ -165,7 +165,7 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   written_.apply(offset, bytes);
 }
 
-void Content::prefetch(std::int64_t offset, std::int64_t size,
+void Content::prefetch(Request& request, std::int64_t offset, std::int64_t size,
                        const std::atomic<std::int64_t>& reached) const {
   const std::shared_lock kept(reading_, std::try_to_lock);
   // Reading ahead is worth no wait for a commit that is about to replace the view.
@@ -177,19 +177,20 @@ void Content::prefetch(std::int64_t offset, std::int64_t size,
     if (size <= 0 || !written_.is_untouched(offset, size)) return;
     view = view_.get();
   }
-  view->prefetch(offset, size, reached);
+  view->prefetch(request, offset, size, reached);
 }
 
-std::optional<std::int64_t> Content::seek_data(std::int64_t offset) const {
-  return seek(offset, false);
+std::optional<std::int64_t> Content::seek_data(Request& request, std::int64_t offset) const {
+  return seek(request, offset, false);
 }
 
-std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
-  return seek(offset, true);
+std::optional<std::int64_t> Content::seek_hole(Request& request, std::int64_t offset) const {
+  return seek(request, offset, true);
 }
 
-std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
-  const auto kept = keep_view();
+std::optional<std::int64_t> Content::seek(Request& request, std::int64_t offset,
+                                          bool want_hole) const {
+  const auto kept = keep_view(request);
   const FileView* view = nullptr;
   {
     const ReadLock lock(mutex_);
@@ -198,7 +199,7 @@ std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) c
     if (!view_ || !written_.is_clean()) return want_hole ? written_.size() : offset;
     view = view_.get();
   }
-  return want_hole ? view->seek_hole(offset) : view->seek_data(offset);
+  return want_hole ? view->seek_hole(request, offset) : view->seek_data(request, offset);
 }
 
 // --- state
@@ -337,13 +338,13 @@ std::error_code Content::take_error() {
   return std::exchange(error_, std::error_code());
 }
 
-frame::FrameInfo Content::info() const {
+frame::FrameInfo Content::info(Request& request) const {
   if (const auto known = snapshot()) return known->info();
   // Behind a commit that may be about to make it.
   const MutexLock commit_lock(commit_mutex_);
   if (const auto known = snapshot()) return known->info();
   ContentHome* const own = home();
-  const bool can_be_array = own != nullptr && !services_.raw && can_be_array_in(*own);
+  const bool can_be_array = own != nullptr && !services_.raw && can_be_array_in(request, *own);
   const ReadLock lock(mutex_);
   return planned_info(can_be_array && writers_ == 0);
 }
@@ -366,20 +367,20 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
 
 // --- writing
 
-void Content::make_writable(std::shared_ptr<ContentHome> home) {
-  const PatientLock commit_lock(commit_mutex_);
+void Content::make_writable(Request& request, std::shared_ptr<ContentHome> home) {
+  const PatientLock commit_lock(request, commit_mutex_);
   {
     // The old home lets go of its node under a lock that others hold while they take mutex_:
     // swapped out here, it is destroyed behind both locks.
     const WriteLock lock(mutex_);
     home_.swap(home);
-    if (const auto user = RequestUser::current()) dirty_.give_to(*user);
+    if (const auto user = request.user()) dirty_.give_to(*user);
   }
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
   if (known->info().is_read_only()) throw_errno(EROFS, known->info().kind_name());
-  wait_for_peers(*known);
-  at_place(*this->home(), [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
+  wait_for_peers(request, *known);
+  at_place(request, *this->home(), [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
     writer_ = open_writer(place, known->info().is_directory(), known);
   });
 }
@@ -389,15 +390,15 @@ bool Content::is_writable() const {
   return home_ != nullptr;
 }
 
-void Content::require_changeable(ContentHome& home) const {
+void Content::require_changeable(Request& request, ContentHome& home) const {
   std::shared_ptr<const frame::Snapshot> known;
   {
     const ReadLock lock(mutex_);
-    if (view_) view_->require_contents();
+    if (view_) view_->require_contents(request);
     known = snapshot_;
   }
   if (known) require_markable_indexes(*known);
-  home.require_changeable();
+  home.require_changeable(request);
 }
 
 std::unique_ptr<frame::FrameWriter> Content::open_writer(
@@ -440,17 +441,17 @@ void Content::check_writable(std::int64_t begin, std::int64_t end) const {
     throw_errno(EINVAL, "size of an array");
 }
 
-void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
+void Content::write(Request& request, std::optional<std::int64_t> at, codec::Bytes bytes,
                     std::optional<std::uint64_t> epoch) {
-  write_at(at, bytes.size(), epoch,
+  write_at(request, at, bytes.size(), epoch,
            [&](std::int64_t offset) REQUIRES(mutex_) { written_.write(offset, bytes); });
 }
 
-void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
+void Content::write(Request& request, std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
                     std::optional<std::uint64_t> epoch) {
   std::size_t count = 0;
   for (const PooledBuffer& cell : cells) count += cell.size();
-  write_at(at, count, epoch,
+  write_at(request, at, count, epoch,
            [&](std::int64_t offset) REQUIRES(mutex_) { written_.write(offset, cells); });
 }
 
@@ -458,14 +459,14 @@ void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
   if (!epochs_.is_current(epoch)) throw_errno(ESTALE, "source was changed while in use");
 }
 
-template <typename Change>
-void Content::changing(const Change& change) {
+template <typename Apply>
+void Content::changing(Request& request, const Apply& apply) {
   for (;;) {
     {
       const WriteLock lock(mutex_);
-      if (!epochs_.is_ending()) return change();
+      if (!epochs_.is_ending()) return apply();
     }
-    TurnAtNeed::need();
+    request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::commit);
     // Held by whoever has the content follow, from the first step to the last.
     const MutexLock until_it_has_followed(commit_mutex_);
@@ -473,17 +474,18 @@ void Content::changing(const Change& change) {
 }
 
 template <typename Write>
-void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
+void Content::write_at(Request& request, std::optional<std::int64_t> at, std::size_t count,
                        std::optional<std::uint64_t> epoch, const Write& write) {
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
   require_room();
-  changing([&]() REQUIRES(mutex_) {
+  changing(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     // Under mutex_: two appends at the same time lie one behind the other.
     const std::int64_t offset = at.value_or(written_.size());
     if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
     check_writable(offset, std::max(written_.size(), offset + size));
+    const Change change(request);
     write(offset);
     representation_is_current_ = false;
     touch();
@@ -491,24 +493,23 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
   });
 }
 
-void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
+void Content::resize(Request& request, std::int64_t size, std::optional<std::uint64_t> epoch) {
   if (size < 0) throw_errno(EINVAL, "truncate");
   bool is_same = false;
-  changing([&]() REQUIRES(mutex_) {
+  changing(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     is_same = size == written_.size();
+    // Where only the time is set the request may still be served again.
     if (!is_same) {
       check_writable(size, size);
+      const Change change(request);
       written_.resize(size);
       representation_is_current_ = false;
     }
     touch();
     account();
   });
-  if (!is_same) return;
-  // There may be nothing to commit but the time.
-  const PatientLock commit_lock(commit_mutex_);
-  store_times(true);
+  if (is_same) store_present_times(request);
 }
 
 void Content::require_storable(std::int64_t size) const {
@@ -516,29 +517,30 @@ void Content::require_storable(std::int64_t size) const {
   if (size > written_.size()) fs::require_storable(stored_file(), written_.size(), size);
 }
 
-void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
+void Content::reserve(Request& request, std::int64_t end, std::optional<std::uint64_t> epoch) {
   bool grows = false;
-  changing([&]() REQUIRES(mutex_) {
+  changing(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     grows = end > written_.size();
     if (grows) {
       check_writable(written_.size(), end);
+      const Change change(request);
       written_.resize(end);
       representation_is_current_ = false;
     }
     touch();
   });
-  if (grows) return;
-  const PatientLock commit_lock(commit_mutex_);
-  store_times(true);
+  if (!grows) store_present_times(request);
 }
 
-void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::uint64_t> epoch) {
-  changing([&]() REQUIRES(mutex_) {
+void Content::zero(Request& request, std::int64_t offset, std::int64_t size,
+                   std::optional<std::uint64_t> epoch) {
+  changing(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     const std::int64_t end = std::min(written_.size(), offset + std::min(size, written_.size()));
     if (end <= offset) return;
     check_writable(offset, written_.size());
+    const Change change(request);
     written_.zero(offset, end - offset);
     representation_is_current_ = false;
     touch();
@@ -548,7 +550,7 @@ void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::ui
 
 void Content::require_room() const { services_.budget.require_room(user()); }
 
-void Content::set_metalayer(const LayerName& name, LayerChange value) {
+void Content::set_metalayer(const Change& /*change*/, const LayerName& name, LayerChange value) {
   const WriteLock lock(mutex_);
   written_.set_metalayer(name, std::move(value));
   account();
@@ -560,9 +562,11 @@ LayerChanges Content::uncommitted_metalayers() const {
   return written_.metalayers();
 }
 
-bool Content::set_times(const timespec& accessed, const timespec& modified) {
-  const PatientLock commit_lock(commit_mutex_);
+bool Content::set_times(Request& request, const timespec& accessed, const timespec& modified) {
+  const PatientLock commit_lock(request, commit_mutex_);
   if (home() == nullptr && !is_orphan()) return false;
+  prepare_to_store_times(request);
+  const Change change(request);
   const timespec present = now();
   const auto resolved = [&](const timespec& time) { return is_present(time) ? present : time; };
   LogicalAttributes before;
@@ -574,7 +578,7 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
     changed_ = present;
   }
   try {
-    store_times(is_present(accessed) && is_present(modified));
+    store_times(change, is_present(accessed) && is_present(modified));
   } catch (...) {
     const WriteLock lock(mutex_);
     accessed_ = before.accessed;
@@ -585,20 +589,23 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
   return true;
 }
 
-void Content::note_change() {
+void Content::note_change(const Change& /*change*/) {
   const WriteLock lock(mutex_);
   changed_ = now();
 }
 
-void Content::store_times(bool are_present) {
+void Content::prepare_to_store_times(Request& request) {
   if (!writer_ && (!snapshot() || is_orphan())) return;
-  const LogicalAttributes times = attributes();
-  if (const auto known = snapshot(); known && !writer_) wait_for_peers(*known);
-  ContentHome& own = *home();
-  at_place(own, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+  if (const auto known = snapshot(); known && !writer_) wait_for_peers(request, *known);
+  at_place(request, *home(),
+           [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+}
+
+void Content::store_times(const Change& change, bool are_present) {
   if (!writer_) return;
+  const LogicalAttributes times = attributes();
   // Locked before the file changes: else it would be taken for somebody else's change.
-  const auto name_lock = own.lock_name();
+  const auto name_lock = home()->lock_name(change);
   try {
     writer_->set_times(times.accessed.value_or(kUnchangedTime),
                        times.modified.value_or(kUnchangedTime));
@@ -607,6 +614,12 @@ void Content::store_times(bool are_present) {
     writer_->set_times(kPresentTime, kPresentTime);
   }
   name_lock->refresh(snapshot()->stamp());
+}
+
+void Content::store_present_times(Request& request) {
+  const PatientLock commit_lock(request, commit_mutex_);
+  prepare_to_store_times(request);
+  store_times(Change(request), true);
 }
 
 // --- checksums of chunks, for files that other programs change under their lock
@@ -636,11 +649,11 @@ bool Content::must_remember_chunks(std::int64_t offset, std::int64_t size) const
   return !kept || !unremembered(offset, size).chunks.empty();
 }
 
-void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
-  const auto kept = keep_view();
+void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_t size) {
+  const auto kept = keep_view(request);
   const auto [view, chunks] = unremembered(offset, size);
   if (chunks.empty()) return;
-  TurnAtNeed::need();
+  request.need_slot();
   static std::atomic<int> waiting{0};
   const int others = waiting++;
   const std::shared_ptr<void> counted(nullptr, [](void*) { waiting--; });
@@ -650,7 +663,7 @@ void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
   const frame::Snapshot& state = view->reader().snapshot();
   try {
     for (const std::int64_t chunk : chunks)
-      if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
+      if (const auto sum = sum_of_chunk(request, *view, chunk)) found.emplace(chunk, *sum);
   } catch (const frame::LockedByOthers&) {
     is_given_up = true;
   } catch (const std::system_error&) {
@@ -664,7 +677,7 @@ void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
   account();
 }
 
-void Content::remember_stored(const std::vector<std::int64_t>& changed) {
+void Content::remember_stored(Request& request, const std::vector<std::int64_t>& changed) {
   const FileView* view = nullptr;
   std::set<std::int64_t> chunks;
   {
@@ -682,7 +695,7 @@ void Content::remember_stored(const std::vector<std::int64_t>& changed) {
   try {
     for (const std::int64_t chunk : changed)
       if (chunks.contains(chunk))
-        if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
+        if (const auto sum = sum_of_chunk(request, *view, chunk)) found.emplace(chunk, *sum);
   } catch (const std::system_error&) {
     return;
   }

@@ -26,6 +26,7 @@
 #include "fs/content/epochs.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/content/written.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/file_view.hpp"
@@ -53,7 +54,8 @@ struct LogicalAttributes {
 class Content {
  public:
   /// A container that is there, in this state.
-  Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
+  Content(Request& request, ContentServices services,
+          std::shared_ptr<const frame::Snapshot> snapshot);
   /// A new, empty file, whose temporary exists already and was made at this time.
   Content(ContentServices services, const timespec& created);
   ~Content();
@@ -66,15 +68,15 @@ class Content {
   LogicalAttributes attributes() const;
   /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`. EIO for a reader of
   /// an `epoch` that is over.
-  void read(std::int64_t offset, std::int64_t size, ReplyData& out,
+  void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out,
             std::optional<std::uint64_t> epoch = std::nullopt) const;
   /// Brings the blocks of such a range into the cache, unless the reader has `reached` what is
   /// behind them meanwhile.
-  void prefetch(std::int64_t offset, std::int64_t size,
+  void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
   /// As FileView's; what was written is data.
-  std::optional<std::int64_t> seek_data(std::int64_t offset) const;
-  std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
+  std::optional<std::int64_t> seek_data(Request& request, std::int64_t offset) const;
+  std::optional<std::int64_t> seek_hole(Request& request, std::int64_t offset) const;
   /// The last committed state; null before the first commit.
   std::shared_ptr<const frame::Snapshot> snapshot() const;
   /// What stat shows of the file, without a look at it.
@@ -99,8 +101,8 @@ class Content {
   /// sidecar has left the same chunks alone; else they are put into a frame beside the file.
   /// Attributes are kept to be committed to the new state; without a successor the file is one
   /// without a name. After `yes` the content may be committed again. Errors are those of making
-  /// that frame. After one, after `being_written`, and after NoTurn, nothing is lost, nor changed.
-  FollowResult follow_source();
+  /// that frame. After one, after `being_written`, and after NoSlot, nothing is lost, nor changed.
+  FollowResult follow_source(Request& request);
   /// True if it failed within the last second at what costs as much as a commit: a mere look at the
   /// file does not try that again.
   bool has_just_failed_to_follow() const;
@@ -113,7 +115,7 @@ class Content {
   /// What could not be committed before the mount ends is kept for `b2frame recover`, in SOURCE or,
   /// if that cannot take it, outside; nothing where no contents wait. Since nobody asks again,
   /// zeros stand for whatever cannot be read. Errors as follow_source's.
-  std::optional<Kept> keep_for_recovery();
+  std::optional<Kept> keep_for_recovery(Request& request);
   /// Grows with each state of somebody else's that the content went on from.
   std::uint64_t epoch() const;
   /// The same for a page that the kernel writes back, which belongs to the state that it was read
@@ -128,48 +130,50 @@ class Content {
   /// The same with a number that no other state of any content has.
   std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> numbered_snapshot() const;
   /// What the container says of itself: that state, or what the first commit is going to make.
-  frame::FrameInfo info() const;
+  frame::FrameInfo info(Request& request) const;
 
   // --- writing
 
   /// To be called before the first change. `home` outlives the content. Throws EROFS for what
   /// cannot be written (Bloscpack), EACCES etc. of the file.
-  void make_writable(std::shared_ptr<ContentHome> home);
+  void make_writable(Request& request, std::shared_ptr<ContentHome> home);
   bool is_writable() const;
   /// The user who has asked for a change last: what waits for a commit is counted to them.
   uid_t user() const;
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
-  void require_changeable(ContentHome& home) const;
-  /// To be called before a range is written, in a request's turn. Where other programs change the
-  /// file under its lock, keeps the checksums of the range's chunks; waits for a program that has
-  /// the lock. ESTALE where another one has changed the file.
-  void remember_chunks(std::int64_t offset, std::int64_t size);
+  void require_changeable(Request& request, ContentHome& home) const;
+  /// To be called before a range is written. Where other programs change the file under its lock,
+  /// keeps the checksums of the range's chunks; waits for a program that has the lock. ESTALE where
+  /// another one has changed the file.
+  void remember_chunks(Request& request, std::int64_t offset, std::int64_t size);
   /// False if remember_chunks() would do nothing.
   bool must_remember_chunks(std::int64_t offset, std::int64_t size) const;
-  // Each waits while the content goes on from another state; those of an `epoch` that is over by
-  // then give ESTALE.
+  // Each waits while the content goes on from another state: it takes a slot for that, or throws
+  // NoSlot. Then it makes its Change. ESTALE where a given `epoch` is over by then.
 
   /// Without an offset at the end, wherever that is by then.
-  void write(std::optional<std::int64_t> at, codec::Bytes bytes,
+  void write(Request& request, std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  void write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
+  void write(Request& request, std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
   /// committed.
-  void resize(std::int64_t size, std::optional<std::uint64_t> epoch = std::nullopt);
+  void resize(Request& request, std::int64_t size,
+              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Throws EFBIG where the file could not be committed with this size.
   void require_storable(std::int64_t size) const;
   /// Makes the size at least this, and counts as a change in any case.
-  void reserve(std::int64_t end, std::optional<std::uint64_t> epoch = std::nullopt);
+  void reserve(Request& request, std::int64_t end,
+               std::optional<std::uint64_t> epoch = std::nullopt);
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
-  void zero(std::int64_t offset, std::int64_t size,
+  void zero(Request& request, std::int64_t offset, std::int64_t size,
             std::optional<std::uint64_t> epoch = std::nullopt);
   /// As DirtyBudget's, for the user whose dirty bytes these are.
   void require_room() const;
   /// The caller has checked that a commit can store that.
-  void set_metalayer(const LayerName& name, LayerChange value);
+  void set_metalayer(const Change& change, const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
   LayerChanges uncommitted_metalayers() const;
   /// How much was written that is not committed yet, while no commit is under way.
@@ -177,10 +181,10 @@ class Content {
   /// Times as utimensat sets them, UTIME_NOW too; they are the file's now and after every later
   /// commit. False for what was not made writable: then only the source file has times. EPERM, and
   /// all stays as it was, where only the owner of SOURCE's file may set them.
-  bool set_times(const timespec& accessed, const timespec& modified);
+  bool set_times(Request& request, const timespec& accessed, const timespec& modified);
 
   /// Something else of the file was changed just now: its attributes, or its names.
-  void note_change();
+  void note_change(const Change& change);
 
   /// Handles that may write: while there is one the file keeps its representation, unless all of it
   /// is new.
@@ -222,11 +226,11 @@ class Content {
 
  private:
   template <typename Write>
-  void write_at(std::optional<std::int64_t> at, std::size_t count,
+  void write_at(Request& request, std::optional<std::int64_t> at, std::size_t count,
                 std::optional<std::uint64_t> epoch, const Write& write);
-  /// Runs `change` with mutex_ locked, and not while the content goes on from another state.
-  template <typename Change>
-  void changing(const Change& change);
+  /// Runs `apply` with mutex_ locked, and not while the content goes on from another state.
+  template <typename Apply>
+  void changing(Request& request, const Apply& apply);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Stays while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
@@ -243,7 +247,8 @@ class Content {
   Unremembered unremembered(std::int64_t offset, std::int64_t size) const;
   /// Keeps the new checksums of chunks that a commit has changed and that were written to again
   /// while it was under way.
-  void remember_stored(const std::vector<std::int64_t>& changed) REQUIRES(commit_mutex_);
+  void remember_stored(Request& request, const std::vector<std::int64_t>& changed)
+      REQUIRES(commit_mutex_);
   /// What reads a committed state, whose blocks have `id` in the cache.
   struct Reading {
     std::uint64_t id;
@@ -256,25 +261,29 @@ class Content {
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// The state that the first commit of a file is going to make.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
-  std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
-  /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
-  /// request has no turn.
-  std::shared_lock<SharedMutex> keep_view() const;
+  std::optional<std::int64_t> seek(Request& request, std::int64_t offset, bool want_hole) const;
+  /// The view stays as long as this lives. NoSlot where that must be waited for.
+  std::shared_lock<SharedMutex> keep_view(Request& request) const;
   StoredFile stored_file() const REQUIRES_SHARED(mutex_);
   /// Before bytes from `begin` on change, and the size becomes `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
   void touch() REQUIRES(mutex_);
+  /// Opens the writer again where times that are set now are those of a stored file, too.
+  void prepare_to_store_times(Request& request) REQUIRES(commit_mutex_);
   /// Gives the file the times that are shown, if it was committed. Who may write to a file of
   /// somebody else's may set it to the present, and to nothing else.
-  void store_times(bool are_present) REQUIRES(commit_mutex_);
+  void store_times(const Change& change, bool are_present) REQUIRES(commit_mutex_);
+  /// There may be nothing to commit but the time of a change.
+  void store_present_times(Request& request);
   void account() REQUIRES(mutex_);
   std::size_t memory_of_bytes(const Layer& layer) const REQUIRES_SHARED(mutex_);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
   /// Made before anything of the content changes: ENOMEM where the user has as much open as he may.
-  Reading reading_of(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t id) const;
+  Reading reading_of(Request& request, std::shared_ptr<const frame::Snapshot> snapshot,
+                     std::uint64_t id) const;
   void read_by(Reading reading) REQUIRES(mutex_);
 
   const ContentServices services_;

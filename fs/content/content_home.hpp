@@ -12,6 +12,8 @@
 
 namespace bloscfs::fs {
 
+class Request;
+
 /// Thread-safe. Lives at least as long as the content, and keeps its node.
 class ContentHome {
  public:
@@ -22,14 +24,15 @@ class ContentHome {
 
   /// Path below SOURCE that the file has or waits for; empty where it has none.
   virtual std::string path() = 0;
-  virtual std::unique_ptr<NameLock> lock_name() = 0;
+  /// The lock is a part of the request, and ends before it.
+  virtual std::unique_ptr<NameLock> lock_name(Request& request) = 0;
   /// Where it is at this moment: for those who find out by themselves that it has moved since.
-  virtual StoredPlace place_now() { return lock_name()->place(); }
+  virtual StoredPlace place_now(Request& request) { return lock_name(request)->place(); }
   virtual Takeover& takeover() = 0;
 
   /// Before the file is opened for writing. Throws EROFS, saying why, where other files keep
   /// indexes of its values (fs/source/local/names/protected_columns.hpp).
-  virtual void require_changeable() {}
+  virtual void require_changeable(Request& /*request*/) {}
   /// A commit is durable, and has left that state.
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}
 

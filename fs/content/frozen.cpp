@@ -96,7 +96,7 @@ void Content::Frozen::need_writer(const StoredPlace& place) {
   c.need_writer(place);
 }
 
-void Content::Frozen::reopen(const StoredPlace& place) {
+void Content::Frozen::reopen(Request& request, const StoredPlace& place) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   auto writer = c.open_writer(place, place.is_sparse, nullptr);
@@ -105,7 +105,7 @@ void Content::Frozen::reopen(const StoredPlace& place) {
   c.writer_ = std::move(writer);
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
-  c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
+  c.read_by(c.reading_of(request, c.writer_->snapshot(), c.services_.next_id++));
   bytes_.view = c.view_.get();
   facts_.is_staged = place.is_temporary;
 }
@@ -117,7 +117,7 @@ void Content::Frozen::count_stored(std::size_t bytes) {
   c.account();
 }
 
-bool Content::Frozen::forget_changed(const Stored& stored) const {
+bool Content::Frozen::forget_changed(Request& request, const Stored& stored) const {
   // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
   // chunks would be looked for where they were in a file that another one has replaced.
   const bool is_moved = !stored.snapshot->info().is_directory() &&
@@ -125,18 +125,18 @@ bool Content::Frozen::forget_changed(const Stored& stored) const {
   const FrameReader& reader = bytes_.view->reader();
   return !stored.drops_chunks && !stored.moves_chunks && !is_moved &&
          std::all_of(stored.changed_chunks.begin(), stored.changed_chunks.end(),
-                     [&](std::int64_t chunk) { return reader.forget_chunk(chunk); });
+                     [&](std::int64_t chunk) { return reader.forget_chunk(request, chunk); });
 }
 
-void Content::Frozen::adopt(Stored stored) {
+void Content::Frozen::adopt(Request& request, Stored stored) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const bool is_current = stored.is_current;
   const std::vector<std::int64_t> changed = stored.changed_chunks;
-  read_stored(std::move(stored));
-  if (is_current) c.remember_stored(changed);
+  read_stored(request, std::move(stored));
+  if (is_current) c.remember_stored(request, changed);
   // While the frozen layer lasts the content leads: the tree takes what changes for its own doing.
-  if (is_current && freeze_ == Freeze::all) tidy_container();
+  if (is_current && freeze_ == Freeze::all) tidy_container(request);
   std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
   const WriteLock lock(c.mutex_);
   c.written_.drop_frozen();
@@ -150,7 +150,7 @@ void Content::Frozen::adopt(Stored stored) {
   if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
 }
 
-void Content::Frozen::read_stored(Stored stored) {
+void Content::Frozen::read_stored(Request& request, Stored stored) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const bool is_another = stored.writer != nullptr;
@@ -159,38 +159,38 @@ void Content::Frozen::read_stored(Stored stored) {
   const WriteLock lock(c.mutex_);
   // With another number everything that the cache has of the file is out of reach; with the same
   // one unchanged blocks stay warm.
-  const bool is_new_to_cache = is_another || !forget_changed(stored);
+  const bool is_new_to_cache = is_another || !forget_changed(request, stored);
   if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();
   c.sums_are_given_up_ = false;
   for (const std::int64_t chunk : stored.changed_chunks) c.sums_.erase(chunk);
-  c.read_by(
-      c.reading_of(std::move(stored.snapshot), is_new_to_cache ? c.services_.next_id++ : c.id_));
+  c.read_by(c.reading_of(request, std::move(stored.snapshot),
+                         is_new_to_cache ? c.services_.next_id++ : c.id_));
   bytes_.view = c.view_.get();
   c.stored_state_is_unknown_ = false;
   if (freeze_ == Freeze::all) c.is_new_ = false;
 }
 
-void Content::Frozen::read_moved() {
+void Content::Frozen::read_moved(Request& request) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   // What the cache has of the file tells where its chunks were.
-  c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
+  c.read_by(c.reading_of(request, c.writer_->snapshot(), c.services_.next_id++));
   bytes_.view = c.view_.get();
 }
 
-void Content::Frozen::make_room_to_empty() {
+void Content::Frozen::make_room_to_empty(Request& request) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const auto known = c.writer_->snapshot();
   c.writer_->make_room_to_empty(memory_of(bytes_.layer->metalayers));
   if (c.writer_->snapshot() == known) return;
-  read_moved();
-  home().lock_name()->refresh(c.writer_->stamp());
+  read_moved(request);
+  home().lock_name(request)->refresh(c.writer_->stamp());
 }
 
-void Content::Frozen::tidy_container() {
+void Content::Frozen::tidy_container(Request& request) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   if (!c.writer_ || !c.writer_->is_oversized()) return;
@@ -199,10 +199,10 @@ void Content::Frozen::tidy_container() {
     for (int commits = 0; commits < kMostTidyingCommits && c.writer_->is_oversized(); commits++) {
       c.writer_->tidy();
       if (c.writer_->snapshot() == known) break;
-      read_moved();
+      read_moved(request);
       known = c.writer_->snapshot();
     }
-    home().lock_name()->refresh(c.writer_->stamp());
+    home().lock_name(request)->refresh(c.writer_->stamp());
   } catch (const std::exception&) {
     // What was written is stored. Only where the container is now another one than this content
     // reads, it is opened again.

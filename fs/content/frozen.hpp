@@ -47,9 +47,9 @@ class Content::Frozen {
   /// Opens it again where the content went on from another state.
   void need_writer(const StoredPlace& place);
   /// After a commit that failed half-way: goes on from what is stored, which it may have replaced.
-  void reopen(const StoredPlace& place);
+  void reopen(Request& request, const StoredPlace& place);
   /// Before a transaction that leaves no contents.
-  void make_room_to_empty();
+  void make_room_to_empty(Request& request);
   /// So many bytes of what waits are stored, so that others may be written.
   void count_stored(std::size_t bytes);
 
@@ -64,7 +64,7 @@ class Content::Frozen {
         false;  ///< some are stored elsewhere now, though their contents are the same
   };
   /// The content's state from now on. A new file counts as committed, unless it was staged only.
-  void adopt(Stored stored);
+  void adopt(Request& request, Stored stored);
   /// To be called where a commit ends without that and may have replaced what is stored.
   void replaced_perhaps() { facts_.is_unknown = true; }
 
@@ -76,13 +76,13 @@ class Content::Frozen {
   void give_back();
   /// Drops what the cache has of changed chunks. True if the rest of it is that of the new state,
   /// which is in the same container.
-  bool forget_changed(const Stored& stored) const;
+  bool forget_changed(Request& request, const Stored& stored) const;
   /// Readers get the stored state from now on. The frozen layer stays.
-  void read_stored(Stored stored);
+  void read_stored(Request& request, Stored stored);
   /// Readers get the state that the writer has made, of the same contents.
-  void read_moved();
+  void read_moved(Request& request);
   /// Makes a container shorter that has become too long with this commit.
-  void tidy_container();
+  void tidy_container(Request& request);
 
   std::shared_ptr<Content> content_;
   std::unique_lock<Mutex> lock_;  ///< of commit_mutex_

@@ -15,9 +15,9 @@ struct FrozenBytes {
   const Layer* layer = nullptr;
   std::int64_t size = 0;  ///< of the file
 
-  void read(std::int64_t offset, codec::MutableBytes out) const;
+  void read(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   /// The first bytes, as many as are asked for or the file has.
-  std::vector<std::uint8_t> read_start(std::size_t most) const;
+  std::vector<std::uint8_t> read_start(Request& request, std::size_t most) const;
   /// Null where the view is.
   const frame::Snapshot* snapshot() const {
     return view == nullptr ? nullptr : &view->reader().snapshot();
@@ -25,7 +25,7 @@ struct FrozenBytes {
 };
 
 /// Bytes of a view, which may be null: zeros behind `end`, and behind the end of the view.
-void read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
+void read_committed(Request& request, const FileView* view, std::int64_t end, std::int64_t offset,
                     codec::MutableBytes out);
 
 }  // namespace bloscfs::fs

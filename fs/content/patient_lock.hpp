@@ -4,18 +4,19 @@
 #include <mutex>
 
 #include "frame/store/wait_context.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
-/// Takes such a lock: a request waits for it in its turn (fs/support/turns.hpp), and a thread that
-/// waits for nothing throws frame::LockedByOthers.
-inline std::unique_lock<Mutex> lock_patiently(Mutex& mutex) {
+/// Takes such a lock. A request takes a slot before it waits for the lock, or throws NoSlot; a
+/// thread that waits for nothing throws frame::LockedByOthers. For a lock that is to outlive a
+/// scope, which the analysis does not follow: who has it says so by assert_held().
+inline std::unique_lock<Mutex> lock_patiently(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
   if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
-  TurnAtNeed::need();
+  request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
   lock.lock();
   return lock;
@@ -24,8 +25,8 @@ inline std::unique_lock<Mutex> lock_patiently(Mutex& mutex) {
 /// The same for a scope.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) PatientLock {
  public:
-  explicit PatientLock(Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
-      : lock_(lock_patiently(mutex)) {}
+  PatientLock(Request& request, Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
+      : lock_(lock_patiently(request, mutex)) {}
   ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
   PatientLock(const PatientLock&) = delete;
   PatientLock& operator=(const PatientLock&) = delete;

@@ -6,15 +6,15 @@
 
 namespace bloscfs::fs {
 
-std::int64_t PendingBytes::next_data(std::int64_t offset) const {
-  const std::int64_t below = next_below(layer_.bytes.end_of_zeros(offset));
+std::int64_t PendingBytes::next_data(Request& request, std::int64_t offset) const {
+  const std::int64_t below = next_below(request, layer_.bytes.end_of_zeros(offset));
   return std::min({size_, below, layer_.bytes.next_written(offset).value_or(size_)});
 }
 
-std::int64_t PendingBytes::next_below(std::int64_t offset) const {
+std::int64_t PendingBytes::next_below(Request& request, std::int64_t offset) const {
   for (;;) {
     if (base_ == nullptr) return offset < std::ssize(header_) ? offset : size_;
-    const auto found = offset < layer_.lower_end ? base_->seek_data(offset) : std::nullopt;
+    const auto found = offset < layer_.lower_end ? base_->seek_data(request, offset) : std::nullopt;
     if (!found || *found >= layer_.lower_end) return size_;
     const std::int64_t end = layer_.bytes.end_of_zeros(*found);
     if (end == *found) return end;
@@ -22,9 +22,9 @@ std::int64_t PendingBytes::next_below(std::int64_t offset) const {
   }
 }
 
-void PendingBytes::read(std::int64_t offset, codec::MutableBytes out) const {
+void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableBytes out) const {
   if (base_ != nullptr) {
-    read_committed(base_, layer_.lower_end, offset, out);
+    read_committed(request, base_, layer_.lower_end, offset, out);
   } else {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
     const auto from = std::min<std::int64_t>(offset, std::ssize(header_));

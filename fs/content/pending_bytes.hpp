@@ -22,12 +22,12 @@ class PendingBytes final : public FileBytes {
         size_(size) {}
 
   std::int64_t size() const override { return size_; }
-  std::int64_t next_data(std::int64_t offset) const override;
-  void read(std::int64_t offset, codec::MutableBytes out) const override;
+  std::int64_t next_data(Request& request, std::int64_t offset) const override;
+  void read(Request& request, std::int64_t offset, codec::MutableBytes out) const override;
 
  private:
   /// The same for what it was written over, where that is not zeroed.
-  std::int64_t next_below(std::int64_t offset) const;
+  std::int64_t next_below(Request& request, std::int64_t offset) const;
 
   const FileView* base_;
   const std::vector<std::uint8_t> header_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fs/support/request_limits.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -82,11 +82,11 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
     // goes.
     if (budget.is_suspended(user) || !budget.take(part)) return;
     const auto decode = [file, at, part, user, &budget, reached = reached_] {
+      Request request(user);
       // No thread that decodes waits for a network: what is not here was asked for by now.
-      const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart,
-                                 RequestLimits::Far::ends_it);
+      request.limit([&] { return *reached == kGone; }, kMostForPart, Request::Far::ends_it);
       try {
-        if (!budget.is_suspended(user)) file->content->prefetch(at, part, *reached);
+        if (!budget.is_suspended(user)) file->content->prefetch(request, at, part, *reached);
       } catch (const RequestEnded& ended) {
         if (!is_interruption(ended)) budget.suspend(user);
       } catch (const std::exception&) {

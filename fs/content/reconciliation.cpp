@@ -11,7 +11,7 @@
 #include "fs/content/patient_lock.hpp"
 #include "fs/content/pending_bytes.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -44,7 +44,7 @@ enum class Unreadable { if_lost, in_any_case };
 /// has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
 class Content::Reconciliation {
  public:
-  explicit Reconciliation(Content& content);
+  Reconciliation(Request& request, Content& content);
   ~Reconciliation();
   Reconciliation(const Reconciliation&) = delete;
   Reconciliation& operator=(const Reconciliation&) = delete;
@@ -63,6 +63,7 @@ class Content::Reconciliation {
   bool is_lost_by(const Takeover::Following& following) const;
   void go_on_from(const Takeover::Following& following, const Epochs::End& end);
 
+  Request& request_;
   Content& content_;
   ContentHome& home_;
   // These stay while commit_mutex_ is held.
@@ -74,8 +75,8 @@ class Content::Reconciliation {
   std::optional<ChunkSums> kept_;  ///< of the changed chunks, if the changes can go over `next_`
 };
 
-Content::Reconciliation::Reconciliation(Content& content)
-    : content_(content), home_(*content.home()) {
+Content::Reconciliation::Reconciliation(Request& request, Content& content)
+    : request_(request), content_(content), home_(*content.home()) {
   const WriteLock lock(content_.mutex_);
   content_.epochs_.begin_end();
   content_.written_.freeze_all();
@@ -95,13 +96,14 @@ Content::Reconciliation::~Reconciliation() {
 bool Content::Reconciliation::follow(bool has_contents) {
   const std::string path = home_.path();
   const Takeover::Following following = home_.takeover().follow(
-      [&](const auto& successor) { return prepare(successor, has_contents); });
+      request_, [&](const auto& successor) { return prepare(successor, has_contents); });
   if (following.is_being_written) return false;
   const bool is_lost = is_lost_by(following);
   const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
   const bool loses_attributes = is_replaced && !layer_->metalayers.empty();
   if (loses_attributes)
-    log::warn(path + ": replaced by another program; attributes that were set are discarded");
+    log::warn(request_.user(),
+              path + ": replaced by another program; attributes that were set are discarded");
   go_on_from(following, {(has_contents && !kept_) || loses_attributes, is_lost});
   return true;
 }
@@ -112,7 +114,7 @@ bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapsho
   next_.reset();
   kept_.reset();
   // A new number: no block that the cache has of the old file is taken for one of this.
-  if (successor) next_ = content_.reading_of(successor, content_.services_.next_id++);
+  if (successor) next_ = content_.reading_of(request_, successor, content_.services_.next_id++);
   if (!has_contents) return true;
   if (next_) kept_ = combinable_with(*next_);
   if (kept_) return true;
@@ -140,7 +142,7 @@ std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading&
   if (!is_replaced && !old.is_changed_by_peer()) return std::nullopt;
   if (!is_as_private(*next.snapshot, old)) return std::nullopt;
   try {
-    return combinable_chunks(*layer_, *view_, sums, *next.view);
+    return combinable_chunks(request_, *layer_, *view_, sums, *next.view);
   } catch (const std::system_error&) {
     return std::nullopt;
   }
@@ -154,10 +156,11 @@ void Content::Reconciliation::keep_beside() {
     if (content_.epochs_.is_kept()) return;
   }
   try {
-    const auto refuge =
-        home_.takeover().refuge(RefugeKind::conflict, content_.shown_as(), content_.user());
+    const auto refuge = home_.takeover().refuge(request_, RefugeKind::conflict, content_.shown_as(),
+                                                content_.user());
     const Kept kept = keep_in(*refuge, Unreadable::if_lost);
-    log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
+    log::warn(request_.user(),
+              fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
   } catch (...) {
@@ -172,10 +175,12 @@ void Content::Reconciliation::keep_beside() {
 Content::Kept Content::Reconciliation::keep_for_recovery() {
   Takeover& takeover = home_.takeover();
   try {
-    const auto inside = takeover.refuge(RefugeKind::recovery, content_.shown_as(), content_.user());
+    const auto inside =
+        takeover.refuge(request_, RefugeKind::recovery, content_.shown_as(), content_.user());
     return keep_in(*inside, Unreadable::in_any_case);
   } catch (const std::exception&) {
-    const auto outside = takeover.refuge(RefugeKind::rescue, content_.shown_as(), content_.user());
+    const auto outside =
+        takeover.refuge(request_, RefugeKind::rescue, content_.shown_as(), content_.user());
     if (!outside) throw;
     return keep_in(*outside, Unreadable::in_any_case);
   }
@@ -185,9 +190,10 @@ Content::Kept Content::Reconciliation::keep_in(Refuge& refuge, Unreadable unread
   const auto store = [&](bool can_read) {
     for (;;) {
       try {
-        return store_as_frame(PendingBytes(view_, can_read, *layer_, size_), refuge.directory(),
-                              content_.services_.options, content_.services_.cache,
-                              content_.services_.pool, refuge.shared_name());
+        return store_as_frame(request_, PendingBytes(view_, can_read, *layer_, size_),
+                              refuge.directory(), content_.services_.options,
+                              content_.services_.cache, content_.services_.pool,
+                              refuge.shared_name());
       } catch (const std::system_error& error) {
         // Another host, or another mount of this one, was first.
         if (error.code() != std::errc(ESTALE) || !refuge.take_another_name()) throw;
@@ -255,22 +261,22 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   c.home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }
 
-FollowResult Content::follow_source() {
-  const PatientLock commit_lock(commit_mutex_);
+FollowResult Content::follow_source(Request& request) {
+  const PatientLock commit_lock(request, commit_mutex_);
   if (home() == nullptr || is_orphan() || is_current()) return FollowResult::no;
   Takeover& takeover = home()->takeover();
-  if (takeover.is_being_written()) return FollowResult::being_written;
+  if (takeover.is_being_written(request)) return FollowResult::being_written;
   const bool has_contents = has_contents_to_keep() && !takeover.is_removed_here();
   // Encodes what was written, and opens the new file.
-  TurnAtNeed::need();
-  return Reconciliation(*this).follow(has_contents) ? FollowResult::yes
-                                                    : FollowResult::being_written;
+  request.need_slot();
+  return Reconciliation(request, *this).follow(has_contents) ? FollowResult::yes
+                                                             : FollowResult::being_written;
 }
 
-std::optional<Content::Kept> Content::keep_for_recovery() {
+std::optional<Content::Kept> Content::keep_for_recovery(Request& request) {
   const MutexLock commit_lock(commit_mutex_);
   if (home() == nullptr || is_orphan() || !has_contents_to_keep()) return std::nullopt;
-  return Reconciliation(*this).keep_for_recovery();
+  return Reconciliation(request, *this).keep_for_recovery();
 }
 
 bool Content::has_contents_to_keep() const {

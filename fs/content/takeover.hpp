@@ -11,13 +11,16 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
+#include "fs/support/request.hpp"
 #include "fs/view/shown_as.hpp"
 
 namespace bloscfs::fs {
 
+class Request;
 struct StoredFrame;
 
-/// Where a frame is made of contents that cannot be stored in their own place.
+/// Where a frame is made of contents that cannot be stored in their own place. Part of the request
+/// that asked for it, and ends before it.
 class Refuge {
  public:
   virtual ~Refuge() = default;
@@ -73,9 +76,10 @@ class Takeover {
   /// it is nobody's.
   virtual bool is_removed_here() { return false; }
   /// True if another program is writing, in place, what has the name now.
-  virtual bool is_being_written() { return false; }
+  virtual bool is_being_written(Request& /*request*/) { return false; }
   /// Null for a rescue where there is no such place.
-  virtual std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) = 0;
+  virtual std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
+                                         uid_t user) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
@@ -94,7 +98,7 @@ class Takeover {
   /// Source goes on. Where it gives false the look begins anew; it may throw: then nothing has
   /// changed.
   using MakeReady = std::function<bool(const std::shared_ptr<const frame::Snapshot>&)>;
-  virtual Following follow(const MakeReady& make_ready) = 0;
+  virtual Following follow(Request& request, const MakeReady& make_ready) = 0;
 };
 
 }  // namespace bloscfs::fs

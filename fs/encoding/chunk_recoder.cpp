@@ -21,9 +21,14 @@ void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> 
   if (!stored.empty()) transaction.put_chunks(stored);
 }
 
-ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-                           MemoryBudget* budget, const RunBounds& bounds, Put put)
-    : settings_(settings), pages_(pages), pool_(pool), bounds_(bounds), put_(std::move(put)) {
+ChunkRecoder::ChunkRecoder(Request& request, const codec::EncodeSettings& settings, PagePool& pages,
+                           WorkerPool& pool, MemoryBudget* budget, const RunBounds& bounds, Put put)
+    : request_(request),
+      settings_(settings),
+      pages_(pages),
+      pool_(pool),
+      bounds_(bounds),
+      put_(std::move(put)) {
   if (budget != nullptr) memory_.emplace(*budget);
 }
 
@@ -32,24 +37,24 @@ ChunkRecoder::~ChunkRecoder() {
     if (run != last_) wait_for(*run);
 }
 
-void ChunkRecoder::encode(Run& run, codec::ChunkEncoder& encoder) {
+void ChunkRecoder::encode(Request& request, Run& run, codec::ChunkEncoder& encoder) {
   std::size_t room = 0;
   for (const Job& job : run.jobs) room += job.room();
   codec::MutableBytes free = run.stored.room_for(room);
   for (const Job& job : run.jobs) {
-    const codec::EncodedSize size = job.encode(encoder, free.first(job.room()));
+    const codec::EncodedSize size = job.encode(request, encoder, free.first(job.room()));
     run.done_chunks.push_back({job.number, job.nbytes, size.special, free.first(size.stored)});
     free = free.subspan(size.stored);
   }
 }
 
-void ChunkRecoder::run(Run& run) {
+void ChunkRecoder::run(Request& request, Run& run) {
   // Kept from one commit to the next: its buffers and contexts take longer to make than a small
   // chunk to encode.
   static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
     if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
-    encode(run, *encoder);
+    encode(request, run, *encoder);
     if (encoder->scratch_memory() > kKeptEncoder) encoder.reset();
   } catch (...) {
     run.error = std::current_exception();
@@ -72,7 +77,11 @@ void ChunkRecoder::begin_run(std::size_t nbytes) {
     spare_.pop_back();
   }
   runs_.push_back(run);
-  if (last_) pool_.post([this, begun = last_] { this->run(*begun); });
+  if (last_)
+    pool_.post([this, begun = last_] {
+      Request own;
+      this->run(own, *begun);
+    });
   last_ = std::move(run);
 }
 
@@ -97,7 +106,7 @@ void ChunkRecoder::wait_for(const Run& run) {
 void ChunkRecoder::hand_over_first() {
   const std::shared_ptr<Run> first = runs_.front();
   if (first == last_)
-    run(*std::exchange(last_, nullptr));
+    run(request_, *std::exchange(last_, nullptr));
   else
     wait_for(*first);
   runs_.pop_front();

@@ -14,6 +14,7 @@
 #include "frame/container/transaction.hpp"
 #include "fs/support/page_pool.hpp"
 #include "fs/support/pooled_buffer.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/memory_budget.hpp"
@@ -47,15 +48,17 @@ struct RunBounds {
 class ChunkRecoder {
  public:
   /// Encodes a chunk into the front of `out`, which has room for it however badly it compresses.
-  using Encode = std::function<codec::EncodedSize(codec::ChunkEncoder&, codec::MutableBytes out)>;
+  /// `own` is the request of the thread that encodes: the recoder's, or a worker's.
+  using Encode = std::function<codec::EncodedSize(Request& own, codec::ChunkEncoder&,
+                                                  codec::MutableBytes out)>;
   /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
   /// Stored bytes lie in memory of `pages`, which outlives the recoder. `put` is called with each
   /// run (one chunk or several) on the calling thread, in the order of add(). The memory that
   /// encoding needs is taken from `budget` until the recoder ends, or from none if that is null.
-  ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-               MemoryBudget* budget, const RunBounds& bounds, Put put);
+  ChunkRecoder(Request& request, const codec::EncodeSettings& settings, PagePool& pages,
+               WorkerPool& pool, MemoryBudget* budget, const RunBounds& bounds, Put put);
   /// Waits for what is under way.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
@@ -87,11 +90,12 @@ class ChunkRecoder {
   std::size_t run_limit() const;
   /// Of one that is to hold at least so many bytes.
   void begin_run(std::size_t nbytes);
-  void run(Run& run);
-  static void encode(Run& run, codec::ChunkEncoder& encoder);
+  void run(Request& request, Run& run);
+  static void encode(Request& request, Run& run, codec::ChunkEncoder& encoder);
   void hand_over_first();
   void wait_for(const Run& run);
 
+  Request& request_;
   std::vector<PooledBuffer> spare_;  ///< room for stored bytes, whose pages are there already
   const codec::EncodeSettings settings_;
   PagePool& pages_;

@@ -13,30 +13,32 @@
 namespace bloscfs::fs {
 namespace {
 
-std::vector<std::uint8_t> read(const FileBytes& bytes, std::int64_t offset, std::int64_t size) {
+std::vector<std::uint8_t> read(Request& request, const FileBytes& bytes, std::int64_t offset,
+                               std::int64_t size) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
-  bytes.read(offset, out);
+  bytes.read(request, offset, out);
   return out;
 }
 
-void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteOptions& options,
-                BlockCache& cache, WorkerPool& pool) {
+void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& writer,
+                const WriteOptions& options, BlockCache& cache, WorkerPool& pool) {
   const auto transaction = writer.begin();
   const std::int64_t size = bytes.size();
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
-  ChunkRecoder recoder(encode_settings(transaction->info(), options), cache.pages(), pool,
+  ChunkRecoder recoder(request, encode_settings(transaction->info(), options), cache.pages(), pool,
                        &cache.budget(), RunBounds(),
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
-  for (std::int64_t at = bytes.next_data(0); at < size;) {
+  for (std::int64_t at = bytes.next_data(request, 0); at < size;) {
     const std::int64_t begin = at / chunksize * chunksize;
     const std::int64_t part = std::min(chunksize, size - begin);
-    recoder.add(begin / chunksize, static_cast<std::size_t>(part),
-                [&bytes, begin, part](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-                  return encoder.encode_into(read(bytes, begin, part), out);
-                });
+    recoder.add(
+        begin / chunksize, static_cast<std::size_t>(part),
+        [&bytes, begin, part](Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+          return encoder.encode_into(read(own, bytes, begin, part), out);
+        });
     if (part == size - begin) break;
-    at = bytes.next_data(begin + part);
+    at = bytes.next_data(request, begin + part);
   }
   recoder.finish();
   transaction->commit();
@@ -44,13 +46,14 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteO
 
 }  // namespace
 
-StoredFrame store_as_frame(const FileBytes& bytes,
+StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
                            const std::optional<std::string>& shared_name) {
-  frame::FrameSettings settings = new_flat_frame(
-      options, {bytes.size(),
-                [&](std::int64_t offset, codec::MutableBytes out) { bytes.read(offset, out); }});
+  frame::FrameSettings settings =
+      new_flat_frame(options, {bytes.size(), [&](std::int64_t offset, codec::MutableBytes out) {
+                                 bytes.read(request, offset, out);
+                               }});
   settings.mode = 0600;
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();
@@ -58,7 +61,7 @@ StoredFrame store_as_frame(const FileBytes& bytes,
   auto writer = shared_name ? frame::create_sframe(directory, stored_as, settings, writer_settings)
                             : frame::create_cframe(directory, stored_as, settings, writer_settings);
   try {
-    commit_all(bytes, *writer, options, cache, pool);
+    commit_all(request, bytes, *writer, options, cache, pool);
   } catch (...) {
     if (!shared_name) directory->unlink(stored_as);
     throw;

@@ -21,8 +21,8 @@ class FileBytes {
   virtual std::int64_t size() const = 0;
   /// Where from `offset` on the first byte is that may be another than zero; the file's size where
   /// there is none. Costs as much as there is, and not as large as the holes are.
-  virtual std::int64_t next_data(std::int64_t offset) const = 0;
-  virtual void read(std::int64_t offset, codec::MutableBytes out) const = 0;
+  virtual std::int64_t next_data(Request& request, std::int64_t offset) const = 0;
+  virtual void read(Request& request, std::int64_t offset, codec::MutableBytes out) const = 0;
 };
 
 /// The bytes of a source.
@@ -31,8 +31,8 @@ class SourceBytes final : public FileBytes {
   explicit SourceBytes(const frame::ByteSource& source)
       : source_(source), size_(source.stamp().size) {}
   std::int64_t size() const override { return size_; }
-  std::int64_t next_data(std::int64_t offset) const override { return offset; }
-  void read(std::int64_t offset, codec::MutableBytes out) const override {
+  std::int64_t next_data(Request&, std::int64_t offset) const override { return offset; }
+  void read(Request&, std::int64_t offset, codec::MutableBytes out) const override {
     source_.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
   }
 
@@ -50,7 +50,7 @@ struct StoredFrame {
 /// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
 /// read it. With a `shared_name` it is a sparse frame of that name (see StoredPlace::is_shared).
 /// Errors as Transaction's; then nothing is left behind.
-StoredFrame store_as_frame(const FileBytes& bytes,
+StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
                            const std::optional<std::string>& shared_name = std::nullopt);

@@ -12,7 +12,6 @@
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/running_options.hpp"
 #include "fs/support/request_watch.hpp"
-#include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -121,14 +120,14 @@ bool may_manage(fuse_req_t request) {
   return user == 0 || user == ::geteuid();
 }
 
-std::optional<std::string> mount_attribute(fuse_req_t request, std::string_view name) {
+std::optional<std::string> mount_attribute(KernelRequest& request, std::string_view name) {
   if (name == kOperationsAttribute) return describe_operations(mount_state(request).watch);
   if (name != kRequestsAttribute && name != kUncommittedAttribute && name != kOptionsAttribute)
     return std::nullopt;
   if (!may_manage(request)) frame::throw_errno(EPERM, name);
   if (name == kRequestsAttribute) return describe_requests(request);
   if (name == kOptionsAttribute) return mount_state(request).running_options->list();
-  TurnAtNeed::need();
+  request.need_slot();
   return describe_uncommitted(mount_of(request));
 }
 

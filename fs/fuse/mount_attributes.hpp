@@ -7,6 +7,8 @@
 
 #include <fuse_lowlevel.h>
 
+#include "fs/fuse/serve.hpp"
+
 namespace bloscfs::fs {
 
 /// For everybody who may read the root: a JSON object of operations, each with `count`, `total_us`,
@@ -29,6 +31,6 @@ bool may_manage(fuse_req_t request);
 
 /// What such an attribute is now; none for other names. At most 64 KiB, for which lists are cut
 /// short, and buckets become wider. Throws std::system_error(EPERM).
-std::optional<std::string> mount_attribute(fuse_req_t request, std::string_view name);
+std::optional<std::string> mount_attribute(KernelRequest& request, std::string_view name);
 
 }  // namespace bloscfs::fs

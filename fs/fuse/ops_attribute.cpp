@@ -4,12 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "fs/fuse/far_limits.hpp"
-#include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/watched_operation.hpp"
-#include "fs/support/request_limits.hpp"
+#include "fs/fuse/serve.hpp"
 #include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -25,26 +22,26 @@ void reply_sized(fuse_req_t request, const std::string& value, std::size_t size)
     fuse_reply_buf(request, value.data(), value.size());
 }
 
-void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::size_t size) {
+void op_getxattr(fuse_req_t raw, fuse_ino_t inode, const char* name, std::size_t size) {
   // The kernel asks for security.capability before each write, which is worth no exception.
   if (!is_in_shown_space(name)) {
-    fuse_reply_err(request, EOPNOTSUPP);
+    fuse_reply_err(raw, EOPNOTSUPP);
     return;
   }
-  in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
-    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+  serve(raw, inode, Operation::getxattr, [=, name = std::string(name)](KernelRequest& request) {
+    request.limit();
     std::optional<std::string> value;
     if (inode == kRootId) value = mount_attribute(request, name);
-    if (!value) value = mount_of(request).attribute(inode, name);
+    if (!value) value = mount_of(request).attribute(request, inode, name);
     reply_sized(request, *value, size);
   });
 }
 
-void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
-  in_turn(request, inode, "listxattr", [=] {
-    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+void op_listxattr(fuse_req_t raw, fuse_ino_t inode, std::size_t size) {
+  serve(raw, inode, Operation::listxattr, [=](KernelRequest& request) {
+    request.limit();
     std::string list;
-    for (const std::string& name : mount_of(request).extended_attributes().list(inode)) {
+    for (const std::string& name : mount_of(request).extended_attributes().list(request, inode)) {
       list += name;
       list += '\0';
     }
@@ -52,20 +49,20 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   });
 }
 
-void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
+void op_setxattr(fuse_req_t raw, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
-  in_turn(
-      request, inode, "setxattr", [=, name = std::string(name), value = std::string(value, size)] {
-        const FarLimits limits(request, inode);
-        mount_of(request).extended_attributes().set(inode, name, &value, flags, caller_of(request));
-        fuse_reply_err(request, 0);
-      });
+  serve(raw, inode, Operation::setxattr,
+        [=, name = std::string(name), value = std::string(value, size)](KernelRequest& request) {
+          request.limit_if_far(inode);
+          mount_of(request).extended_attributes().set(request, inode, name, &value, flags);
+          fuse_reply_err(request, 0);
+        });
 }
 
-void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
-  in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
-    const FarLimits limits(request, inode);
-    mount_of(request).extended_attributes().set(inode, name, nullptr, 0, caller_of(request));
+void op_removexattr(fuse_req_t raw, fuse_ino_t inode, const char* name) {
+  serve(raw, inode, Operation::removexattr, [=, name = std::string(name)](KernelRequest& request) {
+    request.limit_if_far(inode);
+    mount_of(request).extended_attributes().set(request, inode, name, nullptr, 0);
     fuse_reply_err(request, 0);
   });
 }
@@ -73,10 +70,10 @@ void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
 }  // namespace
 
 void add_attribute_operations(fuse_lowlevel_ops& ops) {
-  ops.getxattr = watched<Operation::getxattr, op_getxattr>;
-  ops.listxattr = watched<Operation::listxattr, op_listxattr>;
-  ops.setxattr = watched<Operation::setxattr, op_setxattr>;
-  ops.removexattr = watched<Operation::removexattr, op_removexattr>;
+  ops.getxattr = op_getxattr;
+  ops.listxattr = op_listxattr;
+  ops.setxattr = op_setxattr;
+  ops.removexattr = op_removexattr;
 }
 
 }  // namespace bloscfs::fs

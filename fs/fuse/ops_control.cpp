@@ -4,17 +4,16 @@
 #include <stdexcept>
 #include <string>
 
-#include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/fuse/running_options.hpp"
-#include "fs/fuse/watched_operation.hpp"
+#include "fs/fuse/serve.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// Its text ends at a zero byte, or with the request.
-void change_options(fuse_req_t request, const std::string& text) {
+void change_options(KernelRequest& request, const std::string& text) {
   try {
     mount_state(request).running_options->change(text.substr(0, text.find('\0')));
     fuse_reply_ioctl(request, 0, nullptr, 0);
@@ -23,10 +22,10 @@ void change_options(fuse_req_t request, const std::string& text) {
   }
 }
 
-void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fuse_file_info*,
-              unsigned, const void* in, std::size_t in_size, std::size_t) {
+void op_ioctl(fuse_req_t raw, fuse_ino_t inode, unsigned command, void*, fuse_file_info*, unsigned,
+              const void* in, std::size_t in_size, std::size_t) {
   const std::string text(static_cast<const char*>(in), in_size);
-  in_turn(request, inode, "ioctl", [=] {
+  serve(raw, inode, Operation::ioctl, [=](KernelRequest& request) {
     if ((command != kCommitRequest && command != kChangeRequest) || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;
@@ -36,7 +35,7 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
       return;
     }
     if (command == kChangeRequest) return change_options(request, text);
-    TurnAtNeed::need();
+    request.need_slot();
     mount_of(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);
   });
@@ -44,8 +43,6 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
 
 }  // namespace
 
-void add_control_operations(fuse_lowlevel_ops& ops) {
-  ops.ioctl = watched<Operation::ioctl, op_ioctl>;
-}
+void add_control_operations(fuse_lowlevel_ops& ops) { ops.ioctl = op_ioctl; }
 
 }  // namespace bloscfs::fs

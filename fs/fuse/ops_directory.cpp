@@ -1,25 +1,23 @@
 // FUSE operations on directories.
 
-#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
 
-#include "frame/store/throw_errno.hpp"
-#include "frame/store/wait_context.hpp"
-#include "fs/fuse/far_limits.hpp"
-#include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/watched_operation.hpp"
-#include "fs/support/request_limits.hpp"
+#include "fs/fuse/serve.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// Entries are numbered from 1: "." and "..", then those of the handle.
 constexpr off_t kDots = 2;
+
+/// Of the processor: one listing may be as large as memory allows.
+constexpr std::chrono::hours kMostOfListing{24};
 
 /// Collects entries in a reply buffer of bounded size.
 class EntryBuffer {
@@ -78,12 +76,12 @@ bool add_without_attributes(EntryBuffer& buffer, const DirectoryEntry& entry, of
 }
 
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
-bool add_with_attributes(EntryBuffer& buffer, Source& source, NodeId directory,
+bool add_with_attributes(Request& request, EntryBuffer& buffer, Source& source, NodeId directory,
                          const DirectoryEntry& entry, off_t next) {
   std::optional<FoundNode> found;
   try {
-    found = source.enter(directory, entry);
-  } catch (const NoTurn&) {
+    found = source.enter(request, directory, entry);
+  } catch (const NoSlot&) {
     // Other entries have taken references, so that the request cannot be served again.
     return add_without_attributes(buffer, entry, next);
   } catch (const std::exception&) {
@@ -96,18 +94,14 @@ bool add_with_attributes(EntryBuffer& buffer, Source& source, NodeId directory,
   return false;
 }
 
-/// A listing of a large directory on a slow SOURCE takes long.
-void end_if_given_up(fuse_req_t request) {
-  if (is_given_up(request)) throw RequestEnded(frame::errno_code(EINTR), "interrupted");
-}
-
-void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+void read_directory(KernelRequest& request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   Mount& mount = mount_of(request);
   Source& source = source_of(request);
-  const frame::Interruption interruption([request] { end_if_given_up(request); });
-  const FarLimits limits(request, inode);
-  const auto listing = mount.directories().entries(handle, offset == 0, begun);
+  // A listing of a large directory on a slow SOURCE takes long.
+  request.limit(kMostOfListing);
+  request.limit_if_far(inode);
+  const auto listing = mount.directories().entries(request, handle, offset == 0, begun);
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
@@ -115,50 +109,51 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;
     if (plus)
-      room = add_with_attributes(buffer, source, inode, entries[i], next);
+      room = add_with_attributes(request, buffer, source, inode, entries[i], next);
     else
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
-  TurnAtNeed::need_no_more();
+  // Entries have taken references.
+  const Change change(request);
   // Behind all that can be told.
-  if (offset >= kDots + static_cast<off_t>(entries.size())) source.require_listed(inode);
+  if (offset >= kDots + static_cast<off_t>(entries.size())) source.require_listed(change, inode);
   buffer.reply();
 }
 
-void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  const std::uint64_t begun = mount_of(request).directories().listings_begun();
-  in_turn(request, inode, "opendir", [=, given = *info] {
+void op_opendir(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
+  const std::uint64_t begun = mount_of(raw).directories().listings_begun();
+  serve(raw, inode, Operation::opendir, [=, given = *info](KernelRequest& request) {
     Mount& mount = mount_of(request);
-    const frame::Interruption interruption([request] { end_if_given_up(request); });
-    const FarLimits limits(request, inode);
+    request.limit(kMostOfListing);
+    request.limit_if_far(inode);
     fuse_file_info reply = given;
-    reply.fh = mount.directories().open(inode, begun);
-    TurnAtNeed::need_no_more();
+    reply.fh = mount.directories().open(request, inode, begun);
     if (fuse_reply_open(request, &reply) != 0)
-      run_unanswered("opendir", [&] { mount.directories().release(reply.fh); });
+      run_unanswered("opendir",
+                     [&](Request& rest) { mount.directories().release(rest, reply.fh); });
   });
 }
 
-void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+void op_readdir(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  const std::uint64_t begun = mount_of(request).directories().listings_begun();
-  in_turn(request, inode, "readdir", [=, handle = info->fh] {
+  const std::uint64_t begun = mount_of(raw).directories().listings_begun();
+  serve(raw, inode, Operation::readdir, [=, handle = info->fh](KernelRequest& request) {
     read_directory(request, inode, size, offset, handle, begun, false);
   });
 }
 
-void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+void op_readdirplus(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  const std::uint64_t begun = mount_of(request).directories().listings_begun();
-  in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
+  const std::uint64_t begun = mount_of(raw).directories().listings_begun();
+  serve(raw, inode, Operation::readdir, [=, handle = info->fh](KernelRequest& request) {
     read_directory(request, inode, size, offset, handle, begun, true);
   });
 }
 
-void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  in_turn(request, inode, "releasedir", [request, handle = info->fh] {
-    mount_of(request).directories().release(handle);
+void op_releasedir(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
+  serve(raw, inode, Operation::releasedir, [=, handle = info->fh](KernelRequest& request) {
+    mount_of(request).directories().release(request, handle);
     fuse_reply_err(request, 0);
   });
 }
@@ -166,10 +161,10 @@ void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 }  // namespace
 
 void add_directory_operations(fuse_lowlevel_ops& ops) {
-  ops.opendir = watched<Operation::opendir, op_opendir>;
-  ops.readdir = watched<Operation::readdir, op_readdir>;
-  ops.readdirplus = watched<Operation::readdir, op_readdirplus>;
-  ops.releasedir = watched<Operation::releasedir, op_releasedir>;
+  ops.opendir = op_opendir;
+  ops.readdir = op_readdir;
+  ops.readdirplus = op_readdirplus;
+  ops.releasedir = op_releasedir;
 }
 
 }  // namespace bloscfs::fs

@@ -8,11 +8,9 @@
 #include <sys/stat.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/fuse/far_limits.hpp"
-#include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/watched_operation.hpp"
+#include "fs/fuse/serve.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -23,7 +21,7 @@ namespace {
 /// what was written meanwhile. A name that is known to be missing is not looked up again.
 constexpr double kMissingSeconds = 0.1;
 
-void reply_missing(fuse_req_t request) {
+void reply_missing(KernelRequest& request) {
   if (!mount_state(request).writeback) {
     fuse_reply_err(request, ENOENT);
     return;
@@ -33,23 +31,23 @@ void reply_missing(fuse_req_t request) {
   fuse_reply_entry(request, &missing);
 }
 
-void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name) {
+void reply_lookup(KernelRequest& request, fuse_ino_t parent, const std::string& name) {
   Source& source = source_of(request);
-  const auto found = source.lookup(parent, name);
+  const auto found = source.lookup(request, parent, name);
   if (!found) return reply_missing(request);
   const fuse_entry_param entry = entry_param(*found);
   if (fuse_reply_entry(request, &entry) != 0)
-    run_unanswered("lookup", [&] { source.forget(found->id, 1); });
+    run_unanswered("lookup", [&](Request&) { source.forget(found->id, 1); });
 }
 
-void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  in_turn(request, parent, "lookup", [=, name = std::string(name)] {
+void op_lookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
+  serve(raw, parent, Operation::lookup, [=, name = std::string(name)](KernelRequest& request) {
     Source& source = source_of(request);
-    const FarLimits limits(request, parent);
+    request.limit_if_far(parent);
     if (name == "." || name == "..") {
       // From a NFS server that holds a node id without a name for it.
       const NodeId id = name == "." ? parent : source.parent(parent);
-      const fuse_entry_param entry = entry_param(source.reference(id));
+      const fuse_entry_param entry = entry_param(source.reference(request, id));
       fuse_reply_entry(request, &entry);
       return;
     }
@@ -58,25 +56,27 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   });
 }
 
-void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
-  guarded_unanswered(request, "forget", [&] { source_of(request).forget(inode, references); });
+void op_forget(fuse_req_t raw, fuse_ino_t inode, std::uint64_t references) {
+  run_unanswered("forget", [&](Request&) { source_of(raw).forget(inode, references); });
+  fuse_reply_none(raw);
 }
 
-void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
-  guarded_unanswered(request, "forget", [&] {
-    Source& source = source_of(request);
+void op_forget_multi(fuse_req_t raw, std::size_t count, fuse_forget_data* forgets) {
+  run_unanswered("forget", [&](Request&) {
+    Source& source = source_of(raw);
     for (std::size_t i = 0; i < count; i++) source.forget(forgets[i].ino, forgets[i].nlookup);
   });
+  fuse_reply_none(raw);
 }
 
-void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+void op_getattr(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
-  in_turn(request, inode, "getattr", [=] {
+  serve(raw, inode, Operation::getattr, [=](KernelRequest& request) {
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
-    const FarLimits limits(request, inode);
+    request.limit_if_far(inode);
     const struct stat attributes =
-        handle ? mount.handle(*handle)->attributes() : source.attributes(inode);
+        handle ? mount.handle(*handle)->attributes(request) : source.attributes(request, inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
@@ -100,44 +100,44 @@ NewAttributes new_attributes(const struct stat& st, int set) {
   return wanted;
 }
 
-void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
+void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges(request);
+  const bool drops_privileges = request_drops_privileges(raw);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
-  in_turn(request, inode, "setattr", [=, given = *given] {
+  serve(raw, inode, Operation::setattr, [=, given = *given](KernelRequest& request) {
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
-    const FarLimits limits(request, inode);
+    request.limit_if_far(inode);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      if (drops_privileges) source.drop_privileges(inode, caller_of(request));
+      if (drops_privileges) source.drop_privileges(request, inode);
       if (handle)
-        mount.handle(*handle)->truncate(given.st_size);
+        mount.handle(*handle)->truncate(request, given.st_size);
       else
-        source.resize(inode, given.st_size);
+        source.resize(request, inode, given.st_size);
     }
-    source.set_attributes(inode, new_attributes(given, set), caller_of(request));
+    source.set_attributes(request, inode, new_attributes(given, set));
     const struct stat attributes =
-        handle ? mount.handle(*handle)->attributes() : source.attributes(inode);
+        handle ? mount.handle(*handle)->attributes(request) : source.attributes(request, inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
 
-void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
-  guarded(request, "access", [&] {
-    source_of(request).check_access(inode, mask);
+void op_access(fuse_req_t raw, fuse_ino_t inode, int mask) {
+  serve(raw, inode, Operation::access, [=](KernelRequest& request) {
+    source_of(request).check_access(request, inode, mask);
     fuse_reply_err(request, 0);
   });
 }
 
-void op_readlink(fuse_req_t request, fuse_ino_t inode) {
-  guarded(request, "readlink", [&] {
+void op_readlink(fuse_req_t raw, fuse_ino_t inode) {
+  serve(raw, inode, Operation::readlink, [=](KernelRequest& request) {
     Source& source = source_of(request);
-    fuse_reply_readlink(request, source.read_link(inode).c_str());
+    fuse_reply_readlink(request, source.read_link(request, inode).c_str());
   });
 }
 
-void op_statfs(fuse_req_t request, fuse_ino_t) {
-  guarded(request, "statfs", [&] {
+void op_statfs(fuse_req_t raw, fuse_ino_t inode) {
+  serve(raw, inode, Operation::statfs, [=](KernelRequest& request) {
     const struct statvfs st = source_of(request).stat_filesystem();
     fuse_reply_statfs(request, &st);
   });
@@ -146,14 +146,14 @@ void op_statfs(fuse_req_t request, fuse_ino_t) {
 }  // namespace
 
 void add_lookup_operations(fuse_lowlevel_ops& ops) {
-  ops.lookup = watched<Operation::lookup, op_lookup>;
+  ops.lookup = op_lookup;
   ops.forget = op_forget;
   ops.forget_multi = op_forget_multi;
-  ops.getattr = watched<Operation::getattr, op_getattr>;
-  ops.setattr = watched<Operation::setattr, op_setattr>;
-  ops.access = watched<Operation::access, op_access>;
-  ops.readlink = watched<Operation::readlink, op_readlink>;
-  ops.statfs = watched<Operation::statfs, op_statfs>;
+  ops.getattr = op_getattr;
+  ops.setattr = op_setattr;
+  ops.access = op_access;
+  ops.readlink = op_readlink;
+  ops.statfs = op_statfs;
 }
 
 }  // namespace bloscfs::fs

@@ -7,15 +7,10 @@
 
 namespace bloscfs::fs {
 
-int errno_of(const std::exception& error, const char* operation) noexcept {
+int errno_of(const std::exception& error, const char* operation, const Request& request) noexcept {
   if (const auto known = known_errno(error)) return *known;
-  log::error(fmt::format("{}: {}", operation, error.what()));
+  log::error(request.user(), fmt::format("{}: {}", operation, error.what()));
   return errno_of(error);
-}
-
-Caller caller_of(fuse_req_t request) {
-  const fuse_ctx* context = fuse_req_ctx(request);
-  return {context->uid, context->gid, context->umask, context->pid};
 }
 
 fuse_entry_param entry_param(const FoundNode& found) {

@@ -1,17 +1,15 @@
 #pragma once
-// The error boundary: no exception gets into libfuse.
+// What all operations share.
 
 #include <exception>
-#include <utility>
 
 #include <fuse_lowlevel.h>
 
 #include "fs/fuse/kernel_flush.hpp"
 #include "fs/mount/mount.hpp"
-#include "fs/support/request_user.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/request_watch.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
@@ -19,38 +17,7 @@ class KernelChannel;
 class RunningOptions;
 
 /// As errno_of(error); what has no errno is logged with the operation's name.
-int errno_of(const std::exception& error, const char* operation) noexcept;
-
-/// Runs the body of an operation, whose last act is its reply; a failure is replied instead.
-template <typename Body>
-void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
-  const RequestUser on_whose_account(fuse_req_ctx(request)->uid);
-  try {
-    std::forward<Body>(body)();
-  } catch (const std::exception& error) {
-    fuse_reply_err(request, errno_of(error, operation));
-  }
-}
-
-/// Runs what nobody waits for, such as what a reply calls for that was not delivered: its request
-/// is gone by then.
-template <typename Work>
-void run_unanswered(const char* operation, Work&& work) noexcept {
-  // NoTurn would have the request served again.
-  TurnAtNeed::need_no_more();
-  try {
-    std::forward<Work>(work)();
-  } catch (const std::exception& error) {
-    errno_of(error, operation);
-  }
-}
-
-/// As guarded(), for an operation that nobody waits for.
-template <typename Body>
-void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) noexcept {
-  run_unanswered(operation, std::forward<Body>(body));
-  fuse_reply_none(request);
-}
+int errno_of(const std::exception& error, const char* operation, const Request& request) noexcept;
 
 /// What every operation can reach.
 struct MountState {
@@ -59,7 +26,7 @@ struct MountState {
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
   RunningOptions* running_options = nullptr;
-  Turns* turns = nullptr;
+  RequestSlots* slots = nullptr;
   RequestWatch watch;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
@@ -72,9 +39,6 @@ inline MountState& mount_state(fuse_req_t request) {
 
 inline Mount& mount_of(fuse_req_t request) { return *mount_state(request).mount; }
 inline Source& source_of(fuse_req_t request) { return mount_of(request).source(); }
-
-/// The process behind a request, for as long as that is not answered.
-Caller caller_of(fuse_req_t request);
 
 /// Seconds that the kernel may keep names and attributes. A change of SOURCE is seen by the next
 /// open all the same.

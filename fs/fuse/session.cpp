@@ -34,22 +34,21 @@
 #include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
-/// Behind a network. Who waits for it uses no processor, but has a turn: all that one user's
+/// Behind a network. Who waits for it uses no processor, but has a slot: all that one user's
 /// programs may wait for at once, before that user's listings wait, too.
 constexpr unsigned kFarTurns = 128;
 /// For decoding ahead there.
 constexpr unsigned kFarWorkers = 16;
-/// Threads for requests that are never in anybody's turn.
+/// Threads for requests that need no slot.
 constexpr unsigned kQuickThreads = 2;
 /// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
-/// of others that wait for their turns here.
+/// of others that wait for a slot here.
 constexpr unsigned kMaxBackground = 65535;
 
 /// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
@@ -162,7 +161,7 @@ void bound_allocator() {
 }
 
 struct ThreadCounts {
-  unsigned in_turns;  ///< for one user's requests that take long
+  unsigned slots;  ///< for one user's requests that take long
   WorkerCounts workers;
 };
 
@@ -347,8 +346,8 @@ void run_session(SessionSettings settings) {
   const ThreadCounts threads = thread_counts(settings);
   const auto mount = show_source(*source, settings, threads.workers, pages);
   state.mount = mount.get();
-  Turns turns(threads.in_turns);
-  state.turns = &turns;
+  RequestSlots slots(threads.slots);
+  state.slots = &slots;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   mount->kernel_cache() = {[&kernel_flush](NodeId node, std::function<void()> done) {
@@ -371,7 +370,7 @@ void run_session(SessionSettings settings) {
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
   try {
-    const int error = session.serve(turns.most() + kQuickThreads);
+    const int error = session.serve(slots.most() + kQuickThreads);
     mount->dirty_budget().release_all();
     if (settings.tell) settings.tell(MountPhase::ends);
     mount->commit_all();

@@ -8,8 +8,6 @@
 #include <malloc.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/request_user.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -37,9 +35,9 @@ struct ListedMeanwhile {
 
 /// A listing with what it has taken.
 struct DirectoryHandles::Kept : DirectoryListing {
-  Kept(DirectoryHandles& all, std::vector<DirectoryEntry> listed)
+  Kept(DirectoryHandles& all, uid_t user, std::vector<DirectoryEntry> listed)
       : DirectoryListing{std::move(listed)},
-        share(all.share_.take_one(memory_of(entries))),
+        share(all.share_.take_one(user, memory_of(entries))),
         memory(all.budget_) {
     if (!share) frame::throw_errno(ENOMEM, "too much is open of directories");
     memory.resize(share.amount());
@@ -49,19 +47,21 @@ struct DirectoryHandles::Kept : DirectoryListing {
   MemoryBudget::Part memory;
 };
 
-DirectoryHandles::Listing DirectoryHandles::list(NodeId directory, std::uint64_t begun) {
+DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId directory,
+                                                 std::uint64_t begun) {
   const std::uint64_t number = ++begun_;
   std::optional<KeyedMutex::Lock> large;
   const auto if_many = [&] {
     if (large) return;
-    TurnAtNeed::need();
-    large.emplace(large_, RequestUser::current().value_or(0));
+    request.need_slot();
+    large.emplace(request, large_, request.payer());
     const Last known = last(directory);
     if (auto listed = known.listing.lock(); listed && known.number > begun)
       throw ListedMeanwhile{std::move(listed)};
   };
   try {
-    Listing listing = keep(directory, number, source_.list(directory, if_many));
+    Listing listing =
+        keep(request.payer(), directory, number, source_.list(request, directory, if_many));
     // What making it took lies between what is kept of it, in this thread's part of the heap.
     if (large) ::malloc_trim(0);
     return listing;
@@ -76,11 +76,11 @@ DirectoryHandles::Last DirectoryHandles::last(NodeId directory) {
   return found == last_.end() ? Last() : found->second;
 }
 
-DirectoryHandles::Listing DirectoryHandles::keep(NodeId directory, std::uint64_t number,
+DirectoryHandles::Listing DirectoryHandles::keep(uid_t user, NodeId directory, std::uint64_t number,
                                                  std::vector<DirectoryEntry> entries) {
   Listing listing = last(directory).listing.lock();
   if (!listing || listing->entries != entries)
-    listing = std::make_shared<const Kept>(*this, std::move(entries));
+    listing = std::make_shared<const Kept>(*this, user, std::move(entries));
   const MutexLock lock(mutex_);
   if (last_.size() >= to_look_through_) {
     std::erase_if(last_, [](const auto& entry) { return entry.second.listing.expired(); });
@@ -91,17 +91,18 @@ DirectoryHandles::Listing DirectoryHandles::keep(NodeId directory, std::uint64_t
   return listing;
 }
 
-std::uint64_t DirectoryHandles::open(NodeId node, std::uint64_t begun) {
+std::uint64_t DirectoryHandles::open(Request& request, NodeId node, std::uint64_t begun) {
   auto handle = std::make_shared<Handle>();
   handle->node = node;
   {
     const MutexLock lock(handle->mutex);
-    handle->listing = list(node, begun);
+    handle->listing = list(request, node, begun);
   }
   return handles_.add(std::move(handle));
 }
 
-std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(std::uint64_t number,
+std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(Request& request,
+                                                                  std::uint64_t number,
                                                                   bool from_start,
                                                                   std::uint64_t begun) {
   const auto handle = handles_.find(number);
@@ -110,20 +111,20 @@ std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(std::uint64_t 
   // The first reading takes what opening has found.
   if (from_start && handle->was_read) {
     handle->listing.reset();
-    handle->listing = list(handle->node, begun);
+    handle->listing = list(request, handle->node, begun);
   }
   handle->was_read = true;
   if (!handle->listing) frame::throw_errno(ENOMEM, "directory handle");
   return handle->listing;
 }
 
-void DirectoryHandles::release(std::uint64_t number) {
+void DirectoryHandles::release(Request& request, std::uint64_t number) {
   auto handle = handles_.find(number);
   const bool was_large = handle && [&] {
     const MutexLock lock(handle->mutex);
     return handle->listing && handle->listing->entries.size() >= kLargeDirectory;
   }();
-  if (was_large) TurnAtNeed::need();
+  if (was_large) request.need_slot();
   handles_.remove(number);
   handle.reset();
   // What listing it took lies between what is kept of its files.

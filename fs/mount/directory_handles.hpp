@@ -1,7 +1,7 @@
 #pragma once
 // Open directories and their listings. The memory of listings is part of cache_size, and each user
 // has a share of it. To make a large listing takes long, and several times its memory: so each user
-// makes one at a time, in a turn. A request that waited for that uses the listing that was made.
+// makes one at a time, with a slot. A request that waited for that uses the listing that was made.
 
 #include <atomic>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct DirectoryListing {
 };
 
 /// Thread-safe. Errors are those of Source::list(); EBADF for a number that is not in use; ENOMEM
-/// where the user whose request this is would have too much; NoTurn where a directory is large, or
+/// where the user whose request this is would have too much; NoSlot where a directory is large, or
 /// its files have to be read.
 class DirectoryHandles {
  public:
@@ -35,11 +35,11 @@ class DirectoryHandles {
   /// How many listings have begun, for the `begun` of what lists directories: a directory is shown
   /// as it is when this was called, or later.
   std::uint64_t listings_begun() const { return begun_; }
-  std::uint64_t open(NodeId node, std::uint64_t begun);
+  std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
   /// What the directory holds since it was last read from its start.
-  std::shared_ptr<const DirectoryListing> entries(std::uint64_t number, bool from_start,
-                                                  std::uint64_t begun);
-  void release(std::uint64_t number);
+  std::shared_ptr<const DirectoryListing> entries(Request& request, std::uint64_t number,
+                                                  bool from_start, std::uint64_t begun);
+  void release(Request& request, std::uint64_t number);
 
  private:
   using Listing = std::shared_ptr<const DirectoryListing>;
@@ -57,9 +57,9 @@ class DirectoryHandles {
 
   /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
   /// same of it already, that.
-  Listing list(NodeId directory, std::uint64_t begun);
-  Listing keep(NodeId directory, std::uint64_t number, std::vector<DirectoryEntry> entries)
-      EXCLUDES(mutex_);
+  Listing list(Request& request, NodeId directory, std::uint64_t begun);
+  Listing keep(uid_t user, NodeId directory, std::uint64_t number,
+               std::vector<DirectoryEntry> entries) EXCLUDES(mutex_);
   Last last(NodeId directory) EXCLUDES(mutex_);
 
   Source& source_;

@@ -12,10 +12,10 @@
 
 #include <boost/container_hash/hash.hpp>
 
-#include "fs/source/caller.hpp"
 #include "fs/source/contents.hpp"
 #include "fs/source/node.hpp"
 #include "fs/source/source.hpp"
+#include "fs/support/caller.hpp"
 #include "fs/support/lru_cache.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/memory_budget.hpp"
@@ -70,7 +70,7 @@ class AttributeCache {
   LruCache<AttributeKey, FrameAttributes, AttributeKey::Hash> known_;
 };
 
-/// Thread-safe. Throws std::system_error and codec::Error; NoTurn before it decodes, or changes a
+/// Thread-safe. Throws std::system_error and codec::Error; NoSlot before it decodes, or changes a
 /// container's own attributes.
 class ExtendedAttributes {
  public:
@@ -78,19 +78,20 @@ class ExtendedAttributes {
   ExtendedAttributes(Source& source, Contents& contents, MemoryBudget& budget)
       : source_(source), contents_(contents), known_(budget) {}
 
-  std::vector<std::string> list(NodeId node);
+  std::vector<std::string> list(Request& request, NodeId node);
   /// Of a name that is in a name space that is shown. Throws ENODATA where there is none.
-  std::string read(NodeId node, const std::string& name);
+  std::string read(Request& request, NodeId node, const std::string& name);
   /// `value`: null to remove it. `flags` as in setxattr(2). EPERM for what is computed or says what
   /// a frame is, unless that is the value that it has; EINVAL for other names below user.blosc2.
   /// and for what is no JSON.
-  void set(NodeId node, const std::string& name, const std::string* value, int flags,
-           const Caller& caller);
+  void set(Request& request, NodeId node, const std::string& name, const std::string* value,
+           int flags);
 
  private:
-  std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const AttributeFacts& facts);
-  std::optional<std::string> frame_attribute(NodeId node, const AttributeFacts& facts,
-                                             const std::string& name);
+  std::shared_ptr<const FrameAttributes> look_at_frame(Request& request, NodeId node,
+                                                       const AttributeFacts& facts);
+  std::optional<std::string> frame_attribute(Request& request, NodeId node,
+                                             const AttributeFacts& facts, const std::string& name);
 
   Source& source_;
   Contents& contents_;

@@ -11,7 +11,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -54,7 +53,8 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
     budget_.commit_ended(user, error);
   };
   committing.follow = [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-    return contents_.follow(content, unfinished);
+    Request request(content->user());
+    return contents_.follow(request, content, unfinished);
   };
   committer_.start(std::move(committing));
 }
@@ -66,17 +66,17 @@ Mount::~Mount() {
   handles_.clear();
 }
 
-std::string Mount::attribute(NodeId node, const std::string& name) {
+std::string Mount::attribute(Request& request, NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) {
     stats_.budget_bytes = cache_.budget().used();
     return source_->statistics();
   }
   if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
-  return extended_attributes_->read(node, name);
+  return extended_attributes_->read(request, node, name);
 }
 
-Mount::Opened Mount::open(NodeId node, int flags, FairShare::Part descriptors) {
-  OpenedFile opened = source_->open(node, flags, std::move(descriptors));
+Mount::Opened Mount::open(Request& request, NodeId node, int flags, FairShare::Part descriptors) {
+  OpenedFile opened = source_->open(request, node, flags, std::move(descriptors));
   if (opened.handle->is_direct()) direct_handles_++;
   return {handles_.add(std::move(opened.handle)), opened.changed};
 }
@@ -87,13 +87,13 @@ std::shared_ptr<FileHandle> Mount::handle(std::uint64_t number) const {
   return found;
 }
 
-void Mount::release(std::uint64_t number) {
+void Mount::release(Request& request, std::uint64_t number) {
   const auto closed = handle(number);
-  closed->before_close();
-  TurnAtNeed::need_no_more();
+  closed->before_close(request);
+  const Change change(request);
   handles_.remove(number);
   if (closed->is_direct()) direct_handles_--;
-  closed->close();
+  closed->close(change);
   last_release_ = clock_.now();
 }
 
@@ -118,10 +118,11 @@ void Mount::commit_all() {
 void Mount::keep_uncommitted() {
   const auto left = committer_.uncommitted();
   for (const auto& [content, failure] : left) {
+    Request request(content->user());
     std::string name, fate;
     try {
       name = content->path();
-      const auto kept = content->keep_for_recovery();
+      const auto kept = content->keep_for_recovery(request);
       fate = kept ? "kept as " + kept->path : "attributes lost";
       if (kept && !kept->is_whole) fate += ", with zeros for what could not be read";
     } catch (const std::exception& error) {

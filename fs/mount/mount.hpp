@@ -56,7 +56,7 @@ class Mount {
   KernelCache& kernel_cache() { return kernel_cache_; }
 
   /// The value of an extended attribute of a node, or of the mount itself.
-  std::string attribute(NodeId node, const std::string& name);
+  std::string attribute(Request& request, NodeId node, const std::string& name);
 
   // --- open files
 
@@ -65,9 +65,9 @@ class Mount {
     bool changed = false;  ///< as OpenedFile's
   };
   /// As Source::open().
-  Opened open(NodeId node, int flags, FairShare::Part descriptors = {});
+  Opened open(Request& request, NodeId node, int flags, FairShare::Part descriptors = {});
   std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
-  void release(std::uint64_t number);
+  void release(Request& request, std::uint64_t number);
 
   // --- commits
 

@@ -14,8 +14,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -36,19 +34,19 @@ void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t 
   readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead);
 }
 
-ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
+ReadBytes ContainerHandle::read(Request& request, std::int64_t offset, std::int64_t size) {
   const SourceServices& services = contents_.services();
   Stats& stats = services.content.stats;
   const bool kernel_serves_all = services.direct_handles == 0;
   ReplyData out(services.content.cache.pages(), kernel_serves_all);
   try {
-    read_into(out, offset, size);
+    read_into(request, out, offset, size);
     readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
     stats.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
     stats.io_errors++;
-    services.log_bad_data(contents_.source().told_path(node()), error);
+    services.log_bad_data(request, contents_.source().told_path(node()), error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel
     // would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;
@@ -57,20 +55,21 @@ ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
 }
 
 /// Who does not write keeps what it has opened.
-void ContainerHandle::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
-  content().read(offset, size, out, epoch_);
+void ContainerHandle::read_into(Request& request, ReplyData& out, std::int64_t offset,
+                                std::int64_t size) {
+  content().read(request, offset, size, out, epoch_);
 }
 
-std::int64_t ContainerHandle::seek(std::int64_t offset, int whence) const {
-  const auto found =
-      whence == SEEK_DATA ? content().seek_data(offset) : content().seek_hole(offset);
+std::int64_t ContainerHandle::seek(Request& request, std::int64_t offset, int whence) const {
+  const auto found = whence == SEEK_DATA ? content().seek_data(request, offset)
+                                         : content().seek_hole(request, offset);
   if (!found) frame::throw_errno(ENXIO, "lseek");
   return *found;
 }
 
-struct stat ContainerHandle::attributes() const {
+struct stat ContainerHandle::attributes(Request& request) const {
   try {
-    return contents_.source().attributes(node());
+    return contents_.source().attributes(request, node());
   } catch (const std::system_error& error) {
     // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
     if (!frame::is_refusal(error.code())) throw;
@@ -78,14 +77,14 @@ struct stat ContainerHandle::attributes() const {
   }
 }
 
-void ContainerHandle::sync() {
+void ContainerHandle::sync(Request& request) {
   // The kernel keeps the file locked meanwhile, also for who only reads it.
-  if (content().needs_commit()) TurnAtNeed::need();
+  if (content().needs_commit()) request.need_slot();
   tell_error_of_commits(content());
   if (content().needs_commit()) contents_.services().committer.commit({file_->content});
 }
 
-void ContainerHandle::close() {
+void ContainerHandle::close(Request&) {
   // It may have been made by an open(2) for reading.
   if (descriptors_.amount() >= DescriptorNeed::kWriter && content().needs_commit())
     contents_.changed(file_, std::move(descriptors_));
@@ -93,20 +92,21 @@ void ContainerHandle::close() {
 
 // --- writing
 
-void ContainerWriter::begin(std::shared_ptr<ContentHome> home) {
-  content().make_writable(std::move(home));
+void ContainerWriter::begin(Request& request, std::shared_ptr<ContentHome> home) {
+  content().make_writable(request, std::move(home));
   content().add_writer();
 }
 
 /// Who writes goes on from the state that is there.
-void ContainerWriter::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
+void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t offset,
+                                std::int64_t size) {
   const std::size_t before = out.size();
   const std::uint64_t epoch = content().epoch();
   try {
-    content().read(offset, size, out);
+    content().read(request, offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !contents_.has_gone_on(file_->content, epoch)) throw;
-    content().read(offset, size, out);
+    if (out.size() != before || !contents_.has_gone_on(request, file_->content, epoch)) throw;
+    content().read(request, offset, size, out);
   }
 }
 
@@ -116,9 +116,9 @@ void ContainerWriter::tell_loss() {
   if (content().lost_contents_of(known)) tell_overtaken();
 }
 
-Content& ContainerWriter::changing() {
+Content& ContainerWriter::changing(Request& request) {
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
-  if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(node());
+  if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
   return content();
@@ -129,56 +129,58 @@ Content& ContainerWriter::changing() {
 void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->content, file_); }
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.
-template <typename Change>
-void ContainerWriter::change(const Change& change) {
+template <typename Work>
+void ContainerWriter::change(Request& request, const Work& work) {
   for (;;) {
-    Content& changed = changing();
+    Content& changed = changing(request);
     const std::uint64_t epoch = epoch_;
     try {
-      change(changed, epoch);
+      work(changed, epoch);
       return note_dirty();
     } catch (const std::system_error& error) {
-      if (!contents_.can_retry(error, file_->content, epoch)) throw;
+      if (!contents_.can_retry(request, error, file_->content, epoch)) throw;
     }
   }
 }
 
 template <typename Bytes>
-void ContainerWriter::put(const WritePlace& place, Bytes bytes, std::size_t size) {
+void ContainerWriter::put(Request& request, const WritePlace& place, Bytes bytes,
+                          std::size_t size) {
   const auto at = place.appends ? std::nullopt : std::optional(place.offset);
   if (!place.are_pages)
-    return change([&](Content& changed, auto epoch) {
-      if (at) changed.remember_chunks(*at, static_cast<std::int64_t>(size));
-      changed.write(at, bytes, epoch);
+    return change(request, [&](Content& changed, auto epoch) {
+      if (at) changed.remember_chunks(request, *at, static_cast<std::int64_t>(size));
+      changed.write(request, at, bytes, epoch);
     });
   // Never to a state that nobody has looked at, which it would bring old bytes to.
   const std::uint64_t epoch = content().epoch_of_pages();
-  content().write(at, bytes, epoch);
+  content().write(request, at, bytes, epoch);
   note_dirty();
 }
 
-bool ContainerWriter::needs_turn_to_write(const WritePlace& place, std::size_t size) const {
+bool ContainerWriter::needs_slot_to_write(const WritePlace& place, std::size_t size) const {
   return !place.appends && !place.are_pages &&
          content().must_remember_chunks(place.offset, static_cast<std::int64_t>(size));
 }
 
-std::size_t ContainerWriter::write(const WritePlace& place, codec::Bytes bytes) {
-  put(place, bytes, bytes.size());
+std::size_t ContainerWriter::write(Request& request, const WritePlace& place, codec::Bytes bytes) {
+  put(request, place, bytes, bytes.size());
   return bytes.size();
 }
 
-std::size_t ContainerWriter::write(const WritePlace& place, std::span<PooledBuffer> cells) {
+std::size_t ContainerWriter::write(Request& request, const WritePlace& place,
+                                   std::span<PooledBuffer> cells) {
   std::size_t size = 0;
   for (const PooledBuffer& cell : cells) size += cell.size();
-  put(place, cells, size);
+  put(request, place, cells, size);
   return size;
 }
 
-void ContainerWriter::truncate(std::int64_t size) {
-  change([&](Content& changed, auto epoch) { changed.resize(size, epoch); });
+void ContainerWriter::truncate(Request& request, std::int64_t size) {
+  change(request, [&](Content& changed, auto epoch) { changed.resize(request, size, epoch); });
 }
 
-void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size) {
+void ContainerWriter::allocate(Request& request, int mode, std::int64_t offset, std::int64_t size) {
   const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
   const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
@@ -187,28 +189,28 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
   if (size > std::numeric_limits<std::int64_t>::max() - offset)
     frame::throw_errno(EFBIG, "fallocate");
   if (!punches)
-    change([&](Content& changed, auto epoch) {
+    change(request, [&](Content& changed, auto epoch) {
       // What no disk has room for is told from what no file can hold.
       changed.require_storable(offset + size);
       contents_.source().require_space(offset + size - changed.size());
-      changed.reserve(keeps_size ? 0 : offset + size, epoch);
+      changed.reserve(request, keeps_size ? 0 : offset + size, epoch);
     });
   if (punches || zeroes)
-    change([&](Content& changed, auto epoch) {
-      changed.remember_chunks(offset, size);
-      changed.zero(offset, size, epoch);
+    change(request, [&](Content& changed, auto epoch) {
+      changed.remember_chunks(request, offset, size);
+      changed.zero(request, offset, size, epoch);
     });
 }
 
-void ContainerWriter::sync() {
-  ContainerHandle::sync();
+void ContainerWriter::sync(Request& request) {
+  ContainerHandle::sync(request);
   tell_loss();
 }
 
-void ContainerWriter::flush() {
-  TurnAtNeed::need();
+void ContainerWriter::flush(Request& request) {
+  request.need_slot();
   tell_error_of_commits(content());
-  if (content().leads() && content().is_overtaken()) contents_.try_follow(node());
+  if (content().leads() && content().is_overtaken()) contents_.try_follow(request, node());
   if (content().needs_commit() &&
       (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
     contents_.services().committer.commit({file_->content});
@@ -217,7 +219,7 @@ void ContainerWriter::flush() {
   if (content().lost_contents_of(epoch_)) tell_overtaken();
 }
 
-void ContainerWriter::close() {
+void ContainerWriter::close(Request&) {
   content().remove_writer();
   if (content().needs_commit())
     contents_.changed(file_, std::move(descriptors_));
@@ -226,20 +228,20 @@ void ContainerWriter::close() {
   contents_.source().left(node(), content().attributes().size);
 }
 
-std::shared_ptr<FileHandle> open_handle(Contents& contents, NodeId node,
+std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, NodeId node,
                                         const std::shared_ptr<const OpenContainer>& file,
                                         int flags) {
   if ((flags & O_ACCMODE) == O_RDONLY)
     return std::make_shared<ContainerHandle>(contents, node, flags, file);
   auto handle = std::make_shared<ContainerWriter>(contents, node, flags, file);
-  contents.require_changeable(node, *file->content);
-  handle->begin(contents.source().home(node));
+  contents.require_changeable(request, node, *file->content);
+  handle->begin(request, contents.source().home(node));
   try {
     // The node may have given way to another one meanwhile.
     if (contents.source().opened(node) != file) tell_overtaken();
-    if ((flags & O_TRUNC) != 0) handle->truncate(0);
+    if ((flags & O_TRUNC) != 0) handle->truncate(request, 0);
   } catch (...) {
-    handle->close();
+    handle->close(request);
     throw;
   }
   return handle;

@@ -17,7 +17,7 @@ namespace bloscfs::fs {
 /// A handle of what is open of a node. `flags` as of open(2); the caller closes the handle. For
 /// writing: errors as of Contents::require_changeable(), ESTALE where the node has meanwhile given
 /// way to another one. `contents` outlives it.
-std::shared_ptr<FileHandle> open_handle(Contents& contents, NodeId node,
+std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, NodeId node,
                                         const std::shared_ptr<const OpenContainer>& file,
                                         int flags);
 
@@ -32,17 +32,17 @@ class ContainerHandle : public FileHandle {
         epoch_(file_->content->epoch()) {}
 
   /// Those of the file, which others may have changed since.
-  struct stat attributes() const override;
+  struct stat attributes(Request& request) const override;
   void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
-  ReadBytes read(std::int64_t offset, std::int64_t size) final;
-  std::int64_t seek(std::int64_t offset, int whence) const override;
+  ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) final;
+  std::int64_t seek(Request& request, std::int64_t offset, int whence) const override;
   bool has_writers() const override { return content().has_writers(); }
-  void sync() override;
-  void close() override;
+  void sync(Request& request) override;
+  void close(Request& request) override;
 
  protected:
   Content& content() const { return *file_->content; }
-  virtual void read_into(ReplyData& out, std::int64_t offset, std::int64_t size);
+  virtual void read_into(Request& request, ReplyData& out, std::int64_t offset, std::int64_t size);
 
   Contents& contents_;
   const std::shared_ptr<const OpenContainer> file_;
@@ -60,24 +60,25 @@ class ContainerWriter final : public ContainerHandle {
 
   /// To be called before anything else. Errors as Content::make_writable()'s: then it has not
   /// begun, and there is nothing to close.
-  void begin(std::shared_ptr<ContentHome> home);
-  bool needs_turn_to_write(const WritePlace& place, std::size_t size) const override;
-  std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
-  std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
+  void begin(Request& request, std::shared_ptr<ContentHome> home);
+  bool needs_slot_to_write(const WritePlace& place, std::size_t size) const override;
+  std::size_t write(Request& request, const WritePlace& place, codec::Bytes bytes) override;
+  std::size_t write(Request& request, const WritePlace& place,
+                    std::span<PooledBuffer> cells) override;
   std::optional<uid_t> dirty_user() const override { return content().user(); }
-  void truncate(std::int64_t size) override;
-  void allocate(int mode, std::int64_t offset, std::int64_t size) override;
-  void sync() override;
-  void flush() override;
-  void close() override;
+  void truncate(Request& request, std::int64_t size) override;
+  void allocate(Request& request, int mode, std::int64_t offset, std::int64_t size) override;
+  void sync(Request& request) override;
+  void flush(Request& request) override;
+  void close(Request& request) override;
 
  private:
-  void read_into(ReplyData& out, std::int64_t offset, std::int64_t size) override;
+  void read_into(Request& request, ReplyData& out, std::int64_t offset, std::int64_t size) override;
   template <typename Bytes>
-  void put(const WritePlace& place, Bytes bytes, std::size_t size);
-  template <typename Change>
-  void change(const Change& change);
-  Content& changing();
+  void put(Request& request, const WritePlace& place, Bytes bytes, std::size_t size);
+  template <typename Work>
+  void change(Request& request, const Work& work);
+  Content& changing(Request& request);
   void note_dirty();
   void tell_loss();
 };

@@ -16,8 +16,6 @@
 #include "frame/store/wait_context.hpp"
 #include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
-#include "fs/support/lock_breaks.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -61,20 +59,20 @@ void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& 
 
 }  // namespace
 
-void Contents::require_changeable(NodeId node, const Content& content) {
+void Contents::require_changeable(Request& request, NodeId node, const Content& content) {
   try {
-    content.require_changeable(*source_->home(node));
+    content.require_changeable(request, *source_->home(node));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::read_only_file_system ||
         dynamic_cast<const codec::Error*>(&error) != nullptr)
-      services_.log_bad_data(source_->told_path(node), error);
+      services_.log_bad_data(request, source_->told_path(node), error);
     throw;
   }
 }
 
-std::shared_ptr<const OpenContainer> Contents::open_to_change(NodeId node) {
-  auto file = source_->open_container(node, true);
-  file->content->make_writable(source_->home(node));
+std::shared_ptr<const OpenContainer> Contents::open_to_change(Request& request, NodeId node) {
+  auto file = source_->open_container(request, node, true);
+  file->content->make_writable(request, source_->home(node));
   return file;
 }
 
@@ -88,103 +86,106 @@ void Contents::changed(const std::shared_ptr<const OpenContainer>& file,
 
 // --- other programs' changes
 
-void Contents::follow(NodeId node) {
+void Contents::follow(Request& request, NodeId node) {
   const auto file = source_->opened(node);
   // Others may have changed the file's mode, or linked it.
   if (!file || source_->confirm(node, *file)) return;
   // Waits for a commit that is under way: else two contents would be of one name.
-  if (go_on(file->content)) return;
+  if (go_on(request, file->content)) return;
   // Nobody writes to what cannot follow: who has it open keeps its snapshot.
   if (file->content->is_overtaken() && !file->leads()) source_->retire(node, *file);
 }
 
-void Contents::try_follow(NodeId node) {
+void Contents::try_follow(Request& request, NodeId node) {
   if (const auto file = source_->opened(node); file && file->content->has_just_failed_to_follow())
     return;
   try {
-    follow(node);
+    follow(request, node);
   } catch (const std::exception& error) {
-    services_.log.error(
-        fmt::format("{}: changed by another program: {}", source_->told_path(node), error.what()));
+    services_.log.error(request.user(), fmt::format("{}: changed by another program: {}",
+                                                    source_->told_path(node), error.what()));
   }
 }
 
-FollowResult Contents::follow(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-  if (unfinished == IfBeingWritten::fail) return content->follow_source();
+FollowResult Contents::follow(Request& request, const std::shared_ptr<Content>& content,
+                              IfBeingWritten unfinished) {
+  if (unfinished == IfBeingWritten::fail) return content->follow_source(request);
   const auto patience = services_.content.clock.now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
-    const FollowResult result = content->follow_source();
+    const FollowResult result = content->follow_source(request);
     if (result != FollowResult::being_written || others >= kPatient ||
         services_.content.clock.now() > patience)
       return result;
-    TurnAtNeed::need();
+    request.need_slot();
     std::this_thread::sleep_for(kLookAgain);
   }
 }
 
-bool Contents::go_on(const std::shared_ptr<Content>& content) {
-  const FollowResult result = follow(content, IfBeingWritten::wait);
+bool Contents::go_on(Request& request, const std::shared_ptr<Content>& content) {
+  const FollowResult result = follow(request, content, IfBeingWritten::wait);
   if (result == FollowResult::being_written)
     frame::throw_errno(ESTALE, content->path() + ": being written");
   return result == FollowResult::yes;
 }
 
-bool Contents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
-  return go_on(content) || content->epoch() != epoch;
+bool Contents::has_gone_on(Request& request, const std::shared_ptr<Content>& content,
+                           std::uint64_t epoch) {
+  return go_on(request, content) || content->epoch() != epoch;
 }
 
-bool Contents::can_retry(const std::system_error& error, const std::shared_ptr<Content>& content,
-                         std::uint64_t epoch) {
-  return error.code() == std::errc(ESTALE) && has_gone_on(content, epoch);
+bool Contents::can_retry(Request& request, const std::system_error& error,
+                         const std::shared_ptr<Content>& content, std::uint64_t epoch) {
+  return error.code() == std::errc(ESTALE) && has_gone_on(request, content, epoch);
 }
 
 // --- changes
 
-void Contents::created(NodeId node, const struct stat& shown) {
+void Contents::created(const Change& change, NodeId node, const struct stat& shown) {
   const auto file = std::make_shared<const OpenContainer>(
       shown, std::make_shared<Content>(services_.content, shown.st_mtim));
-  file->content->make_writable(source_->home(node));
+  file->content->make_writable(change, source_->home(node));
   source_->set_opened(node, file);
   changed(file, {});
 }
 
-void Contents::change(NodeId node, FairShare::Part descriptors, const Change& change) {
+void Contents::change(Request& request, NodeId node, FairShare::Part descriptors,
+                      const Work& work) {
   for (int tries = 1;; tries++) {
-    const auto file = open_to_change(node);
+    const auto file = open_to_change(request, node);
     const std::uint64_t epoch = file->content->epoch();
     try {
-      change(file);
+      work(file);
       changed(file, std::move(descriptors));
       // No close will tell of an error.
       if (source_->is_space_scarce() && file->content->needs_commit())
         commit_briefly({file->content});
       return;
     } catch (const std::system_error& error) {
-      if (tries == kContentTries || !can_retry(error, file->content, epoch)) throw;
+      if (tries == kContentTries || !can_retry(request, error, file->content, epoch)) throw;
     }
   }
 }
 
-void Contents::commit(const std::vector<NodeId>& nodes) {
+void Contents::commit(Request& request, const std::vector<NodeId>& nodes) {
   Committer::Contents contents;
   for (const NodeId node : nodes)
     if (const auto file = source_->opened(node); file && file->content->needs_commit())
       contents.push_back(file->content);
-  if (!contents.empty()) TurnAtNeed::need();
+  if (!contents.empty()) request.need_slot();
   commit_briefly(contents);
 }
 
-/// For a request that has no turn.
+/// On the thread of a request: it waits for locks of others, but not for long.
 void Contents::commit_briefly(const Committer::Contents& contents) {
   const frame::CountedPatience patience;
   services_.committer.commit(contents);
 }
 
-std::shared_ptr<void> Contents::hold_flat(NodeId node) {
-  TurnAtNeed::need();
-  const auto file = open_to_change(node);
+std::shared_ptr<void> Contents::hold_flat(Request& request, NodeId node) {
+  request.need_slot();
+  const auto file = open_to_change(request, node);
   file->content->hold_flat(true);
   std::shared_ptr<void> held(nullptr, [this, file](void*) {
     file->content->hold_flat(false);
@@ -195,10 +196,10 @@ std::shared_ptr<void> Contents::hold_flat(NodeId node) {
   return held;
 }
 
-void Contents::represent_anew(NodeId node) {
-  auto descriptors = source_->take_descriptors_at_once();
+void Contents::represent_anew(Request& request, NodeId node) {
+  auto descriptors = source_->take_descriptors_at_once(request);
   const bool is_beyond_share = !descriptors;
-  const auto file = open_to_change(node);
+  const auto file = open_to_change(request, node);
   file->content->look_again();
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
@@ -215,50 +216,54 @@ void Contents::removed(const std::shared_ptr<const OpenContainer>& file,
   if (!file->content->has_writers()) services_.committer.drop(*file->content);
 }
 
-void Contents::resize(NodeId node, std::int64_t size) {
-  require_changeable(node, *source_->open_container(node, false)->content);
-  change(node, source_->take_descriptors(),
-         [&](const std::shared_ptr<const OpenContainer>& file) { file->content->resize(size); });
+void Contents::resize(Request& request, NodeId node, std::int64_t size) {
+  require_changeable(request, node, *source_->open_container(request, node, false)->content);
+  change(request, node, source_->take_descriptors(request),
+         [&](const std::shared_ptr<const OpenContainer>& file) {
+           file->content->resize(request, size);
+         });
 }
 
-bool Contents::set_times(NodeId node, const timespec& accessed, const timespec& modified) {
+bool Contents::set_times(Request& request, NodeId node, const timespec& accessed,
+                         const timespec& modified) {
   const auto file = source_->opened(node);
   if (!file) return false;
   try {
     // Readers would take new times for a change by somebody else. Those of a removed file are in
     // its content alone.
-    if (!file->content->is_orphan()) file->content->make_writable(source_->home(node));
+    if (!file->content->is_orphan()) file->content->make_writable(request, source_->home(node));
   } catch (const std::system_error&) {
     return false;
   }
   for (int tries = 1;; tries++) {
     const std::uint64_t epoch = file->content->epoch();
     try {
-      return file->content->set_times(accessed, modified);
+      return file->content->set_times(request, accessed, modified);
     } catch (const std::system_error& error) {
-      if (tries == kContentTries || !can_retry(error, file->content, epoch)) throw;
+      if (tries == kContentTries || !can_retry(request, error, file->content, epoch)) throw;
     }
   }
 }
 
-void Contents::set_metalayer(NodeId node, const LayerName& name, const LayerChange& content,
-                             int flags) {
+void Contents::set_metalayer(Request& request, NodeId node, const LayerName& name,
+                             const LayerChange& content, int flags) {
   frame::check_layer_name(name.name);
   // A header is written anew by a new file, which would leave other names behind.
-  if (name.kind == LayerKind::fixed && source_->home(node)->place_now().has_links)
+  if (name.kind == LayerKind::fixed && source_->home(node)->place_now(request).has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   std::shared_ptr<Content> changed;
-  change(node, source_->take_descriptors(), [&](const std::shared_ptr<const OpenContainer>& file) {
-    changed = file->content;
-    if (content) changed->require_room();
-    put_metalayer(*changed, name, content, flags);
-  });
+  change(request, node, source_->take_descriptors(request),
+         [&](const std::shared_ptr<const OpenContainer>& file) {
+           changed = file->content;
+           if (content) changed->require_room();
+           put_metalayer(Change(request), *changed, name, content, flags);
+         });
   // No request waits for room with a thread: this one makes the room that it takes.
   if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
 }
 
-void Contents::put_metalayer(Content& content, const LayerName& name, const LayerChange& value,
-                             int flags) {
+void Contents::put_metalayer(const Change& change, Content& content, const LayerName& name,
+                             const LayerChange& value, int flags) {
   const MutexLock lock(metalayers_);
   const auto snapshot = content.snapshot();
   frame::VlmetalayerSizes changes = changed_sizes(content, name.kind);
@@ -269,7 +274,7 @@ void Contents::put_metalayer(Content& content, const LayerName& name, const Laye
     changes[name.name] = value->size();
     check_room(snapshot.get(), changes, name.kind);
   }
-  content.set_metalayer(name, value);
+  content.set_metalayer(change, name, value);
 }
 
 }  // namespace bloscfs::fs

@@ -16,6 +16,7 @@
 #include "fs/content/open_file.hpp"
 #include "fs/source/node.hpp"
 #include "fs/support/fair_share.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -40,62 +41,64 @@ class Contents {
 
   /// Looks whether another program has changed the file of what is open of a node, and lets the
   /// content go on from what is there now.
-  void follow(NodeId node);
+  void follow(Request& request, NodeId node);
   /// The same; an error is logged, once.
-  void try_follow(NodeId node);
+  void try_follow(Request& request, NodeId node);
   /// Lets a content that somebody writes go on from another program's state. What is being written
   /// is waited for up to two seconds, unless too many do so already.
-  FollowResult follow(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
+  FollowResult follow(Request& request, const std::shared_ptr<Content>& content,
+                      IfBeingWritten unfinished);
   /// The same for a request, which waits: true if it went on. Throws ESTALE while it is being
   /// written.
-  bool go_on(const std::shared_ptr<Content>& content);
+  bool go_on(Request& request, const std::shared_ptr<Content>& content);
   /// True if the content went on since that `epoch`, for whoever asked first.
-  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
+  bool has_gone_on(Request& request, const std::shared_ptr<Content>& content, std::uint64_t epoch);
   /// True if a change failed with `error` only because the content has gone on from another state
   /// since `epoch`, so that the caller can try it again.
-  bool can_retry(const std::system_error& error, const std::shared_ptr<Content>& content,
-                 std::uint64_t epoch);
+  bool can_retry(Request& request, const std::system_error& error,
+                 const std::shared_ptr<Content>& content, std::uint64_t epoch);
 
   // --- changes
 
   /// Throws unless the node's file can be changed: EROFS for what cannot be written, codec::Error
   /// where the file's values must stay what they are. Logs these.
-  void require_changeable(NodeId node, const Content& content);
+  void require_changeable(Request& request, NodeId node, const Content& content);
   /// Notes that a file has changed. If nobody has it open for writing, a commit is queued, which
   /// keeps the `descriptors` of the closed handle until it is done.
   void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors);
   /// A new empty file has been made, and SOURCE has at most a temporary of it. The content commits
   /// it, also if nobody ever opens it. Called before anybody else sees the name, so that nobody
   /// judges by its bytes what is not complete.
-  void created(NodeId node, const struct stat& shown);
-  /// Commits what these nodes have not yet committed, durably. NoTurn if there is anything.
-  void commit(const std::vector<NodeId>& nodes);
+  void created(const Change& change, NodeId node, const struct stat& shown);
+  /// Commits what these nodes have not yet committed, durably. NoSlot if there is anything.
+  void commit(Request& request, const std::vector<NodeId>& nodes);
   /// Makes an array a flat frame of the bytes that it shows, under the same shown name. It stays
-  /// one as long as the result lives. NoTurn.
-  std::shared_ptr<void> hold_flat(NodeId node);
+  /// one as long as the result lives. NoSlot.
+  std::shared_ptr<void> hold_flat(Request& request, NodeId node);
   /// The file has another name or place, which asks for another representation.
-  void represent_anew(NodeId node);
+  void represent_anew(Request& request, NodeId node);
   /// The last name of `file` has been removed: what is dirty need not be committed any more, unless
   /// `has_name` finds another name by then.
   void removed(const std::shared_ptr<const OpenContainer>& file,
                const std::function<bool()>& has_name);
   /// As truncate(2).
-  void resize(NodeId node, std::int64_t size);
+  void resize(Request& request, NodeId node, std::int64_t size);
   /// False if nothing is open of the file, or nothing that could be written: the times are then the
   /// stored file's alone. UTIME_NOW as in utimensat(2).
-  bool set_times(NodeId node, const timespec& accessed, const timespec& modified);
+  bool set_times(Request& request, NodeId node, const timespec& accessed, const timespec& modified);
   /// Sets a metalayer, or removes it without a `content`. `flags` as in setxattr(2): EEXIST and
   /// ENODATA. EINVAL and ENOSPC for what a frame has no room for; EOPNOTSUPP for fixed ones of a
   /// file with hard links.
-  void set_metalayer(NodeId node, const LayerName& name, const LayerChange& content, int flags);
+  void set_metalayer(Request& request, NodeId node, const LayerName& name,
+                     const LayerChange& content, int flags);
 
  private:
-  std::shared_ptr<const OpenContainer> open_to_change(NodeId node);
-  using Change = std::function<void(const std::shared_ptr<const OpenContainer>&)>;
-  /// Runs `change` on the content opened for it, again where that finds another program's change.
-  void change(NodeId node, FairShare::Part descriptors, const Change& change);
-  void put_metalayer(Content& content, const LayerName& name, const LayerChange& value, int flags)
-      EXCLUDES(metalayers_);
+  std::shared_ptr<const OpenContainer> open_to_change(Request& request, NodeId node);
+  using Work = std::function<void(const std::shared_ptr<const OpenContainer>&)>;
+  /// Runs `work` on the content opened for it, again where that finds another program's change.
+  void change(Request& request, NodeId node, FairShare::Part descriptors, const Work& work);
+  void put_metalayer(const Change& change, Content& content, const LayerName& name,
+                     const LayerChange& value, int flags) EXCLUDES(metalayers_);
   void commit_briefly(const Committer::Contents& contents);
 
   const SourceServices& services_;

@@ -18,6 +18,7 @@
 #include "fs/source/node.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/pooled_buffer.hpp"
+#include "fs/support/request.hpp"
 #include "fs/view/reply_data.hpp"
 
 namespace bloscfs::fs {
@@ -67,56 +68,65 @@ class FileHandle {
   void keep(FairShare::Part descriptors) { descriptors_ = std::move(descriptors); }
 
   /// Also when another state has taken the name of what it has open.
-  virtual struct stat attributes() const = 0;
+  virtual struct stat attributes(Request& request) const = 0;
   /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
   /// may have what is behind it decoded ahead.
   virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
-  /// The file's bytes [offset, offset + size), cut at its end. NoTurn where they must be decoded.
-  virtual ReadBytes read(std::int64_t offset, std::int64_t size) = 0;
+  /// The file's bytes [offset, offset + size), cut at its end. NoSlot where they must be decoded.
+  virtual ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) = 0;
   /// As lseek(2) with SEEK_DATA and SEEK_HOLE. Throws ENXIO behind the end.
-  virtual std::int64_t seek(std::int64_t offset, int whence) const = 0;
+  virtual std::int64_t seek(Request& request, std::int64_t offset, int whence) const = 0;
   /// True if somebody has the file open for writing, so that the kernel may know more of it.
   virtual bool has_writers() const = 0;
 
   // EBADF of what was not opened for writing.
 
-  /// True where write() may wait for another program, and so needs a turn.
-  virtual bool needs_turn_to_write(const WritePlace& /*place*/, std::size_t /*size*/) const {
+  /// True where write() may wait for another program, and so needs a slot.
+  virtual bool needs_slot_to_write(const WritePlace& /*place*/, std::size_t /*size*/) const {
     return false;
   }
   /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
-  virtual std::size_t write(const WritePlace& /*place*/, codec::Bytes /*bytes*/) { refuse(); }
+  virtual std::size_t write(Request& /*request*/, const WritePlace& /*place*/,
+                            codec::Bytes /*bytes*/) {
+    refuse();
+  }
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  virtual std::size_t write(const WritePlace& /*place*/, std::span<PooledBuffer> /*cells*/) {
+  virtual std::size_t write(Request& /*request*/, const WritePlace& /*place*/,
+                            std::span<PooledBuffer> /*cells*/) {
     refuse();
   }
   /// The user to whom written bytes count until a commit has stored them; nullopt where a write
   /// stores them at once.
   virtual std::optional<uid_t> dirty_user() const { return std::nullopt; }
-  virtual void truncate(std::int64_t /*size*/) { refuse(); }
+  virtual void truncate(Request& /*request*/, std::int64_t /*size*/) { refuse(); }
   /// As fallocate(2). Of a container for the modes that punch, zero and set sizes: contents take no
   /// space before they are written, but none is promised where SOURCE has not as much: ENOSPC.
-  virtual void allocate(int /*mode*/, std::int64_t /*offset*/, std::int64_t /*size*/) { refuse(); }
+  virtual void allocate(Request& /*request*/, int /*mode*/, std::int64_t /*offset*/,
+                        std::int64_t /*size*/) {
+    refuse();
+  }
 
   /// copy_file_range(2) to here. EOPNOTSUPP unless both files are plain, and this one is written.
-  /// May copy fewer bytes than are asked for. NoTurn.
-  virtual std::size_t copy_from(const FileHandle& /*source*/, const CopiedRange& /*range*/) {
+  /// May copy fewer bytes than are asked for. NoSlot.
+  virtual std::size_t copy_from(Request& /*request*/, const FileHandle& /*source*/,
+                                const CopiedRange& /*range*/) {
     refuse(EOPNOTSUPP);
   }
   /// The same from here to a descriptor of SOURCE.
-  virtual std::size_t copy_to(int /*descriptor*/, const CopiedRange& /*range*/) const {
+  virtual std::size_t copy_to(Request& /*request*/, int /*descriptor*/,
+                              const CopiedRange& /*range*/) const {
     refuse(EOPNOTSUPP);
   }
 
-  /// What was written is durable when it returns. NoTurn where something must be stored.
-  virtual void sync() = 0;
-  /// At each close of a descriptor: reports errors of commits in the background. NoTurn where it
+  /// What was written is durable when it returns. NoSlot where something must be stored.
+  virtual void sync(Request& request) = 0;
+  /// At each close of a descriptor: reports errors of commits in the background. NoSlot where it
   /// may have to commit.
-  virtual void flush() {}
-  /// Called before close(), perhaps more than once. NoTurn if close() may take long.
-  virtual void before_close() {}
+  virtual void flush(Request& /*request*/) {}
+  /// Called before close(), perhaps more than once. NoSlot if close() may take long.
+  virtual void before_close(Request& /*request*/) {}
   /// Nobody asks it for anything any more. To be called once.
-  virtual void close() {}
+  virtual void close(Request& /*request*/) {}
 
  protected:
   FairShare::Part descriptors_;

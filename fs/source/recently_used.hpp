@@ -19,10 +19,10 @@ class RecentlyUsed : public LruCache<Key, Value, Hash> {
   RecentlyUsed(MemoryBudget& budget, std::size_t most)
       : LruCache<Key, Value, Hash>(most), budget_(budget) {}
 
-  /// A charge for a value that is being made; `name` is what messages call it. If the budget has no
-  /// room, cached values that nobody uses are dropped. Does not outlive this object.
-  std::shared_ptr<MemoryBudget::Listing> charge_for(const std::string& name) {
-    return std::make_shared<MemoryBudget::Listing>(budget_, name,
+  /// A charge for a value that the request makes; `name` is what messages call it. If the budget
+  /// has no room, cached values that nobody uses are dropped. Does not outlive this object.
+  std::shared_ptr<MemoryBudget::Listing> charge_for(Request& request, const std::string& name) {
+    return std::make_shared<MemoryBudget::Listing>(request, budget_, name,
                                                    [this] { return this->drop_unused(); });
   }
 

@@ -35,12 +35,13 @@ struct SourceServices {
   Contents& contents;
   const KernelCache& kernel;
 
-  void log_bad_data(const std::string& told_path, const std::exception& error) const;
+  void log_bad_data(const Request& request, const std::string& told_path,
+                    const std::exception& error) const;
 };
 
-inline void SourceServices::log_bad_data(const std::string& told_path,
+inline void SourceServices::log_bad_data(const Request& request, const std::string& told_path,
                                          const std::exception& error) const {
-  log.error(told_path + ": " + error.what());
+  log.error(request.user(), told_path + ": " + error.what());
 }
 
 }  // namespace bloscfs::fs

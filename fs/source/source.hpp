@@ -18,10 +18,11 @@
 #include "fs/commit/committer.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/open_file.hpp"
-#include "fs/source/caller.hpp"
 #include "fs/source/file_handle.hpp"
 #include "fs/source/node.hpp"
+#include "fs/support/caller.hpp"
 #include "fs/support/fair_share.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -64,7 +65,7 @@ struct AttributeFacts {
 
 /// Looks up, lists, opens and changes the files of a mount. LocalSource serves the files of a
 /// directory, RemoteSource the objects of a URL. Callers see shown names and node ids only.
-/// Thread-safe. Throws std::system_error and codec::Error, and NoTurn before long work.
+/// Thread-safe. Throws std::system_error and codec::Error, and NoSlot before long work.
 class Source {
  public:
   Source() = default;
@@ -81,51 +82,55 @@ class Source {
   // --- names
 
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
-  virtual std::optional<FoundNode> lookup(NodeId directory, const std::string& name) = 0;
+  virtual std::optional<FoundNode> lookup(Request& request, NodeId directory,
+                                          const std::string& name) = 0;
   /// Counts another reference to a node.
-  virtual FoundNode reference(NodeId node) = 0;
+  virtual FoundNode reference(Request& request, NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
   /// `if_many` is called once it is known that the directory has many entries, perhaps repeatedly.
-  virtual std::vector<DirectoryEntry> list(NodeId directory,
+  virtual std::vector<DirectoryEntry> list(Request& request, NodeId directory,
                                            const std::function<void()>& if_many) = 0;
   /// An entry of a listing with its attributes, as lookup() gives them. Where attributes take much
   /// work the result has the id 0, and no reference.
-  virtual std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) = 0;
+  virtual std::optional<FoundNode> enter(Request& request, NodeId directory,
+                                         const DirectoryEntry& entry) = 0;
   virtual void forget(NodeId node, std::uint64_t references) = 0;
-  virtual std::string read_link(NodeId node) = 0;
+  virtual std::string read_link(Request& request, NodeId node) = 0;
   /// Called at the end of a listing. EIO if damage left the listing incomplete.
-  virtual void require_listed(NodeId directory) = 0;
+  virtual void require_listed(Request& request, NodeId directory) = 0;
 
   // --- attributes
 
-  virtual struct stat attributes(NodeId node) = 0;
-  virtual void check_access(NodeId node, int mask) = 0;
+  virtual struct stat attributes(Request& request, NodeId node) = 0;
+  virtual void check_access(Request& request, NodeId node, int mask) = 0;
   virtual struct statvfs stat_filesystem() = 0;
   /// The owner of the stored file, also where the mount shows another one.
   virtual uid_t owner(NodeId node) = 0;
   /// The name of a node in messages: a path below SOURCE, or a URL.
   virtual std::string told_path(NodeId node) = 0;
   /// How a regular file is stored. codec::Error if it begins as a frame and is damaged.
-  virtual StoredForm stored_form(NodeId node) = 0;
+  virtual StoredForm stored_form(Request& request, NodeId node) = 0;
   /// True if requests for the node may take long, so that they must end when the caller gives up.
   virtual bool is_far(NodeId node) = 0;
 
   // --- extended attributes
 
-  virtual AttributeFacts attribute_facts(NodeId node) = 0;
+  virtual AttributeFacts attribute_facts(Request& request, NodeId node) = 0;
   /// The committed frame whose metalayers the node shows; null if there is none.
-  virtual std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) = 0;
+  virtual std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId node) = 0;
   /// Of a group. Nothing if it has none of that name.
-  virtual std::optional<std::string> group_attribute(NodeId node, const std::string& name) = 0;
+  virtual std::optional<std::string> group_attribute(Request& request, NodeId node,
+                                                     const std::string& name) = 0;
   /// Of the stored file. `value`: null to remove it. `flags` as in setxattr(2).
-  virtual void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
-                                    int flags, const Caller& caller) = 0;
+  virtual void set_stored_attribute(Request& request, NodeId node, const std::string& name,
+                                    const std::string* value, int flags) = 0;
 
   // --- open files
 
   /// `descriptors`: the result of take_descriptors(), for a new file; the handle keeps them. The
   /// caller closes the handle.
-  virtual OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) = 0;
+  virtual OpenedFile open(Request& request, NodeId node, int flags,
+                          FairShare::Part descriptors) = 0;
   /// One caller at a time tells the kernel of a change: false where somebody has begun since the
   /// last one. Until the end others find the file changed as well.
   virtual bool begin_telling(NodeId /*node*/) { return false; }
@@ -137,7 +142,8 @@ class Source {
   virtual std::shared_ptr<const OpenContainer> opened(NodeId node) = 0;
   /// The same, opened if it is not yet. For a change: ESTALE where the node's state has gone, EROFS
   /// of what nobody can change.
-  virtual std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) = 0;
+  virtual std::shared_ptr<const OpenContainer> open_container(Request& request, NodeId node,
+                                                              bool for_change) = 0;
   /// What all handles of a new file share.
   virtual void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) = 0;
   /// Keeps the node as long as it lives.
@@ -160,32 +166,31 @@ class Source {
 
   /// Reserves the descriptors of a new file before it is created, or of one that is opened to be
   /// changed. EMFILE.
-  virtual FairShare::Part take_descriptors() { return {}; }
+  virtual FairShare::Part take_descriptors(Request& /*request*/) { return {}; }
   /// Where nothing can wait; empty where there is nothing left for the user.
-  virtual FairShare::Part take_descriptors_at_once() { return {}; }
-  virtual FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
-                                const Caller& caller) = 0;
-  virtual FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                   const Caller& caller) = 0;
-  virtual FoundNode make_symlink(NodeId directory, const std::string& name,
-                                 const std::string& target, const Caller& caller) = 0;
-  virtual FoundNode make_special(NodeId directory, const std::string& name, mode_t mode,
-                                 dev_t device, const Caller& caller) = 0;
-  virtual FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
-                              const Caller& caller) = 0;
-  virtual void remove_file(NodeId directory, const std::string& name, const Caller& caller) = 0;
-  virtual void remove_directory(NodeId directory, const std::string& name,
-                                const Caller& caller) = 0;
-  virtual void rename(NodeId from, const std::string& from_name, NodeId to,
-                      const std::string& to_name, unsigned flags, const Caller& caller) = 0;
-  virtual void sync_directory(NodeId directory) = 0;
+  virtual FairShare::Part take_descriptors_at_once(Request& /*request*/) { return {}; }
+  virtual FoundNode create_file(Request& request, NodeId directory, const std::string& name,
+                                mode_t mode) = 0;
+  virtual FoundNode make_directory(Request& request, NodeId directory, const std::string& name,
+                                   mode_t mode) = 0;
+  virtual FoundNode make_symlink(Request& request, NodeId directory, const std::string& name,
+                                 const std::string& target) = 0;
+  virtual FoundNode make_special(Request& request, NodeId directory, const std::string& name,
+                                 mode_t mode, dev_t device) = 0;
+  virtual FoundNode make_link(Request& request, NodeId node, NodeId directory,
+                              const std::string& name) = 0;
+  virtual void remove_file(Request& request, NodeId directory, const std::string& name) = 0;
+  virtual void remove_directory(Request& request, NodeId directory, const std::string& name) = 0;
+  virtual void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+                      const std::string& to_name, unsigned flags) = 0;
+  virtual void sync_directory(Request& request, NodeId directory) = 0;
   /// Clears the set-user-ID and set-group-ID bits that a change of the contents takes.
-  virtual void drop_privileges(NodeId node, const Caller& caller) = 0;
+  virtual void drop_privileges(Request& request, NodeId node) = 0;
   /// As chown(2), chmod(2) and utimensat(2). Setting owner or group clears those bits, even if
   /// neither changes.
-  virtual void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) = 0;
+  virtual void set_attributes(Request& request, NodeId node, NewAttributes wanted) = 0;
   /// As truncate(2).
-  virtual void resize(NodeId node, std::int64_t size) = 0;
+  virtual void resize(Request& request, NodeId node, std::int64_t size) = 0;
 
   // --- as a whole
 

@@ -1,33 +1,23 @@
 #include "fs/support/fair_share.hpp"
 
-#include "fs/support/request_user.hpp"
-
 namespace bloscfs::fs {
 
-namespace {
-
-uid_t current_user() { return RequestUser::current().value_or(0); }
-
-}  // namespace
-
-FairShare::Part FairShare::take(std::size_t amount) {
+FairShare::Part FairShare::take(uid_t user, std::size_t amount) {
   const MutexLock lock(mutex_);
-  return take_locked(current_user(), amount, false);
+  return take_locked(user, amount, false);
 }
 
-FairShare::Part FairShare::take_none() { return {*this, current_user(), 0}; }
-
-FairShare::Part FairShare::take_one(std::size_t amount) {
+FairShare::Part FairShare::take_one(uid_t user, std::size_t amount) {
   const MutexLock lock(mutex_);
-  return take_locked(current_user(), amount, true);
+  return take_locked(user, amount, true);
 }
 
-FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds patience,
+FairShare::Part FairShare::take(uid_t user, std::size_t amount, std::chrono::milliseconds patience,
                                 const frame::Clock& clock) {
   const auto end = clock.now() + patience;
   const MutexLock lock(mutex_);
   for (;;) {
-    if (Part part = take_locked(current_user(), amount, false)) return part;
+    if (Part part = take_locked(user, amount, false)) return part;
     if (clock.now() >= end) return {};
     given_back_.wait_until(mutex_, clock, end);
   }

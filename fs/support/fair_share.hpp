@@ -69,16 +69,15 @@ class FairShare {
     std::size_t amount_ = 0;
   };
 
-  /// Takes a part for the user whose request the thread serves; what nobody asked for counts as
-  /// root's. An empty part where it is more than the user's share.
-  Part take(std::size_t amount) EXCLUDES(mutex_);
-  /// Nothing yet, for that user: it may grow.
-  Part take_none();
-  /// The same, but waits so long for what the user has to be given back.
-  Part take(std::size_t amount, std::chrono::milliseconds patience,
+  /// An empty part where it is more than the user's share.
+  Part take(uid_t user, std::size_t amount) EXCLUDES(mutex_);
+  /// A part of nothing, which may grow.
+  Part take_none(uid_t user) { return {*this, user, 0}; }
+  /// As take(user, amount), but waits so long for what the user has to be given back.
+  Part take(uid_t user, std::size_t amount, std::chrono::milliseconds patience,
             const frame::Clock& clock = frame::system_clock()) EXCLUDES(mutex_);
-  /// The same, but the first that a user has may be larger than the share.
-  Part take_one(std::size_t amount) EXCLUDES(mutex_);
+  /// As take(user, amount), but the first that a user has may be larger than the share.
+  Part take_one(uid_t user, std::size_t amount) EXCLUDES(mutex_);
 
  private:
   bool grow(uid_t user, std::size_t amount) EXCLUDES(mutex_);

@@ -4,17 +4,19 @@
 #include <cstdint>
 #include <set>
 
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. A request waits for a lock in its turn; the constructor of Lock throws NoTurn.
+/// Thread-safe. A request waits for a lock with a slot; the constructor of Lock throws NoSlot.
 class KeyedMutex {
  public:
   class Lock {
    public:
-    Lock(KeyedMutex& mutex, std::uint64_t key) : mutex_(mutex), key_(key) { mutex_.lock(key_); }
+    Lock(Request& request, KeyedMutex& mutex, std::uint64_t key) : mutex_(mutex), key_(key) {
+      mutex_.lock(request, key_);
+    }
     ~Lock() { mutex_.unlock(key_); }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -25,10 +27,10 @@ class KeyedMutex {
   };
 
  private:
-  void lock(std::uint64_t key) {
+  void lock(Request& request, std::uint64_t key) {
     const MutexLock lock(mutex_);
     while (!locked_.insert(key).second) {
-      TurnAtNeed::need();
+      request.need_slot();
       unlocked_.wait(mutex_);
     }
   }

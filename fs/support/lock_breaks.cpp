@@ -1,7 +1,5 @@
 #include "fs/support/lock_breaks.hpp"
 
-#include "fs/support/turns.hpp"
-
 namespace bloscfs::fs {
 namespace {
 
@@ -12,7 +10,9 @@ thread_local Attempts* innermost = nullptr;
 
 }  // namespace
 
-Attempts::Attempts() : outer_(innermost) { innermost = this; }
+Attempts::Attempts(const Request& request) : outer_(innermost), user_(request.user()) {
+  innermost = this;
+}
 
 Attempts::~Attempts() { innermost = outer_; }
 
@@ -28,6 +28,10 @@ Attempts* Attempts::current() {
   return innermost != nullptr && innermost->may_break_ ? innermost : nullptr;
 }
 
+std::optional<uid_t> Attempts::user() {
+  return innermost != nullptr ? innermost->user_ : std::nullopt;
+}
+
 bool Attempts::pause(const std::function<void()>& work) const {
   return share_ != nullptr && share_->pause(work);
 }
@@ -37,10 +41,7 @@ void Attempts::note_share(NamesShare* share) {
 }
 
 void Attempts::begin_change() {
-  if (innermost == nullptr) return;
-  innermost->may_break_ = false;
-  // Nor may the request be served again from its beginning.
-  TurnAtNeed::need_no_more();
+  if (innermost != nullptr) innermost->may_break_ = false;
 }
 
 void Attempts::end_change() {

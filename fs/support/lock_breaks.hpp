@@ -7,10 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -38,8 +41,8 @@ class Attempts {
   /// Calls `operation`, which takes the lock by itself, until it needs no break any more. What
   /// others keep changing, or a change that has begun, ends the breaks: then work is done at once.
   template <typename Operation>
-  static auto run(const Operation& operation) {
-    Attempts attempts;
+  static auto run(const Request& request, const Operation& operation) {
+    Attempts attempts(request);
     for (;;) {
       try {
         return operation();
@@ -72,7 +75,9 @@ class Attempts {
 
   /// Null where nobody would begin anew.
   static Attempts* current();
-  /// This thread's operation is changing something now.
+  /// On whose account the thread's operation is.
+  static std::optional<uid_t> user();
+  /// This thread's operation is changing something now: it has made its Change.
   static void begin_change();
   /// What it has changed until now stands by itself, and another try goes on from there: there may
   /// be breaks again.
@@ -91,11 +96,12 @@ class Attempts {
   Attempts& operator=(const Attempts&) = delete;
 
  private:
-  Attempts();
+  explicit Attempts(const Request& request);
   ~Attempts();
   void count_break();
 
   Attempts* const outer_;
+  const std::optional<uid_t> user_;
   int breaks_ = 0;
   bool may_break_ = true;
   NamesShare* share_ = nullptr;

@@ -18,7 +18,6 @@
 #include "fs/support/file_error.hpp"
 #include "fs/support/log_allowance.hpp"
 #include "fs/support/printable.hpp"
-#include "fs/support/request_user.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs::log {
@@ -54,10 +53,16 @@ spdlog::sinks::dist_sink_mt& place() {
   return *sink;
 }
 
+Mutex allowance_mutex;
+/// For what is written to the present place.
+LogAllowance allowance GUARDED_BY(allowance_mutex);
+
 void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const std::string& end) {
   sink->set_formatter(
       std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::local, end));
   place().set_sinks({sink});
+  const MutexLock lock(allowance_mutex);
+  allowance = {};
 }
 
 void write_line(spdlog::level::level_enum level, std::string_view message) {
@@ -65,14 +70,11 @@ void write_line(spdlog::level::level_enum level, std::string_view message) {
 }
 
 /// Bounds what comes of the requests of one user.
-void write(spdlog::level::level_enum level, std::string_view message) {
-  const auto user = RequestUser::current();
+void write(spdlog::level::level_enum level, std::optional<uid_t> user, std::string_view message) {
   if (!user) return write_line(level, message);
-  static Mutex mutex;
-  static LogAllowance allowance;
   LogAllowance::Verdict verdict{};
   {
-    const MutexLock lock(mutex);
+    const MutexLock lock(allowance_mutex);
     verdict = allowance.ask(*user, LogAllowance::Clock::now());
   }
   if (!verdict.may_be_told) return;
@@ -113,8 +115,15 @@ frame::UniqueFd open_file(const std::string& path) {
   return file;
 }
 
-void info(std::string_view message) { write(spdlog::level::info, message); }
-void warn(std::string_view message) { write(spdlog::level::warn, message); }
-void error(std::string_view message) { write(spdlog::level::err, message); }
+void info(std::string_view message) { write_line(spdlog::level::info, message); }
+void warn(std::string_view message) { write_line(spdlog::level::warn, message); }
+void error(std::string_view message) { write_line(spdlog::level::err, message); }
+
+void warn(std::optional<uid_t> user, std::string_view message) {
+  write(spdlog::level::warn, user, message);
+}
+void error(std::optional<uid_t> user, std::string_view message) {
+  write(spdlog::level::err, user, message);
+}
 
 }  // namespace bloscfs::fs::log

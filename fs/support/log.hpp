@@ -1,8 +1,11 @@
 #pragma once
 // What the programs tell beside their results: messages of one printable line each.
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
 
@@ -26,10 +29,13 @@ void connect_system_log();
 /// Opens a file for that, or makes one that only the owner may read. Throws FileError.
 frame::UniqueFd open_file(const std::string& path);
 
-/// What comes of the requests of one user (RequestUser) is told 100 times at once, then 10 times a
-/// minute; the rest is counted.
 void info(std::string_view message);
 void warn(std::string_view message);
 void error(std::string_view message);
+
+/// For messages that requests of `user` cause: each user may cause 100 at once, then 10 a minute.
+/// The log counts the rest. Without a user there is no limit.
+void warn(std::optional<uid_t> user, std::string_view message);
+void error(std::optional<uid_t> user, std::string_view message);
 
 }  // namespace bloscfs::fs::log

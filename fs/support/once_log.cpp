@@ -11,13 +11,13 @@ constexpr std::size_t kMaxLogged = 10'000;
 
 }  // namespace
 
-void OnceLog::error(const std::string& message) {
+void OnceLog::error(std::optional<uid_t> user, const std::string& message) {
   {
     const MutexLock lock(mutex_);
     if (logged_.size() >= kMaxLogged) logged_.clear();
     if (!logged_.insert(std::hash<std::string>()(message)).second) return;
   }
-  log::error(message);
+  log::error(user, message);
 }
 
 }  // namespace bloscfs::fs

@@ -2,8 +2,11 @@
 // Errors that are met again and again, and logged the first time.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <unordered_set>
+
+#include <sys/types.h>
 
 #include "fs/support/sync.hpp"
 
@@ -12,7 +15,8 @@ namespace bloscfs::fs {
 /// Thread-safe. Remembers 10,000 messages, and then begins anew.
 class OnceLog {
  public:
-  void error(const std::string& message) EXCLUDES(mutex_);
+  /// `user` as log::error()'s.
+  void error(std::optional<uid_t> user, const std::string& message) EXCLUDES(mutex_);
 
  private:
   Mutex mutex_;

@@ -13,7 +13,6 @@ constexpr std::array<const char*, kOperations> kOperationNames = {
     "setxattr",        "removexattr", "mknod",   "mkdir",      "symlink",  "link",     "unlink",
     "rmdir",           "rename",      "create",  "ioctl"};
 
-thread_local RequestWatch::Request* served_request = nullptr;
 /// Where this thread has found a free slot last, so that threads do not meet at one.
 thread_local std::size_t last_slot = 0;
 std::atomic<std::size_t> next_first_slot{0};
@@ -64,8 +63,8 @@ RequestWatch::Slot* RequestWatch::take_slot() noexcept {
   return nullptr;
 }
 
-RequestWatch::Request::Request(RequestWatch& watch, Operation operation, std::uint64_t node,
-                               Sender sender) noexcept
+RequestWatch::Entry::Entry(RequestWatch& watch, Operation operation, std::uint64_t node,
+                           Sender sender) noexcept
     : watch_(&watch), slot_(watch.take_slot()), operation_(operation), began_(Clock::now()) {
   if (slot_ == nullptr) return;
   slot_->operation.store(operation, std::memory_order_release);
@@ -77,53 +76,24 @@ RequestWatch::Request::Request(RequestWatch& watch, Operation operation, std::ui
   slot_->list();
 }
 
-RequestWatch::Request::Request(Request&& other) noexcept
+RequestWatch::Entry::Entry(Entry&& other) noexcept
     : watch_(std::exchange(other.watch_, nullptr)),
-      slot_(other.slot_),
+      slot_(std::exchange(other.slot_, nullptr)),
       operation_(other.operation_),
       began_(other.began_) {}
 
-void RequestWatch::Request::end() noexcept {
+RequestWatch::Entry::~Entry() {
   if (watch_ == nullptr) return;
-  std::exchange(watch_, nullptr)->of(operation_).latencies.add(Clock::now() - began_);
+  watch_->of(operation_).latencies.add(Clock::now() - began_);
   if (slot_ != nullptr) slot_->give_back();
 }
 
-frame::WaitState* RequestWatch::Request::waits() const {
+frame::WaitState* RequestWatch::Entry::waits() const {
   return slot_ == nullptr ? nullptr : &slot_->waits;
 }
 
-RequestWatch::Served::Served(Request& request) noexcept {
-  served_request = &request;
-  frame::WaitMark::work_at(request.waits());
-}
-
-RequestWatch::Served::~Served() { end_served(); }
-
-void RequestWatch::end_served() noexcept {
-  if (served_request == nullptr) return;
-  frame::WaitMark::work_at(nullptr);
-  std::exchange(served_request, nullptr)->end();
-}
-
-std::function<void()> RequestWatch::carried(frame::WaitReason reason, std::function<void()> work) {
-  if (served_request == nullptr) return work;
-  const auto request = std::make_shared<Request>(std::move(*served_request));
-  served_request = nullptr;
-  frame::WaitMark::work_at(nullptr);
-  if (frame::WaitState* const waits = request->waits()) waits->begin(reason);
-  return [request, work = std::move(work)] {
-    if (frame::WaitState* const waits = request->waits())
-      waits->reason = frame::WaitReason::nothing;
-    const Served here(*request);
-    work();
-  };
-}
-
-void RequestWatch::add_bytes(std::size_t count) noexcept {
-  if (served_request != nullptr && served_request->watch_ != nullptr)
-    served_request->watch_->of(served_request->operation_)
-        .bytes.fetch_add(count, std::memory_order_relaxed);
+void RequestWatch::Entry::add_bytes(std::size_t count) noexcept {
+  if (watch_ != nullptr) watch_->of(operation_).bytes.fetch_add(count, std::memory_order_relaxed);
 }
 
 std::vector<RequestWatch::UnderWay> RequestWatch::under_way() const {

@@ -7,13 +7,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include <sys/types.h>
 
-#include "frame/store/wait_mark.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/latencies.hpp"
 
 namespace bloscfs::fs {
@@ -70,18 +69,8 @@ class RequestWatch {
     pid_t process = 0;
   };
 
-  /// One request, from the object's construction to its end. The watch outlives it.
-  class Request;
-  /// While one lives, its thread serves that request. One at a time in a thread.
-  class Served;
-
-  /// Ends the request that the thread serves, which is answered: what it does next is for others.
-  static void end_served() noexcept;
-  /// Lets go of the request that the thread serves: `work`, which answers it, goes on with it on
-  /// whatever thread calls it. Until then it waits for `reason`. Without one `work` is returned.
-  static std::function<void()> carried(frame::WaitReason reason, std::function<void()> work);
-  /// The request that the thread serves moves so many bytes of contents.
-  static void add_bytes(std::size_t count) noexcept;
+  /// One request, from the object's construction to its destruction. The watch outlives it.
+  class Entry;
 
   struct UnderWay {
     Operation operation{};
@@ -91,7 +80,7 @@ class RequestWatch {
     frame::WaitReason waits_for{};
     Clock::duration waits{};  ///< for how long it has waited for that
   };
-  /// The oldest first. More than 1000 are not known at once, but those that wait for their turn
+  /// The oldest first. More than 1000 are not known at once, but those that wait for a slot
   /// among them: others are counted when they are done.
   std::vector<UnderWay> under_way() const;
 
@@ -114,32 +103,24 @@ class RequestWatch {
   const std::unique_ptr<Slot[]> slots_;
 };
 
-class RequestWatch::Request {
+/// For one thread at a time.
+class RequestWatch::Entry {
  public:
-  Request(RequestWatch& watch, Operation operation, std::uint64_t node, Sender sender) noexcept;
-  Request(Request&& other) noexcept;
-  Request& operator=(Request&&) = delete;
-  ~Request() { end(); }
+  Entry(RequestWatch& watch, Operation operation, std::uint64_t node, Sender sender) noexcept;
+  Entry(Entry&& other) noexcept;
+  Entry& operator=(Entry&&) = delete;
+  ~Entry();
 
- private:
-  friend class RequestWatch;
-  friend class Served;
-  void end() noexcept;
-  /// Null where the request is not listed.
+  /// The request moves so many bytes of contents.
+  void add_bytes(std::size_t count) noexcept;
+  /// What it waits for; null where it is not listed, or was moved away.
   frame::WaitState* waits() const;
 
-  RequestWatch* watch_;  ///< null once it has ended
+ private:
+  RequestWatch* watch_;  ///< null where it was moved away
   Slot* slot_;
   Operation operation_;
   Clock::time_point began_;
-};
-
-class RequestWatch::Served {
- public:
-  explicit Served(Request& request) noexcept;
-  ~Served();
-  Served(const Served&) = delete;
-  Served& operator=(const Served&) = delete;
 };
 
 }  // namespace bloscfs::fs

@@ -5,10 +5,11 @@
 namespace bloscfs::fs {
 namespace {
 
-ArrayLine::Bin read_bin(const ElementSampler& sampler, std::int64_t first, std::int64_t count) {
+ArrayLine::Bin read_bin(Request& request, const ElementSampler& sampler, std::int64_t first,
+                        std::int64_t count) {
   ArrayLine::Bin bin;
   bin.first = first;
-  sampler.read_run(first * sampler.values().itemsize(), count,
+  sampler.read_run(request, first * sampler.values().itemsize(), count,
                    [&bin](std::size_t, std::optional<double> value) {
                      const std::int64_t before = bin.range.finite;
                      bin.range.add(value);
@@ -20,7 +21,7 @@ ArrayLine::Bin read_bin(const ElementSampler& sampler, std::int64_t first, std::
 
 }  // namespace
 
-ArrayLine read_line(const ElementSampler& sampler, const PictureLimits& limits) {
+ArrayLine read_line(Request& request, const ElementSampler& sampler, const PictureLimits& limits) {
   const std::int64_t itemsize = sampler.values().itemsize();
   ArrayLine line;
   line.extent = sampler.element_count();
@@ -35,7 +36,8 @@ ArrayLine read_line(const ElementSampler& sampler, const PictureLimits& limits) 
   }
   const std::int64_t step = codec::ceil_div(line.extent, bins);
   for (std::int64_t first = 0; first < line.extent; first += step) {
-    line.bins.push_back(read_bin(sampler, first, std::min({window, step, line.extent - first})));
+    line.bins.push_back(
+        read_bin(request, sampler, first, std::min({window, step, line.extent - first})));
     line.range.add(line.bins.back().range);
     if (line.extent - first <= step) break;
   }

@@ -21,6 +21,6 @@ struct ArrayLine {
 };
 
 /// The array has one dimension, and elements.
-ArrayLine read_line(const ElementSampler& sampler, const PictureLimits& limits);
+ArrayLine read_line(Request& request, const ElementSampler& sampler, const PictureLimits& limits);
 
 }  // namespace bloscfs::fs

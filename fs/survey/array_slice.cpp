@@ -30,8 +30,8 @@ std::int64_t count_units(std::vector<ElementSampler::Wanted> wanted) {
 
 }  // namespace
 
-ArraySlice read_slice(const ElementSampler& sampler, std::size_t row_axis, std::size_t column_axis,
-                      const PictureLimits& limits) {
+ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size_t row_axis,
+                      std::size_t column_axis, const PictureLimits& limits) {
   const std::vector<std::int64_t>& shape = sampler.array().shape;
   ArraySlice slice;
   std::vector<std::int64_t> place(shape.size());
@@ -52,10 +52,11 @@ ArraySlice read_slice(const ElementSampler& sampler, std::size_t row_axis, std::
     wanted = plan(sampler, slice, place);
   }
   slice.values.resize(wanted.size());
-  sampler.read(std::move(wanted), [&slice](std::size_t target, std::optional<double> value) {
-    slice.values[target] = value;
-    slice.range.add(value);
-  });
+  sampler.read(request, std::move(wanted),
+               [&slice](std::size_t target, std::optional<double> value) {
+                 slice.values[target] = value;
+                 slice.range.add(value);
+               });
   return slice;
 }
 

@@ -34,8 +34,8 @@ struct ArraySlice {
 };
 
 /// The slice along two axes, through the middle of the others. The array has elements.
-ArraySlice read_slice(const ElementSampler& sampler, std::size_t row_axis, std::size_t column_axis,
-                      const PictureLimits& limits);
+ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size_t row_axis,
+                      std::size_t column_axis, const PictureLimits& limits);
 
 /// The pairs of axes, (rows, columns), whose slices show an array of two or more dimensions: of
 /// three and more, those of the last three.

@@ -13,8 +13,9 @@ constexpr std::size_t kReasons = 1000;
 
 class Surveyor {
  public:
-  Surveyor(const FrameReader& reader, const SurveyLimits& limits)
-      : reader_(reader),
+  Surveyor(Request& request, const FrameReader& reader, const SurveyLimits& limits)
+      : request_(request),
+        reader_(reader),
         count_(reader.snapshot().info().nchunks),
         survey_(ChunkGrid(reader.snapshot().info(), limits.cells)),
         stride_(choose_stride(limits.chunks)) {}
@@ -27,9 +28,9 @@ class Surveyor {
       return std::move(survey_);
     }
     survey_.is_sample = stride_ > 1;
-    ReadRequest request = reader_.begin_request();
+    ReadRequest reading = reader_.begin_request(request_);
     for (std::int64_t chunk = 0; chunk < count_; chunk += std::min(stride_, count_ - chunk))
-      add(chunk, request);
+      add(chunk, reading);
     return std::move(survey_);
   }
 
@@ -52,13 +53,13 @@ class Surveyor {
     survey_.all.add_special(value, count);
   }
 
-  void add(std::int64_t chunk, ReadRequest& request) {
+  void add(std::int64_t chunk, ReadRequest& reading) {
     const std::int64_t cell = survey_.grid.cell_of(chunk);
     ChunkCounts& counts = survey_.cells[static_cast<std::size_t>(cell)];
     try {
-      const frame::ChunkPlace place = reader_.index().place_of_chunk(chunk, request);
+      const frame::ChunkPlace place = reader_.index().place_of_chunk(chunk, reading);
       if (place.special != codec::SpecialValue::none) return add_special(cell, place.special, 1);
-      const codec::ChunkHeader header = reader_.open_chunk(chunk)->chunk.header();
+      const codec::ChunkHeader header = reader_.open_chunk(request_, chunk)->chunk.header();
       if (header.is_special()) return add_special(cell, header.special, 1);
       counts.add_stored(header.nbytes, header.cbytes);
       survey_.all.add_stored(header.nbytes, header.cbytes);
@@ -72,6 +73,7 @@ class Surveyor {
     }
   }
 
+  Request& request_;
   const FrameReader& reader_;
   const std::int64_t count_;
   ChunkSurvey survey_;
@@ -108,8 +110,8 @@ void ChunkSurvey::note_damage(std::int64_t chunk) {
   all.damaged++;
 }
 
-ChunkSurvey survey_chunks(const FrameReader& reader, const SurveyLimits& limits) {
-  return Surveyor(reader, limits).run();
+ChunkSurvey survey_chunks(Request& request, const FrameReader& reader, const SurveyLimits& limits) {
+  return Surveyor(request, reader, limits).run();
 }
 
 }  // namespace bloscfs::fs

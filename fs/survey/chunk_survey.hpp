@@ -53,6 +53,6 @@ struct SurveyLimits {
 
 /// Reads the headers of chunks, and decodes none. Errors: std::system_error from the source, Error
 /// where the index cannot be read.
-ChunkSurvey survey_chunks(const FrameReader& reader, const SurveyLimits& limits);
+ChunkSurvey survey_chunks(Request& request, const FrameReader& reader, const SurveyLimits& limits);
 
 }  // namespace bloscfs::fs

@@ -29,7 +29,8 @@ std::int64_t block_along(const frame::ArrayInfo& array, std::size_t axis, std::i
 
 }  // namespace
 
-std::variant<ElementSampler, std::string> ElementSampler::open(const FrameReader& reader) {
+std::variant<ElementSampler, std::string> ElementSampler::open(Request& request,
+                                                               const FrameReader& reader) {
   const frame::FrameInfo& info = reader.snapshot().info();
   if (!info.array) return "it says nothing of what its bytes mean";
   if (!info.array->dtype) return "it does not say of which type its elements are";
@@ -37,8 +38,8 @@ std::variant<ElementSampler, std::string> ElementSampler::open(const FrameReader
   if (!values || values->itemsize() != info.typesize)
     return fmt::format("elements of type {} are no numbers that could be drawn",
                        *info.array->dtype);
-  auto view = std::make_shared<const FileView>(view_shape(info, true), reader);
-  if (const auto& missing = view->missing()) return "it is " + *missing;
+  auto view = std::make_shared<const FileView>(request, view_shape(info, true), reader);
+  if (const auto& missing = view->missing(request)) return "it is " + *missing;
   return ElementSampler(std::move(view), *std::move(values));
 }
 
@@ -70,7 +71,7 @@ ElementSampler::Unit ElementSampler::unit_of(const std::vector<std::int64_t>& pl
           block_along(array(), column_axis, place[column_axis])};
 }
 
-void ElementSampler::read(std::vector<Wanted> wanted, const Use& use) const {
+void ElementSampler::read(Request& request, std::vector<Wanted> wanted, const Use& use) const {
   std::sort(wanted.begin(), wanted.end());
   const std::int64_t size = values_.itemsize();
   std::optional<Unit> damaged;
@@ -81,8 +82,8 @@ void ElementSampler::read(std::vector<Wanted> wanted, const Use& use) const {
            wanted[end].offset - wanted[end - 1].offset <= kNear + size &&
            wanted[end].offset - begin < kMostAtOnce)
       end++;
-    const bool is_read =
-        damaged != wanted[first].unit && fetch(begin, wanted[end - 1].offset + size - begin);
+    const bool is_read = damaged != wanted[first].unit &&
+                         fetch(request, begin, wanted[end - 1].offset + size - begin);
     if (!is_read) damaged = wanted[first].unit;
     for (; first < end; first++)
       use(wanted[first].target,
@@ -92,14 +93,15 @@ void ElementSampler::read(std::vector<Wanted> wanted, const Use& use) const {
   }
 }
 
-void ElementSampler::read_run(std::int64_t offset, std::int64_t count, const Use& use) const {
+void ElementSampler::read_run(Request& request, std::int64_t offset, std::int64_t count,
+                              const Use& use) const {
   const std::int64_t size = values_.itemsize();
   for (std::int64_t done = 0; done < count;) {
     // No piece goes beyond its unit, so that what is damaged takes no neighbours along.
     const std::int64_t at = offset + done * size;
     const std::int64_t piece = std::min(
         {count - done, rest_of_unit(at / size), std::max(std::int64_t{1}, kMostAtOnce / size)});
-    const bool is_read = fetch(at, piece * size);
+    const bool is_read = fetch(request, at, piece * size);
     for (std::int64_t i = 0; i < piece; i++)
       use(static_cast<std::size_t>(done + i),
           is_read ? std::optional(values_.value(&bytes_[static_cast<std::size_t>(i * size)]))
@@ -118,12 +120,12 @@ std::int64_t ElementSampler::rest_of_unit(std::int64_t element) const {
   return std::min(chunk - in_chunk, block - in_chunk % block);
 }
 
-bool ElementSampler::fetch(std::int64_t offset, std::int64_t size) const {
+bool ElementSampler::fetch(Request& request, std::int64_t offset, std::int64_t size) const {
   BlockCache& cache = view_->reader().cache();
   bytes_.resize(static_cast<std::size_t>(size));
   try {
     ReplyData reply(cache.pages());
-    view_->read(offset, size, reply);
+    view_->read(request, offset, size, reply);
     reply.copy_to(bytes_);
     return true;
   } catch (const codec::Error& error) {

@@ -20,7 +20,8 @@ namespace bloscfs::fs {
 class ElementSampler {
  public:
   /// An array of numbers, or why there is none to be read: "its elements are no numbers".
-  static std::variant<ElementSampler, std::string> open(const FrameReader& reader);
+  static std::variant<ElementSampler, std::string> open(Request& request,
+                                                        const FrameReader& reader);
 
   const frame::ArrayInfo& array() const { return *view_->reader().snapshot().info().array; }
   const ElementValues& values() const { return values_; }
@@ -53,10 +54,10 @@ class ElementSampler {
   /// nullopt: it cannot be decoded.
   using Use = std::function<void(std::size_t target, std::optional<double> value)>;
   /// Calls `use` once for each of them, in any order.
-  void read(std::vector<Wanted> wanted, const Use& use) const;
+  void read(Request& request, std::vector<Wanted> wanted, const Use& use) const;
   /// Calls `use` for elements that follow each other in the array's bytes from `offset` on, with
   /// their numbers from 0 on as targets.
-  void read_run(std::int64_t offset, std::int64_t count, const Use& use) const;
+  void read_run(Request& request, std::int64_t offset, std::int64_t count, const Use& use) const;
 
  private:
   ElementSampler(std::shared_ptr<const FileView> view, ElementValues values);
@@ -64,7 +65,7 @@ class ElementSampler {
   /// Elements from that one on that are decoded together.
   std::int64_t rest_of_unit(std::int64_t element) const;
   /// Into `bytes_`; false where that cannot be decoded.
-  bool fetch(std::int64_t offset, std::int64_t size) const;
+  bool fetch(Request& request, std::int64_t offset, std::int64_t size) const;
 
   std::shared_ptr<const FileView> view_;
   ElementValues values_;

@@ -6,8 +6,6 @@
 #include <malloc.h>
 
 #include "frame/store/wait_context.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -72,11 +70,12 @@ bool BlockCache::lacks(const CacheKey& key) {
   return !recently_given_.contains(hash);
 }
 
-BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_memory,
-                                      Purpose purpose, const std::function<Made()>& make) {
+BlockCache::Value BlockCache::get_any(Request& request, const CacheKey& key,
+                                      std::int64_t working_memory, Purpose purpose,
+                                      const std::function<Made()>& make) {
   const std::size_t hash = CacheKeyHash{}(key);
   Shard& shard = shard_of(hash);
-  if (auto found = find_or_begin(shard, key, hash, purpose)) return *std::move(found);
+  if (auto found = find_or_begin(request, shard, key, hash, purpose)) return *std::move(found);
   Made made;
   try {
     made = make_within_budget(working_memory, make);
@@ -92,8 +91,9 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   return made.value;
 }
 
-std::optional<BlockCache::Value> BlockCache::find_or_begin(Shard& shard, const CacheKey& key,
-                                                           std::size_t hash, Purpose purpose) {
+std::optional<BlockCache::Value> BlockCache::find_or_begin(Request& request, Shard& shard,
+                                                           const CacheKey& key, std::size_t hash,
+                                                           Purpose purpose) {
   const bool reads_ahead = purpose == Purpose::readahead;
   const bool kernel_had_it = reads_ahead && recently_given_.contains(hash);
   {
@@ -102,19 +102,19 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Shard& shard, const C
          found = shard.entries.find(key)) {
       Entry& there = found->second;
       const std::shared_ptr<Pending> pending = there.pending;
-      // Before anything is counted or changed: a request without a turn comes again, and finds
+      // Before anything is counted or changed: a request without a slot comes again, and finds
       // everything as it was.
-      if (pending) TurnAtNeed::need();
+      if (pending) request.need_slot();
       stats_.cache_hits++;
       uses_.use(there, purpose);
       if (!pending) return there.value;
       // Without a value the request that was making it has ended, which says nothing of the value:
       // this one looks again, and may have to make it.
-      if (auto value = wait_for(shard, *pending)) return value;
+      if (auto value = wait_for(request, shard, *pending)) return value;
     }
     // A for whom this would be read ahead gets it from the kernel, which has had it from B's reads.
     if (kernel_had_it) return Value();
-    TurnAtNeed::need();
+    request.need_slot();
     auto pending = std::make_shared<Pending>();
     Entry& entry = shard.entries[key];
     entry.key = key;
@@ -150,11 +150,12 @@ BlockCache::Value BlockCache::find_any(const CacheKey& key, Purpose purpose) {
   return found->second.value;
 }
 
-std::optional<BlockCache::Value> BlockCache::wait_for(Shard& shard, const Pending& pending) {
+std::optional<BlockCache::Value> BlockCache::wait_for(Request& request, Shard& shard,
+                                                      const Pending& pending) {
   const frame::WaitMark mark(frame::WaitReason::other_request);
   while (!pending.done) {
-    shard.made.wait_for(shard.mutex, RequestLimits::kBetweenChecks);
-    RequestLimits::check();
+    shard.made.wait_for(shard.mutex, frame::Interruption::kBetweenChecks);
+    request.check();
     // Who makes it may be waiting for what is far away.
     if (!pending.done) frame::Interruption::before_wait();
   }

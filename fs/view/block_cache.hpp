@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "fs/support/page_pool.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/eviction_policy.hpp"
@@ -59,12 +60,12 @@ class BlockCache {
   /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
   /// throws, to everyone who waits for the value, but for RequestEnded; failures are not kept.
-  /// NoTurn where the value is not there, and the thread's request has no turn to make it or wait
-  /// for it. Null only for readahead of what lacks() has become false for.
+  /// NoSlot where the value is not there, and there is no slot to make it or wait for it. Null only
+  /// for readahead of what lacks() has become false for.
   template <typename T, typename Make>
-  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make,
-                               Purpose purpose = Purpose::read) {
-    auto value = get_any(key, working_memory, purpose, [&make]() -> Made {
+  std::shared_ptr<const T> get(Request& request, const CacheKey& key, std::int64_t working_memory,
+                               Make make, Purpose purpose = Purpose::read) {
+    auto value = get_any(request, key, working_memory, purpose, [&make]() -> Made {
       std::shared_ptr<const T> made = make();
       const std::size_t size = made->memory() + kEntryCost;
       return {std::move(made), size};
@@ -123,15 +124,16 @@ class BlockCache {
   };
 
   Shard& shard_of(std::size_t hash) { return shards_[hash % kShards]; }
-  Value get_any(const CacheKey& key, std::int64_t working_memory, Purpose purpose,
+  Value get_any(Request& request, const CacheKey& key, std::int64_t working_memory, Purpose purpose,
                 const std::function<Made()>& make) EXCLUDES(order_mutex_);
   Value find_any(const CacheKey& key, Purpose purpose);
   /// What is there, or was waited for; nullopt where this thread is to make it, and has an entry
   /// for that.
-  std::optional<Value> find_or_begin(Shard& shard, const CacheKey& key, std::size_t hash,
-                                     Purpose purpose) EXCLUDES(shard.mutex);
+  std::optional<Value> find_or_begin(Request& request, Shard& shard, const CacheKey& key,
+                                     std::size_t hash, Purpose purpose) EXCLUDES(shard.mutex);
   /// nullopt where it was not made because the request that did so has ended.
-  static std::optional<Value> wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);
+  static std::optional<Value> wait_for(Request& request, Shard& shard, const Pending& pending)
+      REQUIRES(shard.mutex);
   Made make_within_budget(std::int64_t working_memory, const std::function<Made()>& make);
   void finish(Shard& shard, const CacheKey& key, Purpose purpose, const Made& made)
       EXCLUDES(order_mutex_);

@@ -57,7 +57,8 @@ BlockReader::BlockPointer BlockReader::get(const frame::OpenedChunk& opened, con
   const auto make = [&] { return decode(opened, run, request); };
   // A tiny chunk is not worth an entry of the cache, which takes BlockCache::kEntryCost.
   if (source_->is_tiny(opened.place)) return make();
-  return source_->get<Block>(key(opened, run), decode_memory(opened.chunk, run), make, purpose);
+  return source_->get<Block>(request, key(opened, run), decode_memory(opened.chunk, run), make,
+                             purpose);
 }
 
 BlockReader::BlockPointer BlockReader::reference_of(const frame::OpenedChunk& opened,
@@ -66,7 +67,8 @@ BlockReader::BlockPointer BlockReader::reference_of(const frame::OpenedChunk& op
   if (run.first == 0 || !opened.chunk.needs_reference(run.first)) return nullptr;
   // Under the permit for the block that needs the reference: a thread has one at most.
   const BlockRun first = block_run_at(opened.chunk, 0);
-  return source_->cache().get<Block>(key(opened, first), decode_memory(opened.chunk, first),
+  return source_->cache().get<Block>(request, key(opened, first),
+                                     decode_memory(opened.chunk, first),
                                      [&] { return decode(opened, first, request); });
 }
 

@@ -40,11 +40,12 @@ class CachedSnapshot {
   /// whose making runs alone keeps the permit until the caller lets go of it: the next one like it
   /// is made when this one can be dropped.
   template <typename T, typename Make>
-  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t memory, Make make,
-                               Purpose purpose = Purpose::read) const {
+  std::shared_ptr<const T> get(Request& request, const CacheKey& key, std::int64_t memory,
+                               Make make, Purpose purpose = Purpose::read) const {
     if (cache_.budget().runs_alone(memory)) {
-      auto permit = std::make_shared<const MemoryBudget::LargeWork>(cache_.budget(), memory);
-      auto value = cache_.get<T>(key, memory, make, purpose);
+      auto permit =
+          std::make_shared<const MemoryBudget::LargeWork>(request, cache_.budget(), memory);
+      auto value = cache_.get<T>(request, key, memory, make, purpose);
       const T* const made = value.get();
       struct Kept {  // the value goes first
         std::shared_ptr<const MemoryBudget::LargeWork> permit;
@@ -54,8 +55,8 @@ class CachedSnapshot {
     }
     if (MemoryBudget::LargeWork::is_large(memory))
       if (auto there = cache_.find<T>(key, purpose)) return there;
-    const MemoryBudget::LargeWork permit(cache_.budget(), memory);
-    return cache_.get<T>(key, memory, make, purpose);
+    const MemoryBudget::LargeWork permit(request, cache_.budget(), memory);
+    return cache_.get<T>(request, key, memory, make, purpose);
   }
 
   /// Runs `step`, which reads the source. Throws std::system_error(EIO) if that was changed: what

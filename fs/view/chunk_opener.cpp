@@ -55,7 +55,7 @@ std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPl
     // once more with a permit where that was not enough.
     if (error.code() != codec::FormatErrc::too_large || request.work().exhausted()) throw;
   }
-  const MemoryBudget::LargeWork permit(source_->cache().budget(), most);
+  const MemoryBudget::LargeWork permit(request, source_->cache().budget(), most);
   return get(place, most, request);
 }
 
@@ -64,7 +64,7 @@ ChunkOpener::OpenedPointer ChunkOpener::get(const frame::ChunkPlace& place, std:
   const auto make = [&] { return read(place, memory, request); };
   if (source_->is_tiny(place)) return make();
   return source_->cache().get<frame::OpenedChunk>(
-      source_->key(CacheKind::opened_chunk, place.number),
+      request, source_->key(CacheKind::opened_chunk, place.number),
       memory <= kSmallChunk ? kSmallWorkingMemory : memory, make);
 }
 
@@ -87,17 +87,17 @@ ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std
   // Every stored byte is read for a checksum.
   if (verifies || !snapshot.info().checksum.empty())
     request.work().add(opened->chunk.header().cbytes);
-  if (verifies) verify_checksum(*opened);
+  if (verifies) verify_checksum(request, *opened);
   return opened;
 }
 
-void ChunkOpener::verify_checksum(const frame::OpenedChunk& opened) const {
+void ChunkOpener::verify_checksum(Request& request, const frame::OpenedChunk& opened) const {
   // Many at once, so that reading the list is not repeated for every chunk.
   const frame::Snapshot& snapshot = source_->snapshot();
   const std::int64_t number = opened.place.number;
   const std::int64_t first = number / kChecksums * kChecksums;
   const CacheKey key = source_->key(CacheKind::checksums, first);
-  const auto sums = source_->cache().get<Checksums>(key, kSmallWorkingMemory, [&] {
+  const auto sums = source_->cache().get<Checksums>(request, key, kSmallWorkingMemory, [&] {
     const std::int64_t count = std::min(kChecksums, snapshot.info().nchunks - first);
     auto read = std::make_shared<Checksums>();
     read->values = source_->unless_changed(

@@ -22,7 +22,7 @@ class ChunkOpener {
                                                  ReadRequest& request) const;
   /// Compares the chunk's stored bytes with the checksum that is recorded of them, if one is:
   /// frame::ChecksumFailure.
-  void verify_checksum(const frame::OpenedChunk& opened) const;
+  void verify_checksum(Request& request, const frame::OpenedChunk& opened) const;
   /// Drops what the cache has of opening a chunk, which nobody is doing.
   void forget(std::int64_t chunk) const;
 

@@ -33,10 +33,10 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   return shape;
 }
 
-FileView::FileView(ViewShape shape, FrameReader reader)
+FileView::FileView(Request& request, ViewShape shape, FrameReader reader)
     : shape_(std::move(shape)),
       reader_(std::move(reader)),
-      held_(reader_.cache().budget(), memory()) {
+      held_(request, reader_.cache().budget(), memory()) {
   const frame::FrameInfo& info = reader_.snapshot().info();
   if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
 }
@@ -45,16 +45,18 @@ std::size_t FileView::memory() const {
   return kOpenCost + reader_.snapshot().memory() + shape_.header.capacity();
 }
 
-const std::optional<std::string>& FileView::missing() const {
-  std::call_once(missing_->was_asked, [this] { missing_->contents = missing_contents(reader_); });
+const std::optional<std::string>& FileView::missing(Request& request) const {
+  std::call_once(missing_->was_asked,
+                 [&] { missing_->contents = missing_contents(request, reader_); });
   return missing_->contents;
 }
 
-void FileView::require_contents() const {
-  if (missing()) codec::throw_unsupported(*missing());
+void FileView::require_contents(Request& request) const {
+  if (const auto& what = missing(request)) codec::throw_unsupported(*what);
 }
 
-void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+void FileView::read(Request& request, std::int64_t offset, std::int64_t size,
+                    ReplyData& out) const {
   if (offset >= this->size()) return;
   size = std::min(size, this->size() - offset);
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
@@ -65,27 +67,28 @@ void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) cons
     offset += part;
     size -= part;
   }
-  if (size > 0) read_content(offset - header_size, size, out);
+  if (size > 0) read_content(request, offset - header_size, size, out);
 }
 
-void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const {
-  require_contents();
-  if (!geometry_) return reader_.read(offset, size, out);
+void FileView::read_content(Request& request, std::int64_t offset, std::int64_t size,
+                            ReplyData& out) const {
+  require_contents(request);
+  if (!geometry_) return reader_.read(request, offset, size, out);
   // Added when it is complete: what a failure leaves unfilled must not be sent.
   const auto bytes =
       std::make_shared<PooledBytes>(reader_.cache().pages(), static_cast<std::size_t>(size));
-  read_blocked(offset, bytes->span(), out.is_kept_by_kernel());
+  read_blocked(request, offset, bytes->span(), out.is_kept_by_kernel());
   out.add_shared(bytes, bytes->view());
 }
 
-void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
+void FileView::read_blocked(Request& request, std::int64_t offset, codec::MutableBytes out,
                             bool kept_by_kernel) const {
-  ReadRequest request = reader_.begin_request();
+  ReadRequest reading = reader_.begin_request(request);
   std::shared_ptr<const frame::OpenedChunk> opened;
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
     if (!opened || opened->place.number != part.chunk)
-      opened = reader_.open_chunk(part.chunk, request);
-    PartReader(reader_.blocks(), *opened, part, request, kept_by_kernel).read(offset, out);
+      opened = reader_.open_chunk(part.chunk, reading);
+    PartReader(reader_.blocks(), *opened, part, reading, kept_by_kernel).read(offset, out);
   };
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
@@ -111,23 +114,23 @@ bool FileView::add_chunks_of(std::int64_t offset, std::int64_t size, std::size_t
   return chunks.size() <= most;
 }
 
-void FileView::prefetch(std::int64_t offset, std::int64_t size,
+void FileView::prefetch(Request& request, std::int64_t offset, std::int64_t size,
                         const std::atomic<std::int64_t>& reached) const {
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   const std::int64_t begin = std::max({offset, header_size, reached.load()});
   const std::int64_t end = std::min(offset + size, this->size());
   if (begin >= end) return;
   if (geometry_)
-    prefetch_blocked(begin - header_size, end - begin, reached);
+    prefetch_blocked(request, begin - header_size, end - begin, reached);
   else
-    reader_.prefetch(begin - header_size, end - begin, [&](std::int64_t content_offset) {
+    reader_.prefetch(request, begin - header_size, end - begin, [&](std::int64_t content_offset) {
       return header_size + content_offset <= reached;
     });
 }
 
-void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
+void FileView::prefetch_blocked(Request& request, std::int64_t offset, std::int64_t size,
                                 const std::atomic<std::int64_t>& reached) const {
-  ReadRequest request = reader_.begin_request();
+  ReadRequest reading = reader_.begin_request(request);
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   std::shared_ptr<const frame::OpenedChunk> opened;
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
@@ -135,25 +138,25 @@ void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
     const auto last = part.rows->back().last();
     if (header_size + last.array_offset + last.length <= reached) return;
     if (!opened || opened->place.number != part.chunk)
-      opened = reader_.open_chunk(part.chunk, request);
+      opened = reader_.open_chunk(part.chunk, reading);
     std::int64_t fetched = part.chunk_offset;
     for (const auto& rows : *part.rows) {
       const std::int64_t begin = std::max(fetched, part.chunk_offset + rows.first.in_block);
       const std::int64_t end = part.chunk_offset + rows.last().in_block + rows.last().length;
-      if (begin < end) fetched = reader_.blocks().prefetch(*opened, begin, end - begin, request);
+      if (begin < end) fetched = reader_.blocks().prefetch(*opened, begin, end - begin, reading);
     }
   });
 }
 
 bool FileView::Search::may_go_on() {
-  request.work().check();
-  request.work().add(kSeekStep);
-  return !request.work().exhausted();
+  reading.work().check();
+  reading.work().add(kSeekStep);
+  return !reading.work().exhausted();
 }
 
 FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
-  const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.request);
-  const auto page = reader_.index().page_of_chunk(place.number, search.request);
+  const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.reading);
+  const auto page = reader_.index().page_of_chunk(place.number, search.reading);
   if (!page->uniform_hole())
     return {place.content_offset + place.nbytes, codec::reads_as_zeros(place.special)};
   const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
@@ -163,7 +166,7 @@ FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& s
 bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
     if (!search.may_go_on()) return false;
-    const auto page = reader_.index().page_of_chunk(chunk, search.request);
+    const auto page = reader_.index().page_of_chunk(chunk, search.reading);
     if (!codec::reads_as_zeros(page->place(chunk).special)) return false;
     chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
   }
@@ -179,14 +182,14 @@ FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search
   if (search.slab_is_hole) return {search.slab_end, true};
   const auto run = geometry_->chunk_run(content_offset);
   return {run.end,
-          codec::reads_as_zeros(reader_.index().place_of_chunk(run.chunk, search.request).special)};
+          codec::reads_as_zeros(reader_.index().place_of_chunk(run.chunk, search.reading).special)};
 }
 
-std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
+std::int64_t FileView::seek_content(Request& request, std::int64_t offset, bool want_hole) const {
   const std::int64_t end = shape_.content_size;
   if (const auto special = reader_.snapshot().all_chunks_special())
     return codec::reads_as_zeros(*special) == want_hole ? offset : end;
-  Search search(reader_);
+  Search search(request, reader_);
   while (offset < end) {
     // Data may be reported where a hole is, so that is how a search ends that takes too long.
     if (!search.may_go_on()) return want_hole ? end : offset;
@@ -198,24 +201,25 @@ std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
   return end;
 }
 
-std::optional<std::int64_t> FileView::seek(std::int64_t offset, bool want_hole) const {
+std::optional<std::int64_t> FileView::seek(Request& request, std::int64_t offset,
+                                           bool want_hole) const {
   if (offset < 0 || offset >= size()) return std::nullopt;
   // Copying programs leave out holes, and would not notice that they cannot read.
-  if (missing()) return want_hole ? size() : offset;
+  if (missing(request)) return want_hole ? size() : offset;
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   if (offset < header_size && !want_hole) return offset;
   const std::int64_t begin = std::max<std::int64_t>(offset - header_size, 0);
-  const std::int64_t found = header_size + seek_content(begin, want_hole);
+  const std::int64_t found = header_size + seek_content(request, begin, want_hole);
   if (found == size() && !want_hole) return std::nullopt;
   return found;
 }
 
-std::optional<std::int64_t> FileView::seek_data(std::int64_t offset) const {
-  return seek(offset, false);
+std::optional<std::int64_t> FileView::seek_data(Request& request, std::int64_t offset) const {
+  return seek(request, offset, false);
 }
 
-std::optional<std::int64_t> FileView::seek_hole(std::int64_t offset) const {
-  return seek(offset, true);
+std::optional<std::int64_t> FileView::seek_hole(Request& request, std::int64_t offset) const {
+  return seek(request, offset, true);
 }
 
 }  // namespace bloscfs::fs

@@ -34,20 +34,20 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw);
 class FileView {
  public:
   /// Throws std::system_error(ENOMEM) when open files hold too much memory already.
-  FileView(ViewShape shape, FrameReader reader);
+  FileView(Request& request, ViewShape shape, FrameReader reader);
 
   const ViewShape& shape() const { return shape_; }
   const FrameReader& reader() const { return reader_; }
   std::int64_t size() const { return shape_.file_size(); }
   /// Throws codec::Error(unsupported), naming what it is, unless its contents are stored.
-  void require_contents() const;
+  void require_contents(Request& request) const;
   /// What the container is, and why its contents are not to be had, if they are not.
-  const std::optional<std::string>& missing() const;
+  const std::optional<std::string>& missing(Request& request) const;
 
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
-  void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
   /// Brings the blocks of that range into the cache.
-  void prefetch(std::int64_t offset, std::int64_t size,
+  void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
 
   /// Adds the numbers of the chunks that have the file's bytes [offset, offset + size). False, and
@@ -58,8 +58,8 @@ class FileView {
 
   /// Next offset >= `offset` that lies in data (resp. in a hole); the file's end counts as a hole.
   /// nullopt where there is none (ENXIO). Special zero chunks are holes.
-  std::optional<std::int64_t> seek_data(std::int64_t offset) const;
-  std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
+  std::optional<std::int64_t> seek_data(Request& request, std::int64_t offset) const;
+  std::optional<std::int64_t> seek_hole(Request& request, std::int64_t offset) const;
 
  private:
   /// A run of contents that is all hole or all data.
@@ -70,10 +70,10 @@ class FileView {
   /// What a search has at hand: the index, what it may still cost, and the slab that it is in, so
   /// that its chunks are looked through only once.
   struct Search {
-    explicit Search(const FrameReader& reader) : request(reader.begin_request()) {}
+    Search(Request& request, const FrameReader& reader) : reading(reader.begin_request(request)) {}
     bool may_go_on();
 
-    ReadRequest request;
+    ReadRequest reading;
     std::int64_t slab_end = 0;
     bool slab_is_hole = false;
   };
@@ -81,13 +81,14 @@ class FileView {
   Extent blocked_extent_at(std::int64_t content_offset, Search& search) const;
   bool slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const;
   /// The next hole or data of the contents; their end where there is none.
-  std::int64_t seek_content(std::int64_t offset, bool want_hole) const;
-  std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  std::int64_t seek_content(Request& request, std::int64_t offset, bool want_hole) const;
+  std::optional<std::int64_t> seek(Request& request, std::int64_t offset, bool want_hole) const;
   /// Memory that an open file takes, in bytes.
   std::size_t memory() const;
-  void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  void read_blocked(std::int64_t offset, codec::MutableBytes out, bool kept_by_kernel) const;
-  void prefetch_blocked(std::int64_t offset, std::int64_t size,
+  void read_content(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  void read_blocked(Request& request, std::int64_t offset, codec::MutableBytes out,
+                    bool kept_by_kernel) const;
+  void prefetch_blocked(Request& request, std::int64_t offset, std::int64_t size,
                         const std::atomic<std::int64_t>& reached) const;
 
   ViewShape shape_;

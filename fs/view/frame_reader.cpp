@@ -68,11 +68,12 @@ bool FrameReader::expect(std::int64_t offset, std::int64_t size, ReadRequest& re
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    hints.add(place, chunk_offset, part, request);
                  });
-  if (purpose != Purpose::readahead) add_ahead(offset, size, hints);
+  if (purpose != Purpose::readahead) add_ahead(request, offset, size, hints);
   return hints.send();
 }
 
-void FrameReader::add_ahead(std::int64_t offset, std::int64_t size, ReadHints& hints) const {
+void FrameReader::add_ahead(Request& request, std::int64_t offset, std::int64_t size,
+                            ReadHints& hints) const {
   const frame::FrameInfo& info = snapshot().info();
   const std::int64_t most = snapshot().most_ahead();
   if (!far_readers_ || size <= 0 || info.nbytes <= 0) return;
@@ -87,12 +88,12 @@ void FrameReader::add_ahead(std::int64_t offset, std::int64_t size, ReadHints& h
   if (begin >= end) return;
   try {
     // Of its own: what the reader has at hand of the index stays.
-    ReadRequest request = begin_request();
-    frame::ChunkPlace place = index_.place_at(begin, request);
+    ReadRequest reading = begin_request(request);
+    frame::ChunkPlace place = index_.place_at(begin, reading);
     for (int chunks = 0; chunks < kMostAhead; chunks++) {
       if (place.content_offset >= begin) hints.add_later(place);
       if (place.content_offset + place.nbytes >= end) return;
-      place = index_.place_after(place, request);
+      place = index_.place_after(place, reading);
     }
   } catch (const std::system_error&) {
     // Whoever comes there hears of it.
@@ -112,13 +113,14 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t ch
   return chunks_.open(place, request);
 }
 
-void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+void FrameReader::read(Request& request, std::int64_t offset, std::int64_t size,
+                       ReplyData& out) const {
   const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
-  ReadRequest request = begin_request();
-  expect(offset, size, request, purpose);
-  for_each_chunk(offset, size, request,
+  ReadRequest reading = begin_request(request);
+  expect(offset, size, reading, purpose);
+  for_each_chunk(offset, size, reading,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
-                   read_chunk(place, chunk_offset, part, purpose, out, request);
+                   read_chunk(place, chunk_offset, part, purpose, out, reading);
                  });
 }
 
@@ -135,20 +137,20 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
   }
 }
 
-void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
+void FrameReader::prefetch(Request& request, std::int64_t offset, std::int64_t size,
                            const std::function<bool(std::int64_t end)>& reached) const {
-  ReadRequest request = begin_request();
-  if (!expect(offset, size, request, Purpose::readahead)) return;
-  for_each_chunk(offset, size, request,
+  ReadRequest reading = begin_request(request);
+  if (!expect(offset, size, reading, Purpose::readahead)) return;
+  for_each_chunk(offset, size, reading,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;
                    // The reader may overtake those who read ahead for it: what it has reached it
                    // makes for itself.
                    if (source_->is_tiny(place) || reached(place.content_offset + end)) return;
-                   const auto opened = chunks_.open(place, request);
+                   const auto opened = chunks_.open(place, reading);
                    for (std::int64_t at = chunk_offset;
                         at < end && !reached(place.content_offset + at + 1);)
-                     at = blocks_.prefetch(*opened, at, 1, request);
+                     at = blocks_.prefetch(*opened, at, 1, reading);
                  });
 }
 
@@ -157,16 +159,17 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(std::int64_t c
   return chunks_.open(index_.place_of_chunk(chunk, request), request);
 }
 
-std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(std::int64_t chunk) const {
-  ReadRequest request = begin_request();
-  return open_chunk(chunk, request);
+std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(Request& request,
+                                                                  std::int64_t chunk) const {
+  ReadRequest reading = begin_request(request);
+  return open_chunk(chunk, reading);
 }
 
-bool FrameReader::forget_chunk(std::int64_t chunk) const {
+bool FrameReader::forget_chunk(Request& request, std::int64_t chunk) const {
   // A chunk that the old state does not have can have nothing in the cache.
   if (chunk >= snapshot().info().nchunks) return true;
   try {
-    blocks_.forget(*open_chunk(chunk));
+    blocks_.forget(*open_chunk(request, chunk));
   } catch (const codec::Error&) {
     // A damaged chunk has no blocks in the cache.
   } catch (const std::exception&) {
@@ -176,12 +179,12 @@ bool FrameReader::forget_chunk(std::int64_t chunk) const {
   return true;
 }
 
-std::int64_t FrameReader::check_chunk(std::int64_t chunk) const {
-  ReadRequest request = begin_request();
-  const auto opened = open_chunk(chunk, request);
-  if (!source_->settings().verify_checksums) chunks_.verify_checksum(*opened);
+std::int64_t FrameReader::check_chunk(Request& request, std::int64_t chunk) const {
+  ReadRequest reading = begin_request(request);
+  const auto opened = open_chunk(chunk, reading);
+  if (!source_->settings().verify_checksums) chunks_.verify_checksum(request, *opened);
   if (!opened->chunk.header().is_special()) {
-    blocks_.check(*opened, request);
+    blocks_.check(*opened, reading);
     return opened->chunk.nbytes();
   }
   std::uint8_t first_byte = 0;

@@ -32,35 +32,37 @@ class FrameReader {
   const IndexReader& index() const { return index_; }
   const BlockReader& blocks() const { return blocks_; }
 
-  ReadRequest begin_request() const { return ReadRequest(source_->settings().work_limit); }
+  ReadRequest begin_request(Request& request) const {
+    return {request, source_->settings().work_limit};
+  }
 
   /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
-  void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
   /// Brings the blocks of such a range into the cache, but for those whose end the reader has
   /// `reached` meanwhile. Of a source that is far away it only asks for what is not here yet: no
   /// thread that decodes waits for that.
-  void prefetch(std::int64_t offset, std::int64_t size,
+  void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::function<bool(std::int64_t end)>& reached) const;
 
   /// The chunk with its header read (special chunks included).
   std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk,
                                                        ReadRequest& request) const;
   /// The same for who asks once.
-  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk) const;
+  std::shared_ptr<const frame::OpenedChunk> open_chunk(Request& request, std::int64_t chunk) const;
   /// Drops what the cache has of a chunk, which nobody is reading. False where the chunk cannot be
   /// opened just now, so that nobody knows how many blocks that may be.
-  bool forget_chunk(std::int64_t chunk) const;
+  bool forget_chunk(Request& request, std::int64_t chunk) const;
 
   /// Calls `use(span, position)` for each piece of the chunk's contents
   /// [chunk_offset, chunk_offset + size), in order; `position` counts from chunk_offset.
   template <typename Use>
-  void visit_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size,
-                   Use use) const {
-    ReadRequest request = begin_request();
-    const auto opened = open_part(chunk, chunk_offset, size, request);
+  void visit_chunk(Request& request, std::int64_t chunk, std::int64_t chunk_offset,
+                   std::int64_t size, Use use) const {
+    ReadRequest reading = begin_request(request);
+    const auto opened = open_part(chunk, chunk_offset, size, reading);
     for (std::int64_t done = 0; done < size;) {
       const BlockReader::Span span =
-          blocks_.span_at(*opened, chunk_offset + done, size - done, request);
+          blocks_.span_at(*opened, chunk_offset + done, size - done, reading);
       use(span, done);
       done += span.size;
     }
@@ -68,13 +70,13 @@ class FrameReader {
 
   /// Decodes all of one chunk and checks every checksum of it; for verification. Returns how many
   /// bytes were decoded, none of a special chunk.
-  std::int64_t check_chunk(std::int64_t chunk) const;
+  std::int64_t check_chunk(Request& request, std::int64_t chunk) const;
 
  private:
   /// Tells a source that is far away what reading that range needs; false where that is not here.
   bool expect(std::int64_t offset, std::int64_t size, ReadRequest& request, Purpose purpose) const;
   /// Chunks that are ahead of one who reads in order, where each is far away on its own.
-  void add_ahead(std::int64_t offset, std::int64_t size, ReadHints& hints) const;
+  void add_ahead(Request& request, std::int64_t offset, std::int64_t size, ReadHints& hints) const;
   /// open_chunk() for who reads that part of the chunk's contents.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
                                                       std::int64_t size,

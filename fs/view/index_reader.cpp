@@ -23,7 +23,7 @@ const frame::ChunkMap* IndexReader::chunk_map(ReadRequest& request) const {
   const std::int64_t memory = std::max(kLeastMapMemory, snapshot.chunk_map_memory());
   const CacheKey key = source_->key(CacheKind::chunk_map, 0);
   // Kept by the request, so that the map stays though it goes from the cache between two chunks.
-  request.map_ = source_->get<frame::ChunkMap>(key, memory, [&] {
+  request.map_ = source_->get<frame::ChunkMap>(request, key, memory, [&] {
     if (snapshot.needs_chunk_map()) request.work().begin(snapshot.info().nchunks * kPerMappedChunk);
     std::shared_ptr<const frame::ChunkMap> map = source_->unless_changed([&] {
       return naming_index([&] {
@@ -42,7 +42,7 @@ std::shared_ptr<const frame::IndexPage> IndexReader::page(std::int64_t number,
   const frame::ChunkMap* const map = chunk_map(request);
   const std::int64_t memory = snapshot.page_memory(number, map);
   const CacheKey key = source_->key(CacheKind::index_page, number);
-  return source_->get<frame::IndexPage>(key, memory, [&] {
+  return source_->get<frame::IndexPage>(request, key, memory, [&] {
     request.work().begin(memory);
     source_->stats().index_blocks_decoded++;
     std::shared_ptr<const frame::IndexPage> page = source_->unless_changed([&] {

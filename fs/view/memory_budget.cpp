@@ -10,9 +10,6 @@
 #include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/request_user.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -61,7 +58,7 @@ bool MemoryBudget::runs_alone(std::int64_t working_memory) const {
          working_memory > static_cast<std::int64_t>(capacity_ / 2);
 }
 
-void MemoryBudget::refuse_held(std::size_t bytes) {
+void MemoryBudget::refuse_held(std::optional<uid_t> user, std::size_t bytes) {
   const bool never_fits = bytes > held_limit_ / 2;
   const std::string cause =
       never_fits ? fmt::format(
@@ -70,7 +67,7 @@ void MemoryBudget::refuse_held(std::size_t bytes) {
                        bytes, held_limit_ / 2)
                  : "the headers and indexes of open files take all that one user may have: close "
                    "files, or mount with a larger cache_size";
-  log_.error(fmt::format("user {}: {}", RequestUser::current().value_or(0), cause));
+  log_.error(user, fmt::format("user {}: {}", user.value_or(0), cause));
   frame::throw_errno(ENOMEM, cause);
 }
 
@@ -82,20 +79,21 @@ void MemoryBudget::Part::resize(std::size_t bytes) {
     budget_.give_back(before - bytes);
 }
 
-MemoryBudget::Held::Held(MemoryBudget& budget, std::size_t bytes)
-    : share_(budget.held_.take(bytes)), part_(budget) {
+MemoryBudget::Held::Held(Request& request, MemoryBudget& budget, std::size_t bytes)
+    : share_(budget.held_.take(request.user().value_or(0), bytes)), part_(budget) {
   // The share comes first: a user who may not have more must not push values of others out of the
   // cache.
-  if (!share_) budget.refuse_held(bytes);
+  if (!share_) budget.refuse_held(request.user(), bytes);
   part_.resize(bytes);
 }
 
-MemoryBudget::Listing::Listing(MemoryBudget& budget, std::string name,
+MemoryBudget::Listing::Listing(Request& request, MemoryBudget& budget, std::string name,
                                std::function<bool()> make_room)
     : budget_(budget),
+      user_(request.user()),
       name_(std::move(name)),
       make_room_(std::move(make_room)),
-      share_(budget.listings_.take_none()) {}
+      share_(budget.listings_.take_none(user_.value_or(0))) {}
 
 MemoryBudget::Listing::~Listing() { budget_.give_back(share_.amount()); }
 
@@ -152,14 +150,14 @@ void MemoryBudget::Listing::refuse(Grown why) {
           : fmt::format(
                 "the listings of user {} take all that one user may have of cache_size, {} bytes: "
                 "close directories, or mount with a larger cache_size",
-                RequestUser::current().value_or(0), budget_.capacity() / 2);
-  if (!name_.empty()) budget_.log_.error(name_ + ": " + cause);
+                user_.value_or(0), budget_.capacity() / 2);
+  if (!name_.empty()) budget_.log_.error(user_, name_ + ": " + cause);
   frame::throw_errno(why == Grown::too_large ? EFBIG : ENOMEM, cause);
 }
 
 bool MemoryBudget::LargeWork::is_large(std::int64_t bytes) { return bytes > kSmallWork; }
 
-MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
+MemoryBudget::LargeWork::LargeWork(Request& request, MemoryBudget& budget, std::int64_t bytes)
     : budget_(budget), bytes_(is_large(bytes) ? static_cast<std::size_t>(bytes) : 0) {
   if (bytes_ == 0) return;
   budget_.require_affordable(bytes_);
@@ -169,10 +167,10 @@ MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
   // waits for either.
   std::optional<frame::WaitMark> mark;
   while (budget_.large_work_ > 0 && budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
-    TurnAtNeed::need();
+    request.need_slot();
     if (!mark) mark.emplace(frame::WaitReason::memory);
-    budget_.large_freed_.wait_for(budget_.large_mutex_, RequestLimits::kBetweenChecks);
-    RequestLimits::check();
+    budget_.large_freed_.wait_for(budget_.large_mutex_, frame::Interruption::kBetweenChecks);
+    request.check();
   }
   budget_.large_work_ += bytes_;
 }

@@ -27,12 +27,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include <sys/types.h>
 
 #include "frame/store/memory_charge.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/once_log.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -92,7 +96,7 @@ class MemoryBudget {
    public:
     /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already, or
     /// this alone is too much. That is logged once, with the user.
-    Held(MemoryBudget& budget, std::size_t bytes);
+    Held(Request& request, MemoryBudget& budget, std::size_t bytes);
 
    private:
     FairShare::Part share_;
@@ -107,7 +111,8 @@ class MemoryBudget {
     /// `name` is for a line in the log that tells why it was refused; empty: the caller tells.
     /// `make_room`, which may be empty, drops a listing that nobody uses and returns true, or
     /// returns false; it is called with no lock of the budget.
-    Listing(MemoryBudget& budget, std::string name, std::function<bool()> make_room = {});
+    Listing(Request& request, MemoryBudget& budget, std::string name,
+            std::function<bool()> make_room = {});
     ~Listing() override;
     Listing(const Listing&) = delete;
     Listing& operator=(const Listing&) = delete;
@@ -123,6 +128,7 @@ class MemoryBudget {
     [[noreturn]] void refuse(Grown why);
 
     MemoryBudget& budget_;
+    const std::optional<uid_t> user_;
     const std::string name_;
     const std::function<bool()> make_room_;
     mutable Mutex mutex_;
@@ -131,13 +137,13 @@ class MemoryBudget {
   };
 
   /// A permit for so much working memory, while it lives; waits until it can be had. Hold at most
-  /// one per thread, and take it before BlockCache::get(). Throws as require_affordable(); NoTurn
-  /// where the thread's request has no turn to wait in; RequestEnded.
+  /// one per thread, and take it before BlockCache::get(). Throws as require_affordable(); NoSlot
+  /// where it would wait and there is no slot; RequestEnded.
   class LargeWork {
    public:
     /// True if that many bytes need a permit at all.
     static bool is_large(std::int64_t bytes);
-    LargeWork(MemoryBudget& budget, std::int64_t bytes);
+    LargeWork(Request& request, MemoryBudget& budget, std::int64_t bytes);
     ~LargeWork();
     LargeWork(const LargeWork&) = delete;
     LargeWork& operator=(const LargeWork&) = delete;
@@ -152,7 +158,7 @@ class MemoryBudget {
   /// ones that are kept. A user who is alone has half of it.
   static constexpr std::size_t kListingsBesides = std::size_t{8} << 20;
 
-  [[noreturn]] void refuse_held(std::size_t bytes);
+  [[noreturn]] void refuse_held(std::optional<uid_t> user, std::size_t bytes);
 
   std::atomic<std::size_t> capacity_;
   const std::function<bool()> free_one_;

@@ -13,8 +13,10 @@ namespace bloscfs::fs {
 class ReadRequest {
  public:
   /// `work_limit` as Work's.
-  explicit ReadRequest(std::int64_t work_limit) : work_(work_limit) {}
+  ReadRequest(Request& request, std::int64_t work_limit) : work_(request, work_limit) {}
   Work& work() { return work_; }
+  // NOLINTNEXTLINE(google-explicit-constructor): what reads waits and takes memory for the request.
+  operator Request&() const { return work_.request(); }
 
  private:
   friend class IndexReader;

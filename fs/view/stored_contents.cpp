@@ -9,12 +9,12 @@ namespace bloscfs::fs {
 namespace {
 
 /// Number of the first chunk without stored bytes; nullopt if there is none.
-std::optional<std::int64_t> first_special_chunk(const FrameReader& reader) {
+std::optional<std::int64_t> first_special_chunk(Request& request, const FrameReader& reader) {
   const std::int64_t count = reader.snapshot().info().nchunks;
   if (count > 0 && reader.snapshot().all_chunks_special()) return 0;
-  ReadRequest request = reader.begin_request();
+  ReadRequest reading = reader.begin_request(request);
   for (std::int64_t chunk = 0; chunk < count;) {
-    const auto page = reader.index().page_of_chunk(chunk, request);
+    const auto page = reader.index().page_of_chunk(chunk, reading);
     for (const std::int64_t end = page->first_chunk() + page->chunk_count(); chunk < end; chunk++)
       if (page->place(chunk).special != codec::SpecialValue::none) return chunk;
   }
@@ -23,7 +23,7 @@ std::optional<std::int64_t> first_special_chunk(const FrameReader& reader) {
 
 }  // namespace
 
-std::optional<std::string> missing_contents(const FrameReader& reader) {
+std::optional<std::string> missing_contents(Request& request, const FrameReader& reader) {
   const frame::Snapshot& snapshot = reader.snapshot();
   if (const auto object = frame::carried_object(snapshot))
     return *object + ", whose contents are not stored";
@@ -32,7 +32,7 @@ std::optional<std::string> missing_contents(const FrameReader& reader) {
   // What python-blosc2 notes counts; where nothing is noted, special chunks are those that were not
   // fetched.
   if (noted && *noted) return std::nullopt;
-  const auto chunk = first_special_chunk(reader);
+  const auto chunk = first_special_chunk(request, reader);
   if (chunk) return fmt::format("a proxy, whose chunk {} was not fetched", *chunk);
   if (noted) return "a proxy that was not fetched completely";
   return std::nullopt;

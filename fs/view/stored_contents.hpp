@@ -10,6 +10,6 @@ namespace bloscfs::fs {
 
 /// Why the contents are not to be had from this frame ("a lazy expression, ..."); nullopt where its
 /// chunks have them. Looks through the index of a proxy. Errors: as FrameReader's.
-std::optional<std::string> missing_contents(const FrameReader& reader);
+std::optional<std::string> missing_contents(Request& request, const FrameReader& reader);
 
 }  // namespace bloscfs::fs

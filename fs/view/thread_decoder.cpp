@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "fs/support/request_limits.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kKeptScratch = std::size_t{1} << 20;
 codec::BlockDecoder& thread_decoder() {
   static thread_local codec::BlockDecoder decoder = [] {
     codec::BlockDecoder made;
-    made.set_checkpoint(&RequestLimits::check);
+    made.set_checkpoint(&frame::Interruption::check);
     return made;
   }();
   return decoder;

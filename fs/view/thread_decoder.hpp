@@ -5,8 +5,8 @@
 
 namespace bloscfs::fs {
 
-/// The calling thread's decoder. It asks between blocks whether the request goes on, throwing
-/// RequestEnded.
+/// The calling thread's decoder. Between blocks it calls frame::Interruption::check(), which throws
+/// where the thread's work is to end.
 codec::BlockDecoder& thread_decoder();
 
 /// Gives back the scratch memory that the calling thread's decoder need not keep between blocks.

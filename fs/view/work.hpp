@@ -7,8 +7,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -20,7 +19,9 @@ class Work {
   /// About a second of decoding, and hundreds of times the largest request.
   static constexpr std::int64_t kRequestLimit = std::int64_t{512} << 20;
 
-  explicit Work(std::int64_t limit) : limit_(limit) {}
+  Work(Request& request, std::int64_t limit) : request_(request), limit_(limit) {}
+
+  Request& request() const { return request_; }
 
   bool exhausted() const { return done_ > limit_; }
   /// Called before `bytes` are produced. Throws codec::Error(too_large) if the limit was passed
@@ -32,12 +33,11 @@ class Work {
                          fmt::format("one request needs more than {} bytes decoded", limit_));
     add(bytes);
   }
-  /// Called before a step. Throws NoTurn as TurnAtNeed::need(), RequestEnded as
-  /// RequestLimits::check().
+  /// Called before a step. Throws NoSlot and RequestEnded.
   void check() {
     if (done_ < next_check_) return;
-    TurnAtNeed::need();
-    RequestLimits::check();
+    request_.need_slot();
+    request_.check();
     next_check_ = done_ + kBetweenChecks;
   }
   /// Takes note of what was not known before.
@@ -46,6 +46,7 @@ class Work {
  private:
   static constexpr std::int64_t kBetweenChecks = std::int64_t{1} << 20;
 
+  Request& request_;
   std::int64_t limit_;
   std::int64_t done_ = 0;
   std::int64_t next_check_ = 0;

@@ -204,11 +204,12 @@ void print_filling(const char* name, std::size_t short_queue) {
   bloscfs::fs::PagePool pages;
   bloscfs::fs::BlockCache cache(std::size_t{256} << 20, pages, stats, rules);
   constexpr int kValues = 900;
+  bloscfs::fs::Request request;
   const long faults = page_faults();
   const auto begin = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < kValues; i++)
     cache.get<Bytes>(
-        {1, i, 0, bloscfs::fs::CacheKind::block}, 0,
+        request, {1, i, 0, bloscfs::fs::CacheKind::block}, 0,
         [&] { return std::make_shared<Bytes>(pages, kBlock); }, Purpose::small_read);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
   std::printf("%-26s%8.1f µs a block of 256 KiB, %6.1f page faults\n", name, took.count() / kValues,

@@ -58,11 +58,12 @@ std::optional<FrameState> read_frame_once(const fs_std::path& path) {
   fs::Stats stats;
   fs::PagePool pages;
   fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
-  const fs::FileView view(fs::view_shape(snapshot->info(), false),
+  fs::Request request;
+  const fs::FileView view(request, fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
   FrameState state;
   fs::ReplyData data(pages);
-  view.read(0, view.size(), data);
+  view.read(request, 0, view.size(), data);
   state.contents.resize(static_cast<std::size_t>(view.size()));
   data.copy_to(state.contents);
   for (const auto& entry : snapshot->vlmetalayers())

@@ -1,4 +1,4 @@
-#include "fs/source/caller.hpp"
+#include "fs/support/caller.hpp"
 
 #include <thread>
 

@@ -40,12 +40,12 @@ class Home : public ContentHome, public Takeover {
     place_.directory->create(place_.name, 0644);
   }
 
-  std::unique_ptr<NameLock> lock_name() override { return std::make_unique<Lock>(*this); }
+  std::unique_ptr<NameLock> lock_name(Request&) override { return std::make_unique<Lock>(*this); }
   std::string path() override { return place_.name; }
   bool is_in_place() override { return !is_replaced; }
-  std::unique_ptr<Refuge> refuge(RefugeKind, ShownAs, uid_t) override { return nullptr; }
+  std::unique_ptr<Refuge> refuge(Request&, RefugeKind, ShownAs, uid_t) override { return nullptr; }
   Takeover& takeover() override { return *this; }
-  Following follow(const MakeReady& make_ready) override {
+  Following follow(Request&, const MakeReady& make_ready) override {
     BOOST_TEST(make_ready(nullptr));
     is_replaced = false;
     if (while_following) while_following();
@@ -100,6 +100,7 @@ struct Parts {
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
+  Request request;
   std::atomic<int> syncs{0};
   Stats stats;
   PagePool pages;
@@ -114,9 +115,10 @@ struct Parts {
 
 ByteVector bytes_of(const Content& content) {
   ByteVector all(static_cast<std::size_t>(content.size()));
+  Request request;
   PagePool pages;
   ReplyData data(pages);
-  content.read(0, content.size(), data);
+  content.read(request, 0, content.size(), data);
   data.copy_to(all);
   return all;
 }
@@ -125,7 +127,7 @@ ByteVector reopened(Parts& parts, const test::TempDir& directory, const std::str
   std::shared_ptr<const frame::Snapshot> snapshot =
       frame::open_path((directory / name).string(), {});
   BOOST_REQUIRE(snapshot != nullptr);
-  return bytes_of(Content(parts.services(), snapshot));
+  return bytes_of(Content(parts.request, parts.services(), snapshot));
 }
 
 /// Changes a content and a model of it alike.
@@ -140,10 +142,10 @@ class ContentPair {
     const std::int64_t length = number(1, 20000);
     const int what = static_cast<int>(number(0, 9));
     if (what == 0) {
-      content_->resize(offset);
+      content_->resize(request_, offset);
       model.resize(static_cast<std::size_t>(offset));
     } else if (what == 1) {
-      content_->zero(offset, length * 20);
+      content_->zero(request_, offset, length * 20);
       const std::int64_t end = std::min(size, offset + length * 20);
       if (offset < end) std::fill(model.begin() + offset, model.begin() + end, std::uint8_t{0});
     } else {
@@ -151,7 +153,7 @@ class ContentPair {
       const auto base = static_cast<std::uint8_t>(number(0, 255));
       for (std::size_t i = 0; i < bytes.size(); i++)
         bytes[i] = static_cast<std::uint8_t>(base + i / 7 + (i * i % 13 == 0 ? i : 0));
-      content_->write(offset, bytes);
+      content_->write(request_, offset, bytes);
       if (offset + length > size) model.resize(static_cast<std::size_t>(offset + length));
       std::copy(bytes.begin(), bytes.end(), model.begin() + offset);
     }
@@ -162,6 +164,7 @@ class ContentPair {
   ByteVector model;
 
  private:
+  Request request_;
   std::shared_ptr<Content> content_;
   std::mt19937_64 random_;
 };
@@ -188,7 +191,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_model_through_commits_and_reopening) {
     Parts parts;
     auto content = std::make_shared<Content>(parts.services(), timespec{});
     const auto home = std::make_shared<Home>(directory.path(), "f", true);
-    content->make_writable(home);
+    content->make_writable(parts.request, home);
     ContentPair pair(content, seed);
     for (int step = 0; step < 120; step++) {
       pair.change(1'500'000);
@@ -209,10 +212,10 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   Parts parts;
   auto content = std::make_shared<Content>(parts.services(), timespec{});
   const auto home = std::make_shared<Home>(directory.path(), "t.npy", true);
-  content->make_writable(home);
+  content->make_writable(parts.request, home);
   const ByteVector file = npy_file(500, 300);
   content->add_writer();
-  content->write(0, file);
+  content->write(parts.request, 0, file);
   content->remove_writer();
   parts.commit(content);
   BOOST_TEST(home->place().name == "t.b2nd");
@@ -222,15 +225,16 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
 
   ByteVector changed = file;
   changed[changed.size() - 5] ^= 0xFF;
-  content->write(static_cast<std::int64_t>(changed.size()) - 5, {&changed[changed.size() - 5], 1});
+  content->write(parts.request, static_cast<std::int64_t>(changed.size()) - 5,
+                 {&changed[changed.size() - 5], 1});
   parts.commit(content);
   BOOST_TEST(home->place().name == "t.b2nd");
   BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
 
   // Cut and grown again: zeros.
   const auto whole = static_cast<std::int64_t>(changed.size());
-  content->resize(whole - 5000);
-  content->resize(whole);
+  content->resize(parts.request, whole - 5000);
+  content->resize(parts.request, whole);
   std::fill(changed.end() - 5000, changed.end(), std::uint8_t{0});
   parts.commit(content);
   BOOST_TEST(home->place().name == "t.b2nd");
@@ -239,8 +243,8 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   // Another array, as numpy.save writes it over the first.
   const ByteVector other = npy_file(300, 200);
   content->add_writer();
-  content->resize(0);
-  content->write(0, other);
+  content->resize(parts.request, 0);
+  content->write(parts.request, 0, other);
   content->remove_writer();
   parts.commit(content);
   BOOST_TEST(home->place().name == "t.b2nd");
@@ -248,7 +252,7 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   BOOST_TEST(content->snapshot()->info().array.has_value());
 
   changed = other;
-  content->resize(1000);
+  content->resize(parts.request, 1000);
   changed.resize(1000);
   parts.commit(content);
   BOOST_TEST(home->place().name == "t.npy.b2frame");
@@ -260,15 +264,15 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   Parts parts;
   auto content = std::make_shared<Content>(parts.services(), timespec{});
   const auto home = std::make_shared<Home>(directory.path(), "f", true);
-  content->make_writable(home);
+  content->make_writable(parts.request, home);
   const ByteVector first(100000, 7);
-  content->write(0, first);
+  content->write(parts.request, 0, first);
   // The temporary is gone, so the commit cannot open it.
   std::filesystem::rename(directory / home->place().name, directory / "elsewhere");
   BOOST_CHECK_THROW(parts.commit(content), std::system_error);
   BOOST_TEST((bytes_of(*content) == first));
   BOOST_TEST(content->needs_commit());
-  content->write(5, ByteVector(10, 9));
+  content->write(parts.request, 5, ByteVector(10, 9));
   std::filesystem::rename(directory / "elsewhere", directory / home->place().name);
   parts.commit(content);
   ByteVector expected = first;
@@ -288,8 +292,8 @@ BOOST_AUTO_TEST_CASE(a_batch_of_several_threads_stores_all_but_what_fails) {
   for (std::size_t i = 0; i < kFiles; i++) {
     homes.push_back(std::make_shared<Home>(directory.path(), "f" + std::to_string(i), true));
     contents.push_back(std::make_shared<Content>(parts.services(), timespec{}));
-    contents.back()->make_writable(homes.back());
-    contents.back()->write(0, bytes_of_file(i));
+    contents.back()->make_writable(parts.request, homes.back());
+    contents.back()->write(parts.request, 0, bytes_of_file(i));
   }
   std::filesystem::remove(directory / homes[kFailing]->place().name);
   BOOST_CHECK_THROW(parts.committer.commit(contents), std::system_error);
@@ -306,9 +310,9 @@ BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
   const test::TempDir directory;
   Parts parts;
   auto content = std::make_shared<Content>(parts.services(), timespec{});
-  content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+  content->make_writable(parts.request, std::make_shared<Home>(directory.path(), "f", true));
   const ByteVector bytes(100000, 7);
-  content->write(0, bytes);
+  content->write(parts.request, 0, bytes);
   {
     ContentCommit commit(content, CommitKind::alone);
     BOOST_CHECK(commit.begun() == Next::go_on);
@@ -339,11 +343,11 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
   Parts parts;
   auto content = std::make_shared<Content>(parts.services(), timespec{});
   const auto home = std::make_shared<Home>(directory.path(), "t.npy", true);
-  content->make_writable(home);
-  content->write(0, ByteVector(1000, 7));
+  content->make_writable(parts.request, home);
+  content->write(parts.request, 0, ByteVector(1000, 7));
   parts.commit(content);
   const ByteVector array = npy_file(500, 300);
-  content->write(0, array);
+  content->write(parts.request, 0, array);
   const auto stored_files = [&] {
     const std::filesystem::directory_iterator files(directory.path());
     return std::distance(begin(files), end(files));
@@ -354,7 +358,7 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
     BOOST_TEST(content->is_committing());
     BOOST_TEST(stored_files() == 2);  // the array has a temporary
     // What is written meanwhile lies over what is being committed.
-    content->write(5, ByteVector(10, 9));
+    content->write(parts.request, 5, ByteVector(10, 9));
   }
   BOOST_TEST(!content->is_committing());
   BOOST_TEST(content->needs_commit());
@@ -370,13 +374,13 @@ BOOST_AUTO_TEST_CASE(what_was_cut_off_does_not_come_back) {
   const test::TempDir directory;
   Parts parts;
   auto content = std::make_shared<Content>(parts.services(), timespec{});
-  content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+  content->make_writable(parts.request, std::make_shared<Home>(directory.path(), "f", true));
   ByteVector expected(1 << 20, 7);
-  content->write(0, expected);
+  content->write(parts.request, 0, expected);
   parts.commit(content);
   BOOST_TEST((bytes_of(*content) == expected));  // its blocks are in the cache now
-  content->resize(1000);
-  content->resize(1 << 20);
+  content->resize(parts.request, 1000);
+  content->resize(parts.request, 1 << 20);
   parts.commit(content);
   std::fill(expected.begin() + 1000, expected.end(), std::uint8_t{0});
   BOOST_TEST((bytes_of(*content) == expected));
@@ -388,11 +392,11 @@ BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
     const test::TempDir directory;
     Parts parts;
     auto content = std::make_shared<Content>(parts.services(), timespec{});
-    content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+    content->make_writable(parts.request, std::make_shared<Home>(directory.path(), "f", true));
     std::mt19937 random(1);
     ByteVector noise(size);
     for (auto& byte : noise) byte = static_cast<std::uint8_t>(random());
-    content->write(0, noise);
+    content->write(parts.request, 0, noise);
     parts.commit(content);
     BOOST_TEST(std::filesystem::file_size(directory / "f.b2frame") < size + 256);
   }
@@ -404,14 +408,14 @@ BOOST_AUTO_TEST_CASE(is_overtaken_until_it_has_gone_on) {
   Parts parts;
   const auto home = std::make_shared<Home>(directory.path(), "f", true);
   const auto content = std::make_shared<Content>(parts.services(), now());
-  content->make_writable(home);
-  content->resize(10);
+  content->make_writable(parts.request, home);
+  content->resize(parts.request, 10);
   parts.commit(content);
   bool was_overtaken = false;
   home->while_following = [&] { was_overtaken = content->is_overtaken(); };
   home->is_replaced = true;
   BOOST_TEST(content->is_overtaken());
-  BOOST_CHECK(content->follow_source() == FollowResult::yes);
+  BOOST_CHECK(content->follow_source(parts.request) == FollowResult::yes);
   BOOST_TEST(was_overtaken);
   BOOST_TEST(!content->is_overtaken());
 }

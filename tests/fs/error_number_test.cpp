@@ -13,7 +13,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/commit/commit_outcome.hpp"
-#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {

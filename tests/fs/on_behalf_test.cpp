@@ -69,8 +69,8 @@ std::vector<gid_t> groups_here() {
 
 struct stat made_by(const SourceDirectory& directory, const Caller& caller,
                     const std::string& name) {
-  const OnBehalfOf behalf(&caller);
-  directory.make_directory(name, 0777);
+  Request request(caller);
+  directory.make_directory(Change(request), name, 0777);
   return *directory.stat(name);
 }
 

@@ -38,9 +38,9 @@ BOOST_AUTO_TEST_CASE(buckets_follow_each_other_without_a_gap) {
 
 BOOST_AUTO_TEST_CASE(lists_what_is_under_way_with_what_it_waits_for) {
   RequestWatch watch;
-  RequestWatch::Request request(watch, Operation::read, 5, kSender);
   {
-    const RequestWatch::Served served(request);
+    RequestWatch::Entry request(watch, Operation::read, 5, kSender);
+    WaitMark::work_at(request.waits());
     BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::nothing));
     const WaitMark outer(WaitReason::commit);
     {
@@ -54,46 +54,38 @@ BOOST_AUTO_TEST_CASE(lists_what_is_under_way_with_what_it_waits_for) {
     BOOST_TEST(found[0].node == 5u);
     BOOST_TEST(found[0].sender.user == kSender.user);
     BOOST_TEST(found[0].sender.process == kSender.process);
-    RequestWatch::add_bytes(100);
+    request.add_bytes(100);
   }
+  WaitMark::work_at(nullptr);
   BOOST_TEST(watch.under_way().empty());
   BOOST_TEST(count_of(watch, Operation::read) == 1u);
   BOOST_TEST(watch.bytes(Operation::read) == 100u);
   const WaitMark nobody_asks(WaitReason::network);
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_is_carried_ends_with_who_goes_on) {
+BOOST_AUTO_TEST_CASE(a_request_that_is_handed_over_ends_with_who_goes_on) {
   RequestWatch watch;
-  std::function<void()> work;
+  std::optional<RequestWatch::Entry> kept;
   {
-    RequestWatch::Request request(watch, Operation::open, 1, kSender);
-    const RequestWatch::Served served(request);
-    work = RequestWatch::carried(WaitReason::turn, [&] {
-      BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::nothing));
-    });
-    RequestWatch::end_served();  // is not it any more
+    RequestWatch::Entry request(watch, Operation::open, 1, kSender);
+    kept.emplace(std::move(request));
+    kept->waits()->begin(WaitReason::turn);
+    BOOST_TEST((request.waits() == nullptr));
+    request.add_bytes(1);
   }
   BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::turn));
   BOOST_TEST(count_of(watch, Operation::open) == 0u);
-  std::thread(work).join();
+  std::thread([&] { kept.reset(); }).join();
   BOOST_TEST(watch.under_way().empty());
   BOOST_TEST(count_of(watch, Operation::open) == 1u);
-  // One that nobody goes on with.
-  {
-    RequestWatch::Request request(watch, Operation::open, 1, kSender);
-    const RequestWatch::Served served(request);
-    work = RequestWatch::carried(WaitReason::turn, [] {});
-  }
-  work = nullptr;
-  BOOST_TEST(watch.under_way().empty());
-  BOOST_TEST(count_of(watch, Operation::open) == 2u);
+  BOOST_TEST(watch.bytes(Operation::open) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(more_than_can_be_listed_are_counted) {
   constexpr std::size_t kMany = 1500;
   RequestWatch watch;
   {
-    std::vector<RequestWatch::Request> all;
+    std::vector<RequestWatch::Entry> all;
     for (std::size_t i = 0; i < kMany; i++) all.emplace_back(watch, Operation::read, i, kSender);
     BOOST_TEST(watch.under_way().size() == 1024u);
   }
@@ -110,9 +102,8 @@ BOOST_AUTO_TEST_CASE(what_is_listed_is_of_one_request) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < kRounds; round++) {
         const auto number = static_cast<std::uint64_t>(round * kThreads + i);
-        RequestWatch::Request request(watch, Operation::read, number,
-                                      {static_cast<uid_t>(number), static_cast<pid_t>(number)});
-        const RequestWatch::Served served(request);
+        const RequestWatch::Entry request(watch, Operation::read, number,
+                                          {static_cast<uid_t>(number), static_cast<pid_t>(number)});
       }
       running--;
     });

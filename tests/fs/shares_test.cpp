@@ -15,7 +15,7 @@
 #include "fs/source/local/descriptor_shares.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/log_allowance.hpp"
-#include "fs/support/request_user.hpp"
+#include "fs/support/request.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/set_clock.hpp"
 
@@ -29,9 +29,8 @@ using test::SetClock;
 /// How often somebody can take so much in a row.
 std::size_t taken_by(uid_t user, FairShare& share, std::size_t amount,
                      std::vector<FairShare::Part>& parts) {
-  const RequestUser request(user);
   for (std::size_t count = 0;; count++) {
-    FairShare::Part part = share.take(amount);
+    FairShare::Part part = share.take(user, amount);
     if (!part) return count;
     parts.push_back(std::move(part));
   }
@@ -57,24 +56,12 @@ BOOST_AUTO_TEST_CASE(are_half_of_what_others_leave) {
 
 BOOST_AUTO_TEST_CASE(have_room_for_one_that_is_too_large) {
   FairShare share(100);
-  const FairShare::Part nothing = share.take(0), nothing_more = share.take(0);
+  const FairShare::Part nothing = share.take(0, 0), nothing_more = share.take(0, 0);
   BOOST_TEST(static_cast<bool>(nothing));
-  const RequestUser request(1);
-  BOOST_TEST(!share.take(60));
-  const FairShare::Part one = share.take_one(1000);
+  BOOST_TEST(!share.take(1, 60));
+  const FairShare::Part one = share.take_one(1, 1000);
   BOOST_TEST(static_cast<bool>(one));
-  BOOST_TEST(!share.take_one(1));
-}
-
-BOOST_AUTO_TEST_CASE(of_requests_are_their_users) {
-  BOOST_TEST(!RequestUser::current());
-  const RequestUser outer(1);
-  {
-    const RequestUser inner(2);
-    BOOST_TEST(*RequestUser::current() == 2u);
-    std::jthread([] { BOOST_TEST(!RequestUser::current()); }).join();
-  }
-  BOOST_TEST(*RequestUser::current() == 1u);
+  BOOST_TEST(!share.take_one(1, 1));
 }
 
 BOOST_AUTO_TEST_CASE(of_the_log_come_back) {
@@ -247,10 +234,10 @@ BOOST_AUTO_TEST_CASE(of_descriptors_leave_some_for_commits) {
 BOOST_AUTO_TEST_CASE(are_waited_for_until_they_are_given_back) {
   const SetClock clock;  // which never comes to the end of the wait
   FairShare share(10);
-  std::optional<FairShare::Part> all(share.take(5));
-  BOOST_TEST(!share.take(1, std::chrono::milliseconds(0), clock));
+  std::optional<FairShare::Part> all(share.take(0, 5));
+  BOOST_TEST(!share.take(0, 1, std::chrono::milliseconds(0), clock));
   std::jthread other([&] { all.reset(); });
-  BOOST_TEST(!!share.take(5, std::chrono::seconds(20), clock));
+  BOOST_TEST(!!share.take(0, 5, std::chrono::seconds(20), clock));
   other.join();
 }
 

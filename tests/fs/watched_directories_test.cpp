@@ -369,11 +369,13 @@ BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
   make_file(place / "x");
   place.watch("x");
   const SourceDirectory in = place.root.directory({});
+  fs::Request request;
+  const fs::Change change(request);
   const OneLook one_look;
   BOOST_TEST(!place.seen("", "y").has_value());
-  in.make_file("y", 0600);
+  in.make_file(change, "y", 0600);
   BOOST_TEST(place.seen("", "y").has_value());
-  in.remove_file("y");
+  in.remove_file(change, "y");
   BOOST_TEST(!place.seen("", "y").has_value());
 }
 

@@ -6,8 +6,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "fs/support/turns.hpp"
-
 namespace {
 
 using namespace bloscfs;
@@ -45,9 +43,10 @@ BOOST_AUTO_TEST_CASE(a_listing_in_the_midst_of_which_a_name_was_made_is_not_reme
   const auto tree = std::make_shared<ChangingTree>();
   MemoryBudget budget(1 << 20, [] { return false; });
   ObjectListings listings(tree, budget, std::chrono::minutes(10), frame::system_clock());
+  Request request;
   const auto get = [&] {
     return listings.get(
-        "", [](const frame::ObjectEntry&) { return ShownAs::itself; }, nullptr);
+        request, "", [](const frame::ObjectEntry&) { return ShownAs::itself; }, nullptr);
   };
   tree->meanwhile = [&] {
     tree->entries = {{"one", false, std::nullopt}};

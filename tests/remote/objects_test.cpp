@@ -117,8 +117,9 @@ BOOST_AUTO_TEST_CASE(a_directory_that_goes_while_it_is_listed_is_left_out) {
   Objects objects(
       std::make_shared<VanishingTree>(), {}, budget, [](const std::string&) {}, {},
       frame::system_clock(), [](const std::string&) { return nullptr; });
-  MemoryBudget::Listing charge(budget, {});
-  const auto entries = objects.list("", charge, [] {});
+  Request request;
+  MemoryBudget::Listing charge(request, budget, {});
+  const auto entries = objects.list(request, "", charge, [] {});
   BOOST_TEST_REQUIRE(entries.size() == 1U);
   BOOST_TEST(entries.front().shown_name == "e");
 }

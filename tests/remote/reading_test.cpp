@@ -168,13 +168,14 @@ BOOST_AUTO_TEST_CASE(reading_ahead_asks_and_does_not_wait) {
   served.open(link.port());
   served.read(0, 1);
   const auto never = [](std::int64_t) { return false; };
+  fs::Request request;
   const std::uint64_t before = served.stats.readahead_blocks;
-  served.reader->prefetch(5 * kMiB, kMiB, never);
+  served.reader->prefetch(request, 5 * kMiB, kMiB, never);
   // It comes back while they are under way.
   BOOST_TEST(served.traffic->numbers().bytes_under_way > 0);
   BOOST_TEST(served.stats.readahead_blocks == before);
   comes_true([&] { return served.traffic->numbers().bytes_under_way == 0; });
-  served.reader->prefetch(5 * kMiB, kMiB, never);
+  served.reader->prefetch(request, 5 * kMiB, kMiB, never);
   BOOST_TEST(served.stats.readahead_blocks == before + 16);
   BOOST_TEST((served.read(5 * kMiB, kMiB) == contents));
 }

@@ -46,8 +46,9 @@ inline int error_of_read(const frame::RemoteObject& object, std::uint64_t offset
 /// What a reader of a view's bytes gives.
 inline ByteVector bytes_read(fs::FrameReader& reader, fs::PagePool& pages, std::size_t offset,
                              std::size_t size) {
+  fs::Request request;
   fs::ReplyData reply(pages);
-  reader.read(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(size), reply);
+  reader.read(request, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(size), reply);
   ByteVector out(reply.size());
   reply.copy_to(out);
   return out;

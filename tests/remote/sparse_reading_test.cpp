@@ -195,8 +195,9 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_fails_is_asked_for_again) {
   const std::string chunk = "/s/00000002.chunk";
   const std::string bytes = std::exchange(served.objects[chunk], "");
   served.objects.erase(chunk);
+  fs::Request request;
   fs::ReplyData reply(served.pages);
-  BOOST_CHECK_THROW(served.reader->read(2 * kMiB, kKiB, reply), std::exception);
+  BOOST_CHECK_THROW(served.reader->read(request, 2 * kMiB, kKiB, reply), std::exception);
   served.objects[chunk] = bytes;
   BOOST_TEST((served.read(2 * kMiB, kKiB) == bytes_of_part(contents, 2 * kMiB, kKiB)));
 }

@@ -40,10 +40,10 @@ std::int64_t vlmetalayer_bytes(const frame::Snapshot& snapshot, std::int64_t mos
 
 class Examiner {
  public:
-  explicit Examiner(Input& input)
+  Examiner(fs::Request& request, Input& input)
       : input_(input),
         effort_(effort_for(input)),
-        result_(fs::survey_chunks(input.reader(), {.chunks = effort_.chunks})) {}
+        result_(fs::survey_chunks(request, input.reader(), {.chunks = effort_.chunks})) {}
 
   Examination run() {
     choose_step();
@@ -110,7 +110,10 @@ class Examiner {
 
 }  // namespace
 
-Examination examine(Input& input) { return Examiner(input).run(); }
+Examination examine(Input& input) {
+  fs::Request request;
+  return Examiner(request, input).run();
+}
 
 fs::PictureLimits picture_limits(const Input& input) {
   fs::PictureLimits limits;

@@ -106,11 +106,12 @@ Markup draw_slice(const ArraySlice& slice, const ValueRange& scale, double side)
 }
 
 /// All with the same colours for the same numbers.
-Markup draw_slices(const fs::ElementSampler& sampler, const fs::PictureLimits& limits) {
+Markup draw_slices(fs::Request& request, const fs::ElementSampler& sampler,
+                   const fs::PictureLimits& limits) {
   std::vector<ArraySlice> slices;
   ValueRange all;
   for (const auto& [rows, columns] : fs::slice_axes(sampler.array().shape.size())) {
-    slices.push_back(fs::read_slice(sampler, rows, columns, limits));
+    slices.push_back(fs::read_slice(request, sampler, rows, columns, limits));
     all.add(slices.back().range);
   }
   Markup out;
@@ -193,26 +194,27 @@ Markup draw_line(const ArrayLine& line) {
   return out;
 }
 
-Markup draw_element(const fs::ElementSampler& sampler) {
+Markup draw_element(fs::Request& request, const fs::ElementSampler& sampler) {
   Markup out;
-  sampler.read_run(0, 1, [&](std::size_t, std::optional<double> value) {
+  sampler.read_run(request, 0, 1, [&](std::size_t, std::optional<double> value) {
     out.add("<p>Its only element is {}.</p>\n", value ? number_text(*value) : "damaged");
   });
   return out;
 }
 
-Markup draw(const fs::ElementSampler& sampler, const fs::PictureLimits& limits) {
+Markup draw(fs::Request& request, const fs::ElementSampler& sampler,
+            const fs::PictureLimits& limits) {
   const std::size_t dimensions = sampler.array().shape.size();
   Markup out;
   if (sampler.element_count() == 0) return markup("<p>It has no elements.</p>\n");
   if (sampler.values().is_complex())
     out.add("<p>Of complex numbers the magnitudes are shown.</p>\n");
   if (dimensions == 0) {
-    out.add(draw_element(sampler));
+    out.add(draw_element(request, sampler));
   } else if (dimensions == 1) {
-    out.add(draw_line(fs::read_line(sampler, limits)));
+    out.add(draw_line(fs::read_line(request, sampler, limits)));
   } else {
-    out.add(draw_slices(sampler, limits));
+    out.add(draw_slices(request, sampler, limits));
   }
   return out;
 }
@@ -223,12 +225,13 @@ Markup array_pictures(const Input& input) {
   Markup out;
   if (!input.info().array) return out;
   out.add("<h3>The array</h3>\n");
+  fs::Request request;
   try {
-    const auto opened = fs::ElementSampler::open(input.reader());
+    const auto opened = fs::ElementSampler::open(request, input.reader());
     if (const auto* refusal = std::get_if<std::string>(&opened))
       out.add("<p>No picture: {}.</p>\n", *refusal);
     else
-      out.add(draw(std::get<fs::ElementSampler>(opened), picture_limits(input)));
+      out.add(draw(request, std::get<fs::ElementSampler>(opened), picture_limits(input)));
   } catch (const codec::Error& error) {
     out.add("<p>No picture: {}.</p>\n", error.what());
   }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -16,17 +15,17 @@ void require_complete(const Archive& archive, const std::string& name) {
   if (!archive.is_complete()) frame::throw_errno(EIO, name + ": may be in a damaged part");
 }
 
-std::optional<ArchiveEntry> find_shown(const Archive& archive, const std::string& group,
-                                       const std::string& name) {
+std::optional<ArchiveEntry> find_shown(Request& request, const Archive& archive,
+                                       const std::string& group, const std::string& name) {
   std::optional<ArchiveEntry> found;
   const auto full_name = full_name_of(name, [&](const std::string& full) -> std::optional<ShownAs> {
-    found = archive.find(group, full);
+    found = archive.find(request, group, full);
     return found ? std::optional(found->shown) : std::nullopt;
   });
   if (!full_name) require_complete(archive, name);
   if (!full_name) return std::nullopt;
   if (found && found->full_name == *full_name) return found;
-  return archive.find(group, *full_name);
+  return archive.find(request, group, *full_name);
 }
 
 std::optional<std::string> group_attribute(const Archive& archive, const std::string& group,
@@ -36,10 +35,10 @@ std::optional<std::string> group_attribute(const Archive& archive, const std::st
   return frame ? value_of(values_of(*frame), name) : std::nullopt;
 }
 
-std::vector<DirectoryEntry> list_shown(const Archive& archive, const std::string& group,
-                                       frame::MemoryCharge& charge,
+std::vector<DirectoryEntry> list_shown(Request& request, const Archive& archive,
+                                       const std::string& group, frame::MemoryCharge& charge,
                                        const std::function<ino_t(const ArchiveEntry&)>& inode_of) {
-  std::vector<ArchiveEntry> found = archive.list(group, charge);
+  std::vector<ArchiveEntry> found = archive.list(request, group, charge);
   std::vector<std::string> names;
   {
     std::vector<NamedEntry> named;
@@ -56,7 +55,7 @@ std::vector<DirectoryEntry> list_shown(const Archive& archive, const std::string
   return entries;
 }
 
-std::shared_ptr<const ArchivePart> measured(const ArchivePart& part, bool raw) {
+std::shared_ptr<const ArchivePart> measured(Request& request, const ArchivePart& part, bool raw) {
   if (part.size >= 0 || part.entry.is_group()) return nullptr;
   if (!part.archive) frame::throw_errno(ESTALE, part.entry.key);
   auto known = std::make_shared<ArchivePart>(part);
@@ -64,7 +63,7 @@ std::shared_ptr<const ArchivePart> measured(const ArchivePart& part, bool raw) {
     known->size = static_cast<std::int64_t>(part.archive->link_text(part.entry).size());
     return known;
   }
-  TurnAtNeed::need();
+  request.need_slot();
   const frame::FrameInfo info = part.archive->open(part.entry)->info();
   known->size = view_shape(info, raw).file_size();
   known->stored_size = info.cbytes;

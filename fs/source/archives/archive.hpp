@@ -15,6 +15,7 @@
 #include "frame/store/memory_charge.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/source/node.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -43,10 +44,10 @@ class Archive {
 
   /// All of a group, in the order of full names. Opens at most what no name tells whether it is an
   /// array. Takes of `charge` what the result needs, and what a caller needs who lists it.
-  virtual std::vector<ArchiveEntry> list(const std::string& group,
+  virtual std::vector<ArchiveEntry> list(Request& request, const std::string& group,
                                          frame::MemoryCharge& charge) const = 0;
   /// What has that full name; nothing if there is none.
-  virtual std::optional<ArchiveEntry> find(const std::string& group,
+  virtual std::optional<ArchiveEntry> find(Request& request, const std::string& group,
                                            const std::string& full_name) const = 0;
   /// A leaf's frame.
   virtual std::shared_ptr<const frame::Snapshot> open(const ArchiveEntry& leaf) const = 0;
@@ -65,8 +66,8 @@ class Archive {
 /// EIO where damage has left entries unknown, of which `name` may be one.
 void require_complete(const Archive& archive, const std::string& name);
 /// What is shown as `name`; nothing if there is none, or EIO as of require_complete().
-std::optional<ArchiveEntry> find_shown(const Archive& archive, const std::string& group,
-                                       const std::string& name);
+std::optional<ArchiveEntry> find_shown(Request& request, const Archive& archive,
+                                       const std::string& group, const std::string& name);
 /// Any attribute of a group: its own, or a metalayer.
 std::optional<std::string> group_attribute(const Archive& archive, const std::string& group,
                                            const std::string& name);
@@ -83,12 +84,12 @@ struct ArchivePart {
 };
 
 /// A group as a directory that is listed. `charge` as of Archive::list().
-std::vector<DirectoryEntry> list_shown(const Archive& archive, const std::string& group,
-                                       frame::MemoryCharge& charge,
+std::vector<DirectoryEntry> list_shown(Request& request, const Archive& archive,
+                                       const std::string& group, frame::MemoryCharge& charge,
                                        const std::function<ino_t(const ArchiveEntry&)>& inode_of);
 /// The part with its size: opens a leaf whose size is not known yet. Null if it is known, and for a
-/// group. Throws as Archive::open(); ESTALE without an archive; NoTurn.
-std::shared_ptr<const ArchivePart> measured(const ArchivePart& part, bool raw);
+/// group. Throws as Archive::open(); ESTALE without an archive; NoSlot.
+std::shared_ptr<const ArchivePart> measured(Request& request, const ArchivePart& part, bool raw);
 /// A number for each entry of an archive's file, the same whenever that is asked.
 ino_t inode_in_archive(const struct stat& file, const ArchiveEntry& entry);
 /// The attributes of a leaf or a link; `file` are those of what holds it, of whose mode it has the

@@ -8,7 +8,6 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/node.hpp"
-#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -40,12 +39,13 @@ StoreArchive::StoreArchive(std::unique_ptr<const frame::PythonStore> store, bool
 }
 
 /// What cannot be opened is told so by who opens it.
-bool StoreArchive::is_array(const std::string& key, const frame::Leaf& leaf) const {
+bool StoreArchive::is_array(Request& request, const std::string& key,
+                            const frame::Leaf& leaf) const {
   const bool is_external = std::holds_alternative<frame::ExternalLeaf>(leaf);
   std::atomic<Form>* const known =
       is_external ? nullptr : &forms_.at(store_->embed_map().lower_bound(key));
   if (known != nullptr && *known != Form::unknown) return *known == Form::array;
-  RequestLimits::check();
+  request.check();
   bool found = false;
   try {
     const auto snapshot = store_->open(leaf);
@@ -57,14 +57,15 @@ bool StoreArchive::is_array(const std::string& key, const frame::Leaf& leaf) con
   return found;
 }
 
-ArchiveEntry StoreArchive::described(const std::string& key, const frame::Leaf& leaf) const {
+ArchiveEntry StoreArchive::described(Request& request, const std::string& key,
+                                     const frame::Leaf& leaf) const {
   ArchiveEntry entry{key, std::string(frame::last_part(key)), ShownAs::itself, S_IFLNK};
   if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return entry;
   entry.type = S_IFREG;
   const auto* const external = std::get_if<frame::ExternalLeaf>(&leaf);
   const auto form = external == nullptr ? frame::LeafForm::other : external->form;
-  const bool shows_array =
-      form == frame::LeafForm::other ? is_array(key, leaf) : form == frame::LeafForm::array;
+  const bool shows_array = form == frame::LeafForm::other ? is_array(request, key, leaf)
+                                                          : form == frame::LeafForm::array;
   entry.shown = shows_array && !raw_ ? ShownAs::array : ShownAs::flat;
   if (form != frame::LeafForm::other)
     entry.full_name = std::string(frame::last_part(external->path));
@@ -73,16 +74,16 @@ ArchiveEntry StoreArchive::described(const std::string& key, const frame::Leaf& 
   return entry;
 }
 
-std::vector<ArchiveEntry> StoreArchive::described(const std::string& group,
+std::vector<ArchiveEntry> StoreArchive::described(Request& request, const std::string& group,
                                                   const frame::StoreEntry& entry) const {
   std::vector<ArchiveEntry> found;
   const std::string key = key_in(group, entry.name);
   if (entry.is_group) found.push_back({key, entry.name, ShownAs::itself, S_IFDIR});
-  if (entry.leaf) found.push_back(described(key, *entry.leaf));
+  if (entry.leaf) found.push_back(described(request, key, *entry.leaf));
   return found;
 }
 
-std::vector<ArchiveEntry> StoreArchive::list(const std::string& group,
+std::vector<ArchiveEntry> StoreArchive::list(Request& request, const std::string& group,
                                              frame::MemoryCharge& charge) const {
   std::vector<frame::StoreEntry> entries = store_->list(group, charge);
   std::size_t count = 0, texts = 0;
@@ -96,18 +97,18 @@ std::vector<ArchiveEntry> StoreArchive::list(const std::string& group,
   found.reserve(count);
   for (frame::StoreEntry& listed : entries) {
     const frame::StoreEntry entry = std::move(listed);
-    for (ArchiveEntry& one : described(group, entry)) found.push_back(std::move(one));
+    for (ArchiveEntry& one : described(request, group, entry)) found.push_back(std::move(one));
   }
   return found;
 }
 
-std::optional<ArchiveEntry> StoreArchive::find(const std::string& group,
+std::optional<ArchiveEntry> StoreArchive::find(Request& request, const std::string& group,
                                                const std::string& full_name) const {
   const auto look = [&](std::string_view name) -> std::optional<ArchiveEntry> {
     if (name.empty() || name == frame::kGroupAttributes) return std::nullopt;
     const auto entry = store_->find(key_in(group, name));
     if (!entry) return std::nullopt;
-    for (ArchiveEntry& one : described(group, *entry))
+    for (ArchiveEntry& one : described(request, group, *entry))
       if (one.full_name == full_name) return std::move(one);
     return std::nullopt;
   };

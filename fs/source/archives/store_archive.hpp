@@ -25,9 +25,9 @@ class StoreArchive final : public Archive {
   StoreArchive(std::unique_ptr<const frame::PythonStore> store, bool raw,
                std::shared_ptr<MemoryBudget::Listing> charge);
 
-  std::vector<ArchiveEntry> list(const std::string& group,
+  std::vector<ArchiveEntry> list(Request& request, const std::string& group,
                                  frame::MemoryCharge& charge) const override;
-  std::optional<ArchiveEntry> find(const std::string& group,
+  std::optional<ArchiveEntry> find(Request& request, const std::string& group,
                                    const std::string& full_name) const override;
   std::shared_ptr<const frame::Snapshot> open(const ArchiveEntry& leaf) const override;
   std::string link_text(const ArchiveEntry& link) const override;
@@ -54,10 +54,10 @@ class StoreArchive final : public Archive {
   enum class Form : std::uint8_t { unknown, flat, array };
 
   frame::Leaf leaf_of(const ArchiveEntry& entry) const;
-  ArchiveEntry described(const std::string& key, const frame::Leaf& leaf) const;
-  std::vector<ArchiveEntry> described(const std::string& group,
+  ArchiveEntry described(Request& request, const std::string& key, const frame::Leaf& leaf) const;
+  std::vector<ArchiveEntry> described(Request& request, const std::string& group,
                                       const frame::StoreEntry& entry) const;
-  bool is_array(const std::string& key, const frame::Leaf& leaf) const;
+  bool is_array(Request& request, const std::string& key, const frame::Leaf& leaf) const;
 
   const std::shared_ptr<MemoryBudget::Listing> charge_;
   const std::unique_ptr<const frame::PythonStore> store_;

@@ -8,8 +8,6 @@
 #include <sys/resource.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/request_user.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -45,20 +43,20 @@ DescriptorLimits DescriptorLimits::of_process() {
   return DescriptorLimits(limit.rlim_cur);
 }
 
-FairShare::Part DescriptorShares::take(std::size_t amount) {
-  if (auto part = share_.take(amount)) return part;
-  TurnAtNeed::need();
-  const uid_t user = RequestUser::current().value_or(0);
+FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
+  const uid_t user = request.payer();
+  if (auto part = share_.take(user, amount)) return part;
+  request.need_slot();
   // Again and again: other threads of his close files meanwhile.
   for (const auto end = clock_.now() + kPatience; committer_.hurry(user) && clock_.now() < end;) {
-    if (auto part = share_.take(amount, kCountAgain, clock_)) return part;
+    if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;
   }
   // What was waited for may have ended between the two looks.
-  if (auto part = share_.take(amount)) return part;
-  log_.error(fmt::format(
-      "user {} has too many files open: close some, or mount with a higher limit of descriptors "
-      "(ulimit -Hn)",
-      user));
+  if (auto part = share_.take(user, amount)) return part;
+  log_.error(user, fmt::format("user {} has too many files open: close some, or mount with a "
+                               "higher limit of descriptors "
+                               "(ulimit -Hn)",
+                               user));
   frame::throw_errno(EMFILE, "open");
 }
 

@@ -8,6 +8,7 @@
 #include "fs/commit/committer.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/once_log.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -30,11 +31,11 @@ class DescriptorShares {
   DescriptorShares(std::size_t limit, Committer& committer, OnceLog& log, const frame::Clock& clock)
       : share_(limit), committer_(committer), log_(log), clock_(clock) {}
 
-  /// For whose request the thread serves. Where his share is used up by files that wait for their
-  /// commit he waits for that, in his turn (fs/support/turns.hpp: NoTurn). Throws EMFILE.
-  FairShare::Part take(std::size_t amount);
+  /// Where the user's share is used up by files that wait for their commit the request waits for
+  /// that: NoSlot. Throws EMFILE.
+  FairShare::Part take(Request& request, std::size_t amount);
   /// Where nothing can wait; empty where there is nothing left for the user.
-  FairShare::Part take_at_once(std::size_t amount) { return share_.take(amount); }
+  FairShare::Part take_at_once(uid_t user, std::size_t amount) { return share_.take(user, amount); }
 
  private:
   FairShare share_;

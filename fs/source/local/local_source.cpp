@@ -11,6 +11,7 @@
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/container_handle.hpp"
+#include "fs/support/caller.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -61,7 +62,9 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       store_guard_(root_, tree_, embedded_, archives_) {
   root_.watch_directories(DescriptorLimits::of_process().watched, services.content.clock);
   if (!writable_) return;
-  tree_.set_follower([&contents = services.contents](NodeId node) { contents.try_follow(node); });
+  tree_.set_follower([&contents = services.contents](Request& request, NodeId node) {
+    contents.try_follow(request, node);
+  });
   if (!source.is_below_another_mount)
     sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
@@ -79,48 +82,51 @@ Committer::Services LocalSource::committing() {
 
 // --- open files
 
-OpenedFile LocalSource::open(NodeId node, int flags, FairShare::Part descriptors) {
+OpenedFile LocalSource::open(Request& request, NodeId node, int flags,
+                             FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes) require_changeable(node, "open");
   if (archives_.part(node)) {
-    descriptors = descriptors_.take(DescriptorNeed::kReader);
-    auto handle =
-        open_handle(services_.contents, node, archives_.open(node, services_.content), flags);
+    descriptors = descriptors_.take(request, DescriptorNeed::kReader);
+    auto handle = open_handle(request, services_.contents, node,
+                              archives_.open(request, node, services_.content), flags);
     handle->keep(std::move(descriptors));
     return {std::move(handle), false};
   }
   return retrying_stale([&]() -> OpenedFile {
     // Checked even if a handle is open: that may be of an older state.
-    const SourceEntry entry = tree_.entry(node);
+    const SourceEntry entry = tree_.entry(request, node);
     if (!descriptors)
-      descriptors = descriptors_.take((writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
-                                      (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0));
-    auto handle = open_as(node, entry, flags);
+      descriptors =
+          descriptors_.take(request, (writes ? DescriptorNeed::kWriter : DescriptorNeed::kReader) +
+                                         (entry.is_sframe() ? DescriptorNeed::kSparseMore : 0));
+    auto handle = open_as(request, node, entry, flags);
     try {
       const bool changed = tree_.take_change(node, entry);
       handle->keep(std::move(descriptors));
       return {std::move(handle), changed};
     } catch (...) {
-      handle->close();
+      handle->close(request);
       throw;
     }
   });
 }
 
-std::shared_ptr<FileHandle> LocalSource::open_as(NodeId node, const SourceEntry& entry, int flags) {
+std::shared_ptr<FileHandle> LocalSource::open_as(Request& request, NodeId node,
+                                                 const SourceEntry& entry, int flags) {
   auto file = tree_.opened_as<OpenContainer>(node);
   // A file that was plain when the entry was looked at may be open as a container since.
-  if (!file && !entry.is_container()) return plain_files_.open(node, entry, flags);
+  if (!file && !entry.is_container()) return plain_files_.open(request, node, entry, flags);
   if (file && file->content->is_overtaken()) {
-    services_.contents.follow(node);
+    services_.contents.follow(request, node);
     throw_errno(ESTALE, "changed by another program");
   }
-  if (!file) file = open_as_container(node, entry);
-  return open_handle(services_.contents, node, file, flags);
+  if (!file) file = open_as_container(request, node, entry);
+  return open_handle(request, services_.contents, node, file, flags);
 }
 
 /// ESTALE where its file is being replaced.
-std::shared_ptr<const OpenContainer> LocalSource::open_as_container(NodeId node,
+std::shared_ptr<const OpenContainer> LocalSource::open_as_container(Request& request, NodeId node,
                                                                     const SourceEntry& entry) {
   if (auto file = tree_.opened_as<OpenContainer>(node)) return file;
   const SourcePath path = tree_.path(node);
@@ -134,7 +140,7 @@ std::shared_ptr<const OpenContainer> LocalSource::open_as_container(NodeId node,
   }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
     throw_errno(ESTALE, path.text());
-  auto content = std::make_shared<Content>(services_.content, std::move(snapshot));
+  auto content = std::make_shared<Content>(request, services_.content, std::move(snapshot));
   return tree_.share_opened(node, std::make_shared<const OpenContainer>(shown, std::move(content)),
                             entry);
 }
@@ -143,9 +149,11 @@ std::shared_ptr<const OpenContainer> LocalSource::opened(NodeId node) {
   return tree_.opened_as<OpenContainer>(node);
 }
 
-std::shared_ptr<const OpenContainer> LocalSource::open_container(NodeId node, bool for_change) {
-  if (for_change) return open_as_container(node, tree_.entry(node));
-  return retrying_stale([&] { return open_as_container(node, tree_.entry(node)); });
+std::shared_ptr<const OpenContainer> LocalSource::open_container(Request& request, NodeId node,
+                                                                 bool for_change) {
+  if (for_change) return open_as_container(request, node, tree_.entry(request, node));
+  return retrying_stale(
+      [&] { return open_as_container(request, node, tree_.entry(request, node)); });
 }
 
 bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
@@ -163,11 +171,11 @@ void LocalSource::require_changeable(NodeId node, const char* operation) {
   require_writable(operation);
 }
 
-StoredForm LocalSource::stored_form(NodeId node) {
+StoredForm LocalSource::stored_form(Request& request, NodeId node) {
   if (const auto part = archives_.part(node))
-    return {archives_.frame_of(*part, node), {}, 0, /*may_lack_contents=*/true};
+    return {archives_.frame_of(request, *part, node), {}, 0, /*may_lack_contents=*/true};
   StoredForm form;
-  const SourceEntry entry = tree_.entry(node);
+  const SourceEntry entry = tree_.entry(request, node);
   form.bytes = entry.is_sframe() ? entry.stored_size : entry.own_stat.st_size;
   if (entry.is_container()) {
     form.frame = classifier_.open(tree_.path(node), entry);
@@ -184,10 +192,12 @@ StoredForm LocalSource::stored_form(NodeId node) {
   return form;
 }
 
-FoundNode LocalSource::reference(NodeId node) { return tree_.reference(node, attributes(node)); }
+FoundNode LocalSource::reference(Request& request, NodeId node) {
+  return tree_.reference(node, attributes(request, node));
+}
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
-void LocalSource::check_access(NodeId node, int mask) {
+void LocalSource::check_access(Request& /*request*/, NodeId node, int mask) {
   if (tree_.is_virtual(node)) return;
   if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
   // Files can be made in a group that is embedded.
@@ -203,29 +213,31 @@ void LocalSource::require_permitted(mode_t mode) const {
   if ((S_ISCHR(mode) || S_ISBLK(mode)) && !devices_) throw_errno(EPERM, "device without dev");
 }
 
-void LocalSource::drop_privileges(NodeId node, const Caller& caller) {
+void LocalSource::drop_privileges(Request& request, NodeId node) {
   require_changeable(node, "write");
-  const struct stat st = tree_.attributes(node);
+  const Caller& caller = *request.caller();
+  const struct stat st = tree_.attributes(request, node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
   if (dropped == 0) return;
   NewAttributes wanted;
   wanted.mode = st.st_mode & ~dropped;
   try {
-    names_.set_attributes(node, wanted, nullptr);
+    names_.set_attributes(request, node, wanted, ChangedBy::daemon);
   } catch (const std::system_error& error) {
     // Of a file that is not the daemon's SOURCE takes them itself, with the first byte.
     if (error.code() != std::errc::operation_not_permitted) throw;
   }
 }
 
-void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
+void LocalSource::set_attributes(Request& request, NodeId node, NewAttributes wanted) {
   require_changeable(node, "set attributes");
+  const Caller& caller = *request.caller();
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
-    require_permitted(*wanted.mode & ~tree_.attributes(node).st_mode);
+    require_permitted(*wanted.mode & ~tree_.attributes(request, node).st_mode);
   // A store's file is never executed, whatever lets its directory be searched.
   if (wanted.mode && tree_.is_store(node)) wanted.mode = *wanted.mode & 0666;
   if (wanted.owner || wanted.group) {
-    const struct stat st = tree_.attributes(node);
+    const struct stat st = tree_.attributes(request, node);
     const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
     // So the kernel also announces a write, for which no owner is needed; that tells by itself
     // which bits it takes.
@@ -233,20 +245,20 @@ void LocalSource::set_attributes(NodeId node, NewAttributes wanted, const Caller
     if (names_nobody && caller.user != 0 && caller.user != st.st_uid) return;
     if (dropped != 0) wanted.mode = wanted.mode.value_or(st.st_mode) & ~dropped;
   }
-  names_.set_attributes(node, wanted, &caller);
+  names_.set_attributes(request, node, wanted, ChangedBy::caller);
 }
 
-void LocalSource::resize(NodeId node, std::int64_t size) {
+void LocalSource::resize(Request& request, NodeId node, std::int64_t size) {
   require_changeable(node, "truncate");
-  if (tree_.entry(node).is_container() || tree_.opened_as<OpenContainer>(node))
-    services_.contents.resize(node, size);
+  if (tree_.entry(request, node).is_container() || tree_.opened_as<OpenContainer>(node))
+    services_.contents.resize(request, node, size);
   else
-    plain_files_.resize(node, size);
+    plain_files_.resize(request, node, size);
 }
 
 // --- extended attributes
 
-AttributeFacts LocalSource::attribute_facts(NodeId node) {
+AttributeFacts LocalSource::attribute_facts(Request& request, NodeId node) {
   AttributeFacts facts;
   const auto part = archives_.part(node);
   facts.is_read_only = part || tree_.is_store(node);
@@ -263,7 +275,7 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
     return facts;
   }
   if (facts.is_virtual) return facts;
-  const SourceEntry entry = tree_.entry(node);
+  const SourceEntry entry = tree_.entry(request, node);
   facts.stored_names = [this, node, entry] { return tree_.object(node, entry)->attribute_names(); };
   facts.stored_value = [this, node, entry](const std::string& name) {
     return tree_.object(node, entry)->attribute(name);
@@ -279,26 +291,29 @@ AttributeFacts LocalSource::attribute_facts(NodeId node) {
   return facts;
 }
 
-std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(NodeId node) {
-  if (const auto group = archives_.group(node)) return group->archive->frame_of(group->key);
-  if (const auto part = archives_.part(node)) return archives_.frame_of(*part, node);
+std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(Request& request, NodeId node) {
+  if (const auto group = archives_.group(request, node))
+    return group->archive->frame_of(group->key);
+  if (const auto part = archives_.part(node)) return archives_.frame_of(request, *part, node);
   if (tree_.store_place(node)) return nullptr;  // it was in a store until now
-  return open_container(node, false)->content->snapshot();
+  return open_container(request, node, false)->content->snapshot();
 }
 
-std::optional<std::string> LocalSource::group_attribute(NodeId node, const std::string& name) {
-  const auto group = archives_.group(node);
+std::optional<std::string> LocalSource::group_attribute(Request& request, NodeId node,
+                                                        const std::string& name) {
+  const auto group = archives_.group(request, node);
   return group ? fs::group_attribute(*group->archive, group->key, name) : std::nullopt;
 }
 
-void LocalSource::set_stored_attribute(NodeId node, const std::string& name,
-                                       const std::string* value, int flags, const Caller& caller) {
-  names_.change(node, &caller, [&](const SourceObject& object, const NamedObject*) {
-    if (value != nullptr)
-      object.set_attribute(name, *value, flags);
-    else
-      object.remove_attribute(name);
-  });
+void LocalSource::set_stored_attribute(Request& request, NodeId node, const std::string& name,
+                                       const std::string* value, int flags) {
+  names_.change(request, node, ChangedBy::caller,
+                [&](const Change& change, const SourceObject& object, const NamedObject*) {
+                  if (value != nullptr)
+                    object.set_attribute(change, name, *value, flags);
+                  else
+                    object.remove_attribute(change, name);
+                });
 }
 
 std::string LocalSource::statistics() {
@@ -308,69 +323,68 @@ std::string LocalSource::statistics() {
 
 // --- changes of names, in stores that are directories as elsewhere
 
-void LocalSource::before_making(NodeId directory, const std::string& name, const Caller& caller) {
+void LocalSource::before_making(Request& request, NodeId directory, const std::string& name) {
   require_writable(name);
-  store_guard_.before_making(directory, name, caller);
+  store_guard_.before_making(request, directory, name);
 }
 
-FoundNode LocalSource::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                   const Caller& caller) {
+FoundNode LocalSource::create_file(Request& request, NodeId directory, const std::string& name,
+                                   mode_t mode) {
   require_permitted(mode);
-  before_making(directory, name, caller);
-  return names_.create_file(directory, name, mode, caller);
+  before_making(request, directory, name);
+  return names_.create_file(request, directory, name, mode);
 }
 
-FoundNode LocalSource::make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                      const Caller& caller) {
+FoundNode LocalSource::make_directory(Request& request, NodeId directory, const std::string& name,
+                                      mode_t mode) {
   require_writable(name);
   // Hides no leaf: a key can be a leaf and a group.
-  store_guard_.make_directory_of(directory, caller);
-  return names_.make_directory(directory, name, mode, caller);
+  store_guard_.make_directory_of(request, directory);
+  return names_.make_directory(request, directory, name, mode);
 }
 
-FoundNode LocalSource::make_symlink(NodeId directory, const std::string& name,
-                                    const std::string& target, const Caller& caller) {
-  before_making(directory, name, caller);
-  return names_.make_symlink(directory, name, target, caller);
+FoundNode LocalSource::make_symlink(Request& request, NodeId directory, const std::string& name,
+                                    const std::string& target) {
+  before_making(request, directory, name);
+  return names_.make_symlink(request, directory, name, target);
 }
 
-FoundNode LocalSource::make_special(NodeId directory, const std::string& name, mode_t mode,
-                                    dev_t device, const Caller& caller) {
+FoundNode LocalSource::make_special(Request& request, NodeId directory, const std::string& name,
+                                    mode_t mode, dev_t device) {
   require_permitted(mode);
-  before_making(directory, name, caller);
-  auto descriptors = S_ISREG(mode) ? take_descriptors() : FairShare::Part();
-  const FoundNode made = names_.make_special(directory, name, mode, device, caller);
+  before_making(request, directory, name);
+  auto descriptors = S_ISREG(mode) ? take_descriptors(request) : FairShare::Part();
+  const FoundNode made = names_.make_special(request, directory, name, mode, device);
   // Nobody opens it: its commit keeps them.
   if (const auto file = tree_.opened_as<OpenContainer>(made.id))
     services_.contents.changed(file, std::move(descriptors));
   return made;
 }
 
-FoundNode LocalSource::make_link(NodeId node, NodeId directory, const std::string& name,
-                                 const Caller& caller) {
+FoundNode LocalSource::make_link(Request& request, NodeId node, NodeId directory,
+                                 const std::string& name) {
   require_changeable(node, "link");
-  before_making(directory, name, caller);
-  return names_.make_link(node, directory, name, caller);
+  before_making(request, directory, name);
+  return names_.make_link(request, node, directory, name);
 }
 
-void LocalSource::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
+void LocalSource::remove_file(Request& request, NodeId directory, const std::string& name) {
   require_writable(name);
-  store_guard_.before_removing(directory, name);
-  names_.remove_file(directory, name, caller);
+  store_guard_.before_removing(request, directory, name);
+  names_.remove_file(request, directory, name);
 }
 
-void LocalSource::remove_directory(NodeId directory, const std::string& name,
-                                   const Caller& caller) {
+void LocalSource::remove_directory(Request& request, NodeId directory, const std::string& name) {
   require_writable(name);
-  store_guard_.before_removing_directory(directory, name);
-  names_.remove_directory(directory, name, caller);
+  store_guard_.before_removing_directory(request, directory, name);
+  names_.remove_directory(request, directory, name);
 }
 
-void LocalSource::rename(NodeId from, const std::string& from_name, NodeId to,
-                         const std::string& to_name, unsigned flags, const Caller& caller) {
+void LocalSource::rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+                         const std::string& to_name, unsigned flags) {
   require_writable(from_name);
-  store_guard_.before_renaming({from, from_name, to, to_name, flags}, caller);
-  names_.rename(from, from_name, to, to_name, flags, caller);
+  store_guard_.before_renaming(request, {from, from_name, to, to_name, flags});
+  names_.rename(request, from, from_name, to, to_name, flags);
 }
 
 }  // namespace bloscfs::fs

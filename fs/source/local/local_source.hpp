@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fs/options/options.hpp"
-#include "fs/source/caller.hpp"
 #include "fs/source/local/archives/embedded_stores.hpp"
 #include "fs/source/local/archives/local_archives.hpp"
 #include "fs/source/local/archives/store_guard.hpp"
@@ -23,6 +22,8 @@
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/services.hpp"
 #include "fs/source/source.hpp"
+#include "fs/support/caller.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
@@ -40,46 +41,54 @@ class LocalSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name) override {
-    return archives_.lookup(directory, name);
+  std::optional<FoundNode> lookup(Request& request, NodeId directory,
+                                  const std::string& name) override {
+    return archives_.lookup(request, directory, name);
   }
-  FoundNode reference(NodeId node) override;
+  FoundNode reference(Request& request, NodeId node) override;
   NodeId parent(NodeId node) override { return tree_.parent(node); }
-  std::vector<DirectoryEntry> list(NodeId directory,
+  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
                                    const std::function<void()>& if_many) override {
-    return archives_.list(directory, if_many);
+    return archives_.list(request, directory, if_many);
   }
-  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry) override {
-    return archives_.enter(directory, entry);
+  std::optional<FoundNode> enter(Request& request, NodeId directory,
+                                 const DirectoryEntry& entry) override {
+    return archives_.enter(request, directory, entry);
   }
   void forget(NodeId node, std::uint64_t references) override { tree_.forget(node, references); }
-  std::string read_link(NodeId node) override { return archives_.read_link(node); }
-  void require_listed(NodeId directory) override { archives_.require_listed(directory); }
-
-  struct stat attributes(NodeId node) override {
-    return archives_.attributes(node);
+  std::string read_link(Request& request, NodeId node) override {
+    return archives_.read_link(request, node);
   }
-  void check_access(NodeId node, int mask) override;
+  void require_listed(Request& request, NodeId directory) override {
+    archives_.require_listed(request, directory);
+  }
+
+  struct stat attributes(Request& request, NodeId node) override {
+    return archives_.attributes(request, node);
+  }
+  void check_access(Request& request, NodeId node, int mask) override;
   struct statvfs stat_filesystem() override {
     return root_.stat_filesystem();
   }
   uid_t owner(NodeId node) override { return archives_.owner(node); }
   std::string told_path(NodeId node) override { return archives_.told_path(node); }
-  StoredForm stored_form(NodeId node) override;
+  StoredForm stored_form(Request& request, NodeId node) override;
   bool is_far(NodeId node) override { return archives_.is_far(node); }
 
-  AttributeFacts attribute_facts(NodeId node) override;
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) override;
-  std::optional<std::string> group_attribute(NodeId node, const std::string& name) override;
-  void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
-                            int flags, const Caller& caller) override;
+  AttributeFacts attribute_facts(Request& request, NodeId node) override;
+  std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId node) override;
+  std::optional<std::string> group_attribute(Request& request, NodeId node,
+                                             const std::string& name) override;
+  void set_stored_attribute(Request& request, NodeId node, const std::string& name,
+                            const std::string* value, int flags) override;
 
-  OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
+  OpenedFile open(Request& request, NodeId node, int flags, FairShare::Part descriptors) override;
   bool begin_telling(NodeId node) override { return tree_.begin_telling(node); }
   void end_telling(NodeId node) override { tree_.end_telling(node); }
 
   std::shared_ptr<const OpenContainer> opened(NodeId node) override;
-  std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) override;
+  std::shared_ptr<const OpenContainer> open_container(Request& request, NodeId node,
+                                                      bool for_change) override;
   void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) override {
     tree_.set_opened(node, file);
   }
@@ -91,28 +100,32 @@ class LocalSource final : public Source {
   void require_space(std::int64_t size) override { space_.require(size); }
   Committer::Services committing() override;
 
-  FairShare::Part take_descriptors() override { return descriptors_.take(DescriptorNeed::kWriter); }
-  FairShare::Part take_descriptors_at_once() override {
-    return descriptors_.take_at_once(DescriptorNeed::kWriter);
+  FairShare::Part take_descriptors(Request& request) override {
+    return descriptors_.take(request, DescriptorNeed::kWriter);
   }
-  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
-                        const Caller& caller) override;
-  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
-                           const Caller& caller) override;
-  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                         const Caller& caller) override;
-  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                         const Caller& caller) override;
-  FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
-                      const Caller& caller) override;
-  void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
-  void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
-  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags, const Caller& caller) override;
-  void sync_directory(NodeId directory) override { names_.sync_directory(directory); }
-  void drop_privileges(NodeId node, const Caller& caller) override;
-  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
-  void resize(NodeId node, std::int64_t size) override;
+  FairShare::Part take_descriptors_at_once(Request& request) override {
+    return descriptors_.take_at_once(request.payer(), DescriptorNeed::kWriter);
+  }
+  FoundNode create_file(Request& request, NodeId directory, const std::string& name,
+                        mode_t mode) override;
+  FoundNode make_directory(Request& request, NodeId directory, const std::string& name,
+                           mode_t mode) override;
+  FoundNode make_symlink(Request& request, NodeId directory, const std::string& name,
+                         const std::string& target) override;
+  FoundNode make_special(Request& request, NodeId directory, const std::string& name, mode_t mode,
+                         dev_t device) override;
+  FoundNode make_link(Request& request, NodeId node, NodeId directory,
+                      const std::string& name) override;
+  void remove_file(Request& request, NodeId directory, const std::string& name) override;
+  void remove_directory(Request& request, NodeId directory, const std::string& name) override;
+  void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+              const std::string& to_name, unsigned flags) override;
+  void sync_directory(Request& request, NodeId directory) override {
+    names_.sync_directory(request, directory);
+  }
+  void drop_privileges(Request& request, NodeId node) override;
+  void set_attributes(Request& request, NodeId node, NewAttributes wanted) override;
+  void resize(Request& request, NodeId node, std::int64_t size) override;
 
   std::string statistics() override;
   void tidy() override { root_.tidy(); }
@@ -121,9 +134,11 @@ class LocalSource final : public Source {
  private:
   void require_permitted(mode_t mode) const;
   void require_changeable(NodeId node, const char* operation);
-  void before_making(NodeId directory, const std::string& name, const Caller& caller);
-  std::shared_ptr<FileHandle> open_as(NodeId node, const SourceEntry& entry, int flags);
-  std::shared_ptr<const OpenContainer> open_as_container(NodeId node, const SourceEntry& entry);
+  void before_making(Request& request, NodeId directory, const std::string& name);
+  std::shared_ptr<FileHandle> open_as(Request& request, NodeId node, const SourceEntry& entry,
+                                      int flags);
+  std::shared_ptr<const OpenContainer> open_as_container(Request& request, NodeId node,
+                                                         const SourceEntry& entry);
 
   const SourceServices& services_;
   const ColumnPath columns_;  ///< the way to SOURCE

@@ -19,13 +19,12 @@
 #include "fs/source/local/files/plain_file.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-/// One request copies no more, so that its turn ends soon. Programs call copy_file_range(2) again
-/// for the rest.
+/// One request copies no more, so that its slot is free soon. Programs call copy_file_range(2)
+/// again for the rest.
 constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 20;
 
 /// ESTALE if it was replaced since its entry was read, as by the close of a writer who had put the
@@ -50,22 +49,23 @@ class PlainFiles::Handle : public FileHandle {
   Handle(PlainFiles& files, NodeId node, int flags, int descriptor)
       : FileHandle(node, flags), files_(files), descriptor_(descriptor) {}
 
-  struct stat attributes() const override {
+  struct stat attributes(Request& /*request*/) const override {
     return files_.tree_.owned(frame::status_of(descriptor_));
   }
-  ReadBytes read(std::int64_t offset, std::int64_t size) override {
+  ReadBytes read(Request& /*request*/, std::int64_t offset, std::int64_t size) override {
     return DescriptorRange{descriptor_, offset, static_cast<std::size_t>(size)};
   }
-  std::int64_t seek(std::int64_t offset, int whence) const override {
+  std::int64_t seek(Request& /*request*/, std::int64_t offset, int whence) const override {
     return seek_plain(descriptor_, offset, whence);
   }
   bool has_writers() const override { return files_.tree_.plain_writers(node()) > 0; }
-  std::size_t copy_to(int descriptor, const CopiedRange& range) const override {
+  std::size_t copy_to(Request& /*request*/, int descriptor,
+                      const CopiedRange& range) const override {
     return copy_plain(descriptor_, range.from_offset, descriptor, range.to_offset, range.size,
                       range.flags);
   }
-  void sync() override {
-    TurnAtNeed::need();
+  void sync(Request& request) override {
+    request.need_slot();
     sync_plain(descriptor_);
   }
 
@@ -82,10 +82,10 @@ class PlainFiles::Reader final : public Handle {
   Reader(PlainFiles& files, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file)
       : Handle(files, node, flags, file->descriptor.get()), file_(std::move(file)) {}
 
-  void before_close() override {
-    if (file_->owes_frame) files_.before_end_of_writing(node());
+  void before_close(Request& request) override {
+    if (file_->owes_frame) files_.before_end_of_writing(request, node());
   }
-  void close() override { files_.end_reading(node(), *file_); }
+  void close(Request& request) override { files_.end_reading(Change(request), node(), *file_); }
 
  private:
   const std::shared_ptr<const OpenPlainFile> file_;
@@ -97,29 +97,31 @@ class PlainFiles::Writer final : public Handle {
   Writer(PlainFiles& files, NodeId node, int flags, PlainFile written)
       : Handle(files, node, flags, written.fd()), written_(std::move(written)) {}
 
-  std::size_t write(const WritePlace& place, codec::Bytes bytes) override {
+  std::size_t write(Request& /*request*/, const WritePlace& place, codec::Bytes bytes) override {
     // What is written from is not changed.
     const iovec piece{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
     return put(place, std::span(&piece, 1));
   }
-  std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override {
+  std::size_t write(Request& /*request*/, const WritePlace& place,
+                    std::span<PooledBuffer> cells) override {
     std::vector<iovec> pieces;
     pieces.reserve(cells.size());
     for (PooledBuffer& cell : cells) pieces.push_back({cell.data(), cell.size()});
     return put(place, pieces);
   }
-  void truncate(std::int64_t size) override { written_.truncate(size); }
-  void allocate(int mode, std::int64_t offset, std::int64_t size) override {
+  void truncate(Request& /*request*/, std::int64_t size) override { written_.truncate(size); }
+  void allocate(Request& /*request*/, int mode, std::int64_t offset, std::int64_t size) override {
     written_.allocate(mode, offset, size);
   }
-  std::size_t copy_from(const FileHandle& source, const CopiedRange& range) override {
-    TurnAtNeed::need();
+  std::size_t copy_from(Request& request, const FileHandle& source,
+                        const CopiedRange& range) override {
+    request.need_slot();
     CopiedRange first = range;
     first.size = std::min(range.size, kCopiedAtOnce);
-    return source.copy_to(written_.fd(), first);
+    return source.copy_to(request, written_.fd(), first);
   }
-  void before_close() override { files_.before_end_of_writing(node()); }
-  void close() override { files_.end_writing(node()); }
+  void before_close(Request& request) override { files_.before_end_of_writing(request, node()); }
+  void close(Request& request) override { files_.end_writing(Change(request), node()); }
 
  private:
   std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const {
@@ -131,15 +133,16 @@ class PlainFiles::Writer final : public Handle {
   const PlainFile written_;
 };
 
-std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& entry, int flags) {
-  if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(node, flags);
-  return open_for_reading(node, entry, flags);
+std::shared_ptr<FileHandle> PlainFiles::open(Request& request, NodeId node,
+                                             const SourceEntry& entry, int flags) {
+  if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(request, node, flags);
+  return open_for_reading(request, node, entry, flags);
 }
 
-std::shared_ptr<PlainFiles::Reader> PlainFiles::open_for_reading(NodeId node,
+std::shared_ptr<PlainFiles::Reader> PlainFiles::open_for_reading(Request& request, NodeId node,
                                                                  const SourceEntry& entry,
                                                                  int flags) {
-  const KeyedMutex::Lock lock(opening_, node);
+  const KeyedMutex::Lock lock(request, opening_, node);
   auto file = tree_.opened_as<OpenPlainFile>(node);
   if (!file)
     file = tree_.share_opened(
@@ -152,8 +155,9 @@ std::shared_ptr<PlainFiles::Reader> PlainFiles::open_for_reading(NodeId node,
   return reader;
 }
 
-std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(NodeId node, int flags) {
-  const KeyedMutex::Lock lock(opening_, node);
+std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& request, NodeId node,
+                                                                 int flags) {
+  const KeyedMutex::Lock lock(request, opening_, node);
   tree_.begin_plain_writing(node);
   try {
     // With its writeback cache the kernel itself says where the end is.
@@ -169,24 +173,23 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(NodeId node, in
 // --- what becomes a frame
 
 /// Also for a writer that is not the last one now: the others may close the file first.
-void PlainFiles::before_end_of_writing(NodeId node) {
+void PlainFiles::before_end_of_writing(Request& request, NodeId node) {
   bool may_take_long = false;
   try {
     may_take_long = classifier_.is_container(*tree_.object(node));
   } catch (const std::exception&) {
     return;  // end_writing() meets the same error, and logs it
   }
-  if (may_take_long) TurnAtNeed::need();
+  if (may_take_long) request.need_slot();
 }
 
 /// To store the file as a frame takes long.
-void PlainFiles::end_writing(NodeId node) {
-  TurnAtNeed::need_no_more();
-  const KeyedMutex::Lock lock(opening_, node);
-  if (stores_unless_read(node)) tree_.end_plain_writing(node);
+void PlainFiles::end_writing(const Change& change, NodeId node) {
+  const KeyedMutex::Lock lock(change, opening_, node);
+  if (stores_unless_read(change, node)) tree_.end_plain_writing(node);
 }
 
-bool PlainFiles::stores_unless_read(NodeId node) {
+bool PlainFiles::stores_unless_read(const Change& change, NodeId node) {
   if (tree_.plain_writers(node) != 1) return true;
   try {
     if (!classifier_.is_container(*tree_.object(node))) return true;
@@ -195,7 +198,7 @@ bool PlainFiles::stores_unless_read(NodeId node) {
       read->owes_frame = true;
       return false;
     }
-    store_bytes_as_frame(*names_.home(node));
+    store_bytes_as_frame(change, *names_.home(node));
   } catch (const std::exception& error) {
     log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
                            tree_.told_path(node), error.what()));
@@ -204,20 +207,20 @@ bool PlainFiles::stores_unless_read(NodeId node) {
 }
 
 /// By a temporary file and give_name(), as a flat frame.
-void PlainFiles::store_bytes_as_frame(ContentHome& home) const {
-  const StoredPlace place = home.place_now();
+void PlainFiles::store_bytes_as_frame(const Change& change, ContentHome& home) const {
+  const StoredPlace place = home.place_now(change);
   if (place.is_unlinked || place.has_links) return;
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
-  const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
-                                          services_.cache, services_.pool);
+  const StoredFrame made = store_as_frame(change, SourceBytes(*source), place.directory,
+                                          services_.options, services_.cache, services_.pool);
   try {
     made.writer->set_attributes(source->attributes());
     const frame::FileId made_id = frame::id_of(made.writer->stamp());
     std::string name, given;
-    Attempts::run([&] {
-      const auto name_lock = home.lock_name();
+    Attempts::run(change, [&] {
+      const auto name_lock = home.lock_name(change);
       name = name_lock->names().flat;
       if (name_lock->place().meant != place.meant || name.empty())
         frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
@@ -226,34 +229,32 @@ void PlainFiles::store_bytes_as_frame(ContentHome& home) const {
       given = name_lock->give_name(made.name, made_id, name, ShownAs::flat,
                                    [&] { return source->stamp() == stamp; });
     });
-    if (given != name) Attempts::run([&] { home.lock_name()->take_own_name(made_id, name); });
+    if (given != name)
+      Attempts::run(change, [&] { home.lock_name(change)->take_own_name(made_id, name); });
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;
   }
 }
 
-void PlainFiles::end_reading(NodeId node, const OpenPlainFile& file) {
-  TurnAtNeed::need_no_more();
-  const KeyedMutex::Lock lock(opening_, node);
+void PlainFiles::end_reading(const Change& change, NodeId node, const OpenPlainFile& file) {
+  const KeyedMutex::Lock lock(change, opening_, node);
   if (--file.readers > 0 || !file.owes_frame.exchange(false)) return;
-  if (stores_unless_read(node)) tree_.end_plain_writing(node);
+  if (stores_unless_read(change, node)) tree_.end_plain_writing(node);
 }
 
-void PlainFiles::resize(NodeId node, std::int64_t size) {
-  const auto handle = open_for_writing(node, O_WRONLY);
+void PlainFiles::resize(Request& request, NodeId node, std::int64_t size) {
+  // The close may have to store the file as a frame.
+  request.need_slot();
+  const auto handle = open_for_writing(request, node, O_WRONLY);
+  const Change change(request);
   try {
-    handle->truncate(size);
-    handle->before_close();
-  } catch (const NoTurn&) {
-    // The request is served again, and its next close() stores the file.
-    tree_.end_plain_writing(node);
-    throw;
+    handle->truncate(change, size);
   } catch (const std::exception&) {
-    handle->close();
+    handle->close(change);
     throw;
   }
-  handle->close();
+  handle->close(change);
 }
 
 }  // namespace bloscfs::fs

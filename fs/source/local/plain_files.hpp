@@ -13,6 +13,7 @@
 #include "fs/source/local/tree/classifier.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/keyed_mutex.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -30,26 +31,28 @@ class PlainFiles {
         writeback_(writeback) {}
 
   /// `flags` as of open(2). The caller closes the handle.
-  std::shared_ptr<FileHandle> open(NodeId node, const SourceEntry& entry, int flags);
+  std::shared_ptr<FileHandle> open(Request& request, NodeId node, const SourceEntry& entry,
+                                   int flags);
   /// Sets a file's size without a handle.
-  void resize(NodeId node, std::int64_t size);
+  void resize(Request& request, NodeId node, std::int64_t size);
 
  private:
   class Handle;
   class Reader;
   class Writer;
 
-  std::shared_ptr<Reader> open_for_reading(NodeId node, const SourceEntry& entry, int flags);
+  std::shared_ptr<Reader> open_for_reading(Request& request, NodeId node, const SourceEntry& entry,
+                                           int flags);
   /// While a writer is there the file stays a plain one.
-  std::shared_ptr<Writer> open_for_writing(NodeId node, int flags);
-  /// NoTurn if end_writing() may take long.
-  void before_end_of_writing(NodeId node);
-  void end_writing(NodeId node);
-  void end_reading(NodeId node, const OpenPlainFile& file);
+  std::shared_ptr<Writer> open_for_writing(Request& request, NodeId node, int flags);
+  /// NoSlot if end_writing() may take long.
+  void before_end_of_writing(Request& request, NodeId node);
+  void end_writing(const Change& change, NodeId node);
+  void end_reading(const Change& change, NodeId node, const OpenPlainFile& file);
   /// At the close of the last writer: stores the bytes of a container as a frame. False if somebody
   /// still reads the file: the last reader then calls it again. To be called with opening_ locked.
-  bool stores_unless_read(NodeId node);
-  void store_bytes_as_frame(ContentHome& home) const;
+  bool stores_unless_read(const Change& change, NodeId node);
+  void store_bytes_as_frame(const Change& change, ContentHome& home) const;
 
   Tree& tree_;
   Classifier& classifier_;

@@ -21,14 +21,14 @@ struct Target {
 };
 
 /// The directory of a path in the tree, or the root where it is gone.
-Target target_of(Tree& tree, const std::string& path) {
+Target target_of(Request& request, Tree& tree, const std::string& path) {
   NodeId directory = kRootId;
   std::istringstream parts(path);
   std::string name;
   std::getline(parts, name, '/');
   bool is_there = true;
   for (std::string next; std::getline(parts, next, '/'); name = std::exchange(next, {})) {
-    const auto found = is_there ? tree.lookup(directory, name) : std::nullopt;
+    const auto found = is_there ? tree.lookup(request, directory, name) : std::nullopt;
     is_there = found && S_ISDIR(found->attributes.st_mode);
     if (is_there) directory = found->id;
   }
@@ -63,14 +63,15 @@ std::string copy_into(frame::StoreDirectory& directory, const frame::StoreFile& 
 
 void recover_kept(MountSource source, Journal* journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done) {
+  Request request;
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
   // Beside a single frame there are others, which keep their names.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};
   const auto give_name = [&](const std::string& temporary, const std::string& path) {
-    const Target target = target_of(tree, path);
-    TreeChanges names(tree);
+    const Target target = target_of(request, tree, path);
+    TreeChanges names(request, tree, ChangedBy::daemon);
     return name_frame(names, root, policy, root.directory({}), temporary, target.directory,
                       target.shown_name, FirstName::itself);
   };

@@ -13,8 +13,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/file_handle.hpp"
 #include "fs/source/services.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
@@ -29,14 +27,14 @@ class ObjectHandle final : public FileHandle {
         object_(std::move(object)),
         told_path_(std::move(told_path)) {}
 
-  struct stat attributes() const override {
+  struct stat attributes(Request&) const override {
     return shown_;
   }
-  ReadBytes read(std::int64_t offset, std::int64_t size) override {
+  ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) override {
     ReplyData out(services_.content.cache.pages(), services_.direct_handles == 0);
     const std::int64_t end = shown_.st_size;
     if (offset >= end) return out;
-    if (!object_->is_in_memory()) TurnAtNeed::need();
+    if (!object_->is_in_memory()) request.need_slot();
     try {
       const codec::MutableBytes room =
           out.add_owned(static_cast<std::size_t>(std::min(size, end - offset)));
@@ -45,18 +43,18 @@ class ObjectHandle final : public FileHandle {
     } catch (const std::exception& error) {
       if (is_interruption(error)) throw;
       services_.content.stats.io_errors++;
-      services_.log_bad_data(told_path_, error);
+      services_.log_bad_data(request, told_path_, error);
       throw;
     }
     return out;
   }
   /// All of it is data.
-  std::int64_t seek(std::int64_t offset, int whence) const override {
+  std::int64_t seek(Request&, std::int64_t offset, int whence) const override {
     if (offset >= shown_.st_size) frame::throw_errno(ENXIO, "lseek");
     return whence == SEEK_DATA ? offset : shown_.st_size;
   }
   bool has_writers() const override { return false; }
-  void sync() override {}
+  void sync(Request&) override {}
 
  private:
   const SourceServices& services_;

@@ -14,7 +14,8 @@ namespace bloscfs::fs {
 
 class ObjectHome::Lock final : public NameLock {
  public:
-  explicit Lock(ObjectHome& home) : home_(home), node_(home.services_.nodes.get(home.node_)) {
+  Lock(Request& request, ObjectHome& home)
+      : request_(request), home_(home), node_(home.services_.nodes.get(home.node_)) {
     place_.directory = home.services_.objects.frames().directory(parent_of(node_.path));
     place_.name = name_of(node_.path);
     place_.is_temporary = node_.is_new;
@@ -42,7 +43,7 @@ class ObjectHome::Lock final : public NameLock {
   }
   std::string give_name(const std::string&, const frame::FileId&, const std::string& full_name,
                         ShownAs, const std::function<bool()>&) override {
-    home_.stored_as(full_name);
+    home_.stored_as(Change(request_), full_name);
     return full_name;
   }
   bool refresh(const frame::FileStamp&) override {
@@ -54,10 +55,11 @@ class ObjectHome::Lock final : public NameLock {
   /// What it is now keeps its name.
   std::string name_as(ShownAs shown, const std::string& wanted) {
     if (wanted == place_.name || (!node_.is_new && node_.look->shown == shown)) return place_.name;
-    const bool is_taken = home_.services_.objects.is_taken(parent_of(node_.path), wanted);
+    const bool is_taken = home_.services_.objects.is_taken(request_, parent_of(node_.path), wanted);
     return is_taken ? std::string() : wanted;
   }
 
+  Request& request_;
   ObjectHome& home_;
   const ObjectNode node_;
   StoredPlace place_;
@@ -72,10 +74,12 @@ std::string ObjectHome::path() {
   return node.is_removed ? std::string() : node.path;
 }
 
-std::unique_ptr<NameLock> ObjectHome::lock_name() { return std::make_unique<Lock>(*this); }
+std::unique_ptr<NameLock> ObjectHome::lock_name(Request& request) {
+  return std::make_unique<Lock>(request, *this);
+}
 
 /// What it was stored as before goes.
-void ObjectHome::stored_as(const std::string& full_name) {
+void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
   Objects& objects = services_.objects;
   // Before it is no new file any more: it would be neither new nor listed for a moment.
   rewritten();
@@ -84,8 +88,8 @@ void ObjectHome::stored_as(const std::string& full_name) {
   const ObjectNode stored = services_.nodes.stored_as(node_, full_name);
   rewritten();
   objects.forget_listing(parent_of(stored.path));
-  objects.remove_marker(stored.path);
-  if (before.path != stored.path && !before.is_new) objects.remove_frame(before.path);
+  objects.remove_marker(change, stored.path);
+  if (before.path != stored.path && !before.is_new) objects.remove_frame(change, before.path);
 }
 
 /// Another state of it is stored. What is not known of that until committed() is called the open
@@ -125,7 +129,7 @@ bool ObjectHome::is_removed_here() {
 }
 
 /// What has its name is somebody else's: it has none any more.
-Takeover::Following ObjectHome::follow(const MakeReady& make_ready) {
+Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
   static_cast<void>(make_ready(nullptr));
   if (const auto node = services_.nodes.find(node_)) {
     services_.nodes.take_names(node_);

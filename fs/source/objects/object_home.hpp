@@ -32,7 +32,7 @@ class ObjectHome final : public ContentHome, public Takeover {
   ~ObjectHome() override;
 
   std::string path() override;
-  std::unique_ptr<NameLock> lock_name() override;
+  std::unique_ptr<NameLock> lock_name(Request& request) override;
   Takeover& takeover() override { return *this; }
   void committed(const frame::Snapshot& snapshot) override;
   void forget_pages(std::function<void()> done) override { done(); }
@@ -40,13 +40,14 @@ class ObjectHome final : public ContentHome, public Takeover {
 
   bool is_in_place() override;
   bool is_removed_here() override;
-  std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
-  Following follow(const MakeReady& make_ready) override;
+  std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
+                                 uid_t user) override;
+  Following follow(Request& request, const MakeReady& make_ready) override;
 
  private:
   class Lock;
 
-  void stored_as(const std::string& full_name);
+  void stored_as(const Change& change, const std::string& full_name);
   void rewritten();
 
   const Services& services_;

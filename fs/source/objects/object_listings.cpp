@@ -7,8 +7,6 @@
 #include "fs/source/node.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -103,11 +101,11 @@ void ObjectListings::forget(const std::string& directory) {
   known_.put(directory, nullptr);
 }
 
-void ObjectListings::begin_making(const std::string& directory) {
+void ObjectListings::begin_making(Request& request, const std::string& directory) {
   const MutexLock lock(mutex_);
   while (!making_.try_emplace(directory, false).second) {
-    made_.wait_for(mutex_, RequestLimits::kBetweenChecks);
-    RequestLimits::check();
+    made_.wait_for(mutex_, Request::kBetweenChecks);
+    request.check();
   }
 }
 
@@ -117,20 +115,21 @@ void ObjectListings::end_making(const std::string& directory) {
   made_.notify_all();
 }
 
-ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
+ListingPointer ObjectListings::get(Request& request, const std::string& directory,
+                                   const ObjectListing::Judge& judge,
                                    const ObjectListing::HasGone& has_gone) {
   const auto wanted = clock_.now();
   if (auto listing = known(directory); listing && listing->is_fresh(revalidate_, wanted))
     return listing;
-  TurnAtNeed::need();
+  request.need_slot();
   // One at a time of each directory: who has waited takes what was listed since.
-  begin_making(directory);
+  begin_making(request, directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
   if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
   const auto begun = clock_.now();
-  auto charge = known_.charge_for({});
-  std::vector<frame::ObjectEntry> entries = telling_failures(log_, *tree_, directory, [&] {
+  auto charge = known_.charge_for(request, {});
+  std::vector<frame::ObjectEntry> entries = telling_failures(request, log_, *tree_, directory, [&] {
     auto found = tree_->list(directory, *charge);
     charge->take(ObjectListing::cost_to_show(found));
     return found;

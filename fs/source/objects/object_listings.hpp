@@ -16,6 +16,7 @@
 #include "fs/source/naming.hpp"
 #include "fs/source/recently_used.hpp"
 #include "fs/support/once_log.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
 
@@ -66,7 +67,7 @@ class ObjectListing {
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
-/// Thread-safe. Errors: as ObjectTree::list()'s; ENOMEM; NoTurn where something must be asked for.
+/// Thread-safe. Errors: as ObjectTree::list()'s; ENOMEM; NoSlot where something must be asked for.
 class ObjectListings {
  public:
   ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
@@ -74,8 +75,8 @@ class ObjectListings {
       : tree_(std::move(tree)), revalidate_(revalidate), clock_(clock), known_(budget, 256) {}
 
   /// What the directory holds, or held not longer ago than may be.
-  ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge,
-                     const ObjectListing::HasGone& has_gone);
+  ListingPointer get(Request& request, const std::string& directory,
+                     const ObjectListing::Judge& judge, const ObjectListing::HasGone& has_gone);
   /// The last one, however old; null if there is none.
   ListingPointer known(const std::string& directory) { return known_.find(directory); }
   /// Once the store has answered a change of names: what was listed before, and what is being
@@ -83,7 +84,7 @@ class ObjectListings {
   void forget(const std::string& directory);
 
  private:
-  void begin_making(const std::string& directory) EXCLUDES(mutex_);
+  void begin_making(Request& request, const std::string& directory) EXCLUDES(mutex_);
   void end_making(const std::string& directory) EXCLUDES(mutex_);
 
   const std::shared_ptr<frame::ObjectTree> tree_;

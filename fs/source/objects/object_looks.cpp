@@ -16,7 +16,6 @@
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -80,48 +79,53 @@ LookPointer ObjectLooks::committed(const std::string& path, const frame::Snapsho
 
 // --- what is asked for
 
-ObjectLooks::SourcePointer ObjectLooks::current(const std::string& object) {
-  TurnAtNeed::need();
+ObjectLooks::SourcePointer ObjectLooks::current(Request& request, const std::string& object) {
+  request.need_slot();
   const SourcePointer kept = sources_.find(object);
   SourcePointer source =
-      telling_failures(log_, *tree_, object, [&] { return tree_->open(object, kept); });
+      telling_failures(request, log_, *tree_, object, [&] { return tree_->open(object, kept); });
   if (source != kept) sources_.put(object, source);
   return source;
 }
 
-ObjectLooks::SourcePointer ObjectLooks::current_if_any(const std::string& object) {
+ObjectLooks::SourcePointer ObjectLooks::current_if_any(Request& request,
+                                                       const std::string& object) {
   try {
-    return current(object);
+    return current(request, object);
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
     return nullptr;
   }
 }
 
-LookPointer ObjectLooks::look(const std::string& path, bool is_directory, const Listed& listed) {
+LookPointer ObjectLooks::look(Request& request, const std::string& path, bool is_directory,
+                              const Listed& listed) {
   if (auto known = recent(path, is_directory, listed)) return known;
-  return look_anew(path, is_directory);
+  return look_anew(request, path, is_directory);
 }
 
-LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
+LookPointer ObjectLooks::look_anew(Request& request, const std::string& path, bool is_directory) {
   const auto checked = clock_.now();
-  return remember(path, is_directory ? judge_directory(path) : judge_object(path), checked);
+  return remember(path, is_directory ? judge_directory(request, path) : judge_object(request, path),
+                  checked);
 }
 
-Verdict ObjectLooks::judge_bytes(const std::string& path, const Candidate& candidate) {
+Verdict ObjectLooks::judge_bytes(const Request& request, const std::string& path,
+                                 const Candidate& candidate) {
   ReasonedVerdict verdict = judge(candidate, settings_);
-  if (!verdict.reason.empty()) log_.error(fmt::format("{}: {}", tree_->url(path), verdict.reason));
+  if (!verdict.reason.empty())
+    log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), verdict.reason));
   return verdict;
 }
 
-LookPointer ObjectLooks::judge_object(const std::string& path) {
-  const SourcePointer source = current(path);
+LookPointer ObjectLooks::judge_object(Request& request, const std::string& path) {
+  const SourcePointer source = current(request, path);
   if (auto before = known(path);
       before && before->is_object() && before->state.same_bytes(source->state()))
     return before;
   const ArchiveKind* const archive = settings_.stores ? archive_kind_of(path) : nullptr;
-  const Verdict verdict =
-      judge_bytes(path, {source, archive != nullptr ? Role::archive : Role::file, archive});
+  const Verdict verdict = judge_bytes(
+      request, path, {source, archive != nullptr ? Role::archive : Role::file, archive});
   Kind kind = verdict.is_container() ? Kind::container : Kind::plain;
   if (verdict.is_store()) kind = Kind::store;
   return look_of(kind, verdict, source->state());
@@ -129,15 +133,16 @@ LookPointer ObjectLooks::judge_object(const std::string& path) {
 
 /// One request tells what it is: of a name that promises a frame or a store the object that makes
 /// it one, else its listing, which is wanted next.
-LookPointer ObjectLooks::judge_directory(const std::string& path) {
+LookPointer ObjectLooks::judge_directory(Request& request, const std::string& path) {
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   const bool promises_store = name.ends_with(kDirectoryStoreSuffix);
   LookPointer found;
   const bool promises_frame = !promises_store && promised_by(name) != ShownAs::itself;
-  if (promises_frame) found = judge_sframe(path);
-  if (!found && settings_.stores && (promises_store || has_object_(path, kEmbedObject)))
-    found = judge_store_directory(path);
-  if (!found && !promises_frame && has_object_(path, kIndexName)) found = judge_sframe(path);
+  if (promises_frame) found = judge_sframe(request, path);
+  if (!found && settings_.stores && (promises_store || has_object_(request, path, kEmbedObject)))
+    found = judge_store_directory(request, path);
+  if (!found && !promises_frame && has_object_(request, path, kIndexName))
+    found = judge_sframe(request, path);
   if (found) return found;
   const bool is_removed = promises_frame && has_only_chunks(path);
   return look_of(is_removed ? Kind::removed : Kind::directory, {}, {});
@@ -152,10 +157,10 @@ bool ObjectLooks::has_only_chunks(const std::string& path) {
   });
 }
 
-LookPointer ObjectLooks::judge_sframe(const std::string& path) {
+LookPointer ObjectLooks::judge_sframe(Request& request, const std::string& path) {
   constexpr int kTries = 5;
   for (int tries = 1;; tries++) {
-    const SourcePointer index = current_if_any(path_in(path, kIndexName));
+    const SourcePointer index = current_if_any(request, path_in(path, kIndexName));
     if (!index) return nullptr;
     // What a frame leaves that was removed.
     if (index->state().size == 0 && tree_->has_tombstones())
@@ -171,34 +176,35 @@ LookPointer ObjectLooks::judge_sframe(const std::string& path) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
       continue;
     }
-    const Verdict verdict = judge_bytes(path, {index, Role::index});
+    const Verdict verdict = judge_bytes(request, path, {index, Role::index});
     return verdict.is_sframe() ? look_of(Kind::sframe, verdict, index->state()) : nullptr;
   }
 }
 
-LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
-  const SourcePointer embed = current_if_any(path_in(path, kEmbedObject));
+LookPointer ObjectLooks::judge_store_directory(Request& request, const std::string& path) {
+  const SourcePointer embed = current_if_any(request, path_in(path, kEmbedObject));
   if (!embed) return nullptr;
-  const Verdict verdict = judge_bytes(path, {embed, Role::embed});
+  const Verdict verdict = judge_bytes(request, path, {embed, Role::embed});
   return verdict.is_store_directory() ? look_of(Kind::store_directory, verdict, embed->state())
                                       : nullptr;
 }
 
 // --- opening
 
-ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {
+ObjectLooks::SourcePointer ObjectLooks::source(Request& request, const std::string& path,
+                                               const ObjectLook& look) {
   const std::string& inside = look.kind == Kind::sframe ? kIndexName : kEmbedObject;
   const std::string object = look.is_object() ? path : path_in(path, inside);
   SourcePointer source = sources_.find(object);
-  if (!source || !source->state().same_bytes(look.state)) source = current(object);
+  if (!source || !source->state().same_bytes(look.state)) source = current(request, object);
   if (source->state().same_bytes(look.state)) return source;
   forget(path);
   frame::throw_errno(ESTALE, path);
 }
 
-std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path,
+std::shared_ptr<const frame::Snapshot> ObjectLooks::open(Request& request, const std::string& path,
                                                          const ObjectLook& look) {
-  const SourcePointer object = source(path, look);
+  const SourcePointer object = source(request, path, look);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
     if (look.kind == Kind::sframe)
@@ -207,7 +213,7 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
       snapshot = frame::open_file(object, {});
   } catch (const codec::Error& error) {
     // Its header alone was looked at until now.
-    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
+    log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
     Verdict plain;
     plain.shown_size = plain.stored_size = object->stamp().size;
@@ -219,9 +225,9 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
 }
 
 std::unique_ptr<const Archive> ObjectLooks::open_archive(
-    const std::string& path, const ObjectLook& look,
+    Request& request, const std::string& path, const ObjectLook& look,
     std::shared_ptr<MemoryBudget::Listing> charge) {
-  SourcePointer object = source(path, look);
+  SourcePointer object = source(request, path, look);
   std::unique_ptr<const Archive> archive;
   if (look.kind == Kind::store_directory) {
     auto store = frame::open_directory_store(frame::make_object_files(tree_, path, charge), object,

@@ -56,7 +56,7 @@ struct ObjectLook {
 };
 using LookPointer = std::shared_ptr<const ObjectLook>;
 
-/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoTurn where something must be asked for.
+/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoSlot where something must be asked for.
 class ObjectLooks {
  public:
   using TimePoint = frame::Clock::TimePoint;
@@ -66,7 +66,8 @@ class ObjectLooks {
 
   /// Whether a directory holds an object; asked where its own name promises nothing. ENOENT where
   /// there is no directory.
-  using HasObject = std::function<bool(const std::string& directory, const std::string& name)>;
+  using HasObject =
+      std::function<bool(Request& request, const std::string& directory, const std::string& name)>;
 
   ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, std::shared_ptr<frame::ObjectFrames> frames,
               const Settings& settings, HasObject has_object, MemoryBudget& budget,
@@ -84,9 +85,10 @@ class ObjectLooks {
     TimePoint at;
   };
   /// What is there now, or was not longer ago than that.
-  LookPointer look(const std::string& path, bool is_directory, const Listed& listed = {});
+  LookPointer look(Request& request, const std::string& path, bool is_directory,
+                   const Listed& listed = {});
   /// What is there now.
-  LookPointer look_anew(const std::string& path, bool is_directory);
+  LookPointer look_anew(Request& request, const std::string& path, bool is_directory);
   /// The same, as far as it is known, however old; null if it is not.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);
@@ -96,12 +98,14 @@ class ObjectLooks {
 
   /// The object, or that which a directory has the state of, in the state of `look`; ESTALE when it
   /// has another one.
-  std::shared_ptr<const frame::ObjectSource> source(const std::string& path,
+  std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
   /// A container's. Errors: as of source().
-  std::shared_ptr<const frame::Snapshot> open(const std::string& path, const ObjectLook& look);
+  std::shared_ptr<const frame::Snapshot> open(Request& request, const std::string& path,
+                                              const ObjectLook& look);
   /// An archive's.
-  std::unique_ptr<const Archive> open_archive(const std::string& path, const ObjectLook& look,
+  std::unique_ptr<const Archive> open_archive(Request& request, const std::string& path,
+                                              const ObjectLook& look,
                                               std::shared_ptr<MemoryBudget::Listing> charge);
 
   const Settings& settings() const { return settings_; }
@@ -119,14 +123,14 @@ class ObjectLooks {
       EXCLUDES(mutex_);
   LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
       EXCLUDES(mutex_);
-  SourcePointer current(const std::string& object);
-  SourcePointer current_if_any(const std::string& object);
-  LookPointer judge_object(const std::string& path);
-  LookPointer judge_directory(const std::string& path);
+  SourcePointer current(Request& request, const std::string& object);
+  SourcePointer current_if_any(Request& request, const std::string& object);
+  LookPointer judge_object(Request& request, const std::string& path);
+  LookPointer judge_directory(Request& request, const std::string& path);
   bool has_only_chunks(const std::string& path);
-  LookPointer judge_sframe(const std::string& path);
-  LookPointer judge_store_directory(const std::string& path);
-  Verdict judge_bytes(const std::string& path, const Candidate& candidate);
+  LookPointer judge_sframe(Request& request, const std::string& path);
+  LookPointer judge_store_directory(Request& request, const std::string& path);
+  Verdict judge_bytes(const Request& request, const std::string& path, const Candidate& candidate);
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::shared_ptr<frame::ObjectFrames> frames_;

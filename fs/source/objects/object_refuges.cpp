@@ -103,7 +103,7 @@ class FrameInFolder final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> ObjectHome::refuge(RefugeKind kind, ShownAs, uid_t) {
+std::unique_ptr<Refuge> ObjectHome::refuge(Request&, RefugeKind kind, ShownAs, uid_t) {
   if (kind == RefugeKind::rescue) return nullptr;
   const ObjectNode node = services_.nodes.get(node_);
   if (kind == RefugeKind::conflict)

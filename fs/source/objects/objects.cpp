@@ -33,28 +33,30 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
       leading_(std::move(leading)),
       looks_(
           tree, frames_, settings,
-          [this](const std::string& directory, const std::string& name) {
-            return has_object(directory, name);
+          [this](Request& request, const std::string& directory, const std::string& name) {
+            return has_object(request, directory, name);
           },
           budget, clock),
       listings_(std::move(tree), budget, settings.revalidate, clock) {
   tree_->set_charges([this](const std::string& directory) {
-    return std::make_unique<MemoryBudget::Listing>(budget_, tree_->url(directory));
+    // What a frame lists of its own chunks: that is of no user's share.
+    Request request;
+    return std::make_unique<MemoryBudget::Listing>(request, budget_, tree_->url(directory));
   });
 }
 
 /// Nobody has told what a single object is. A web server shows no directory where a single object
 /// was named: of these errors that of the object counts.
-void Objects::require_shown() {
-  if (!tree_->single()) return static_cast<void>(listing(""));
+void Objects::require_shown(Request& request) {
+  if (!tree_->single()) return static_cast<void>(listing(request, ""));
   const std::string& name = *tree_->single();
   LookPointer look;
   try {
-    look = looks_.look(name, false);
+    look = looks_.look(request, name, false);
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
     try {
-      look = looks_.look(name, true);
+      look = looks_.look(request, name, true);
     } catch (const std::system_error& of_directory) {
       if (!is_absent(of_directory) && of_directory.code() != std::errc::not_a_directory) throw;
     }
@@ -75,24 +77,25 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
-ListingPointer Objects::listing(const std::string& directory) {
-  return listings_.get(directory, judge_in(directory),
-                       [this, directory](const frame::ObjectEntry& entry) {
-                         return entry.is_directory && has_gone(path_in(directory, entry.name));
+ListingPointer Objects::listing(Request& request, const std::string& directory) {
+  return listings_.get(request, directory, judge_in(directory),
+                       [this, &request, directory](const frame::ObjectEntry& entry) {
+                         return entry.is_directory &&
+                                has_gone(request, path_in(directory, entry.name));
                        });
 }
 
 /// What the root shows where SOURCE is one object.
-ListingPointer Objects::single_listing() {
+ListingPointer Objects::single_listing(Request& request) {
   const std::string& name = *tree_->single();
   const auto known = looks_.known(name);
   const frame::ObjectEntry entry{name, known && !known->is_object(), std::nullopt};
   return std::make_shared<const ObjectListing>(
       std::vector{entry}, judge_in(""), nullptr, clock_.now(), frame::Clock::Duration::zero(),
-      std::make_shared<MemoryBudget::Listing>(budget_, tree_->url(name)));
+      std::make_shared<MemoryBudget::Listing>(request, budget_, tree_->url(name)));
 }
 
-std::optional<Objects::Found> Objects::look_at(const std::string& directory,
+std::optional<Objects::Found> Objects::look_at(Request& request, const std::string& directory,
                                                const frame::ObjectEntry& entry,
                                                const ObjectListing& listing) {
   Found found{path_in(directory, entry.name), nullptr};
@@ -100,12 +103,13 @@ std::optional<Objects::Found> Objects::look_at(const std::string& directory,
   found.is_leading = found.look != nullptr;
   if (found.is_leading) return found;
   try {
-    found.look = looks_.look(found.path, entry.is_directory, {entry.state, listing.begun()});
+    found.look =
+        looks_.look(request, found.path, entry.is_directory, {entry.state, listing.begun()});
     // A commit of this mount has come since that look.
     const auto stored = frames_->state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
       looks_.forget(found.path);
-      found.look = looks_.look(found.path, entry.is_directory);
+      found.look = looks_.look(request, found.path, entry.is_directory);
     }
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
@@ -117,39 +121,43 @@ std::optional<Objects::Found> Objects::look_at(const std::string& directory,
 
 /// By the name that the listing shows; by that which the bytes give; by its
 /// full name where the bytes promise less than that.
-std::optional<Objects::Found> Objects::find_in(const std::string& directory,
+std::optional<Objects::Found> Objects::find_in(Request& request, const std::string& directory,
                                                const std::string& name,
                                                const ObjectListing& listing) {
   if (const auto* const entry = listing.find_shown(name))
-    return look_at(directory, *entry, listing);
+    return look_at(request, directory, *entry, listing);
   for (const std::string& full_name : possible_full_names(name)) {
     const auto* const entry = listing.find(full_name);
     if (entry == nullptr) continue;
-    auto found = look_at(directory, *entry, listing);
+    auto found = look_at(request, directory, *entry, listing);
     if (found && preferred_name(full_name, found->look->shown) == name) return found;
   }
   const auto* const entry = listing.find(name);
   if (entry == nullptr) return std::nullopt;
-  auto found = look_at(directory, *entry, listing);
+  auto found = look_at(request, directory, *entry, listing);
   return found && found->look->shown == ShownAs::itself ? found : std::nullopt;
 }
 
-std::optional<Objects::Found> Objects::find(const std::string& directory, const std::string& name) {
-  if (tree_->single() && directory.empty()) return find_in(directory, name, *single_listing());
+std::optional<Objects::Found> Objects::find(Request& request, const std::string& directory,
+                                            const std::string& name) {
+  if (tree_->single() && directory.empty())
+    return find_in(request, directory, name, *single_listing(request));
   // A name that is known is asked for itself, so that its listing may be old.
   ListingPointer known = listings_.known(directory);
-  if (!known) known = listing(directory);
-  auto found = find_in(directory, name, *known);
+  if (!known) known = listing(request, directory);
+  auto found = find_in(request, directory, name, *known);
   // The listing tells of an empty directory whether it is there for what is left of its files.
-  if (found && (found->look->kind != Kind::directory || !is_empty(found->path))) return found;
-  const ListingPointer present = listing(directory);
-  return present == known ? found : find_in(directory, name, *present);
+  if (found && (found->look->kind != Kind::directory || !is_empty(request, found->path)))
+    return found;
+  const ListingPointer present = listing(request, directory);
+  return present == known ? found : find_in(request, directory, name, *present);
 }
 
-std::vector<DirectoryEntry> Objects::list(const std::string& directory, frame::MemoryCharge& charge,
+std::vector<DirectoryEntry> Objects::list(Request& request, const std::string& directory,
+                                          frame::MemoryCharge& charge,
                                           const std::function<void()>& if_many) {
   const bool is_single = tree_->single() && directory.empty();
-  const ListingPointer found = is_single ? single_listing() : listing(directory);
+  const ListingPointer found = is_single ? single_listing(request) : listing(request, directory);
   if_many();
   std::vector<DirectoryEntry> entries;
   charge.take(found->entries().size() * sizeof(DirectoryEntry));
@@ -160,7 +168,7 @@ std::vector<DirectoryEntry> Objects::list(const std::string& directory, frame::M
     const std::string path = path_in(directory, entry.name);
     const LookPointer look = looks_.known(path);
     // Others may have put no marker beside it, or it was lost.
-    if (look && look->kind == Kind::removed && has_gone(path)) continue;
+    if (look && look->kind == Kind::removed && has_gone(request, path)) continue;
     const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
     const bool is_directory =
         look && look->is_object() != entry.is_directory
@@ -173,22 +181,23 @@ std::vector<DirectoryEntry> Objects::list(const std::string& directory, frame::M
 }
 
 /// Where a listing is refused it tells nothing of what is there.
-bool Objects::has_object(const std::string& directory, const std::string& name) {
+bool Objects::has_object(Request& request, const std::string& directory, const std::string& name) {
   try {
-    return listing(directory)->find(name) != nullptr;
+    return listing(request, directory)->find(name) != nullptr;
   } catch (const std::system_error& error) {
     if (is_absent(error) || !frame::is_refusal(error.code())) throw;
     return false;
   }
 }
 
-bool Objects::is_taken(const std::string& directory, const std::string& full_name) {
-  const ListingPointer listed = listing(directory);
+bool Objects::is_taken(Request& request, const std::string& directory,
+                       const std::string& full_name) {
+  const ListingPointer listed = listing(request, directory);
   const frame::ObjectEntry* const entry = listed->find(full_name);
   if (entry == nullptr) return false;
   // What a removed frame has left is listed, too: an array would become a flat file beside it.
   if (!entry->is_directory) return true;
-  return looks_.look_anew(path_in(directory, full_name), true)->kind != Kind::removed;
+  return looks_.look_anew(request, path_in(directory, full_name), true)->kind != Kind::removed;
 }
 
 ino_t Objects::inode_of(const std::string& path) const {
@@ -204,12 +213,12 @@ void Objects::forget(const std::string& path) {
 
 /// Of a directory of the store, which may be there for what is left of its files, or of a frame,
 /// alone.
-bool Objects::has_gone(const std::string& path) {
+bool Objects::has_gone(Request& request, const std::string& path) {
   try {
-    const LookPointer look = looks_.look(path, true);
+    const LookPointer look = looks_.look(request, path, true);
     if (look->kind != Kind::directory) return look->kind == Kind::removed;
     // A directory is gone when nothing in it is shown, and its own key is not there.
-    if (!is_empty(path)) return false;
+    if (!is_empty(request, path)) return false;
     tree_->open(path + "/", nullptr);
     return false;
   } catch (const std::system_error& error) {
@@ -218,9 +227,9 @@ bool Objects::has_gone(const std::string& path) {
   }
 }
 
-bool Objects::is_empty(const std::string& directory) {
+bool Objects::is_empty(Request& request, const std::string& directory) {
   try {
-    return listing(directory)->entries().empty();
+    return listing(request, directory)->entries().empty();
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
     return true;
@@ -229,18 +238,18 @@ bool Objects::is_empty(const std::string& directory) {
 
 // --- changes
 
-void Objects::make_directory(const std::string& path) {
+void Objects::make_directory(const Change& change, const std::string& path) {
   try {
     tree_->put(path + "/", {}, {frame::ObjectCondition::Kind::absent, {}}, {});
   } catch (const std::system_error& error) {
     // What was left of one that was removed; or another host was first.
     if (error.code() != std::errc(ESTALE)) throw;
   }
-  remove_marker(path);
+  remove_marker(change, path);
   forget(path);
 }
 
-void Objects::remove_directory(const std::string& path) {
+void Objects::remove_directory(const Change&, const std::string& path) {
   put_marker(path);
   try {
     tree_->remove(path + "/", {});
@@ -251,7 +260,7 @@ void Objects::remove_directory(const std::string& path) {
   forget(path);
 }
 
-void Objects::remove_frame(const std::string& path) {
+void Objects::remove_frame(const Change&, const std::string& path) {
   constexpr int kTries = 5;
   for (int tries = 1;; tries++) {
     try {
@@ -263,10 +272,11 @@ void Objects::remove_frame(const std::string& path) {
   }
 }
 
-void Objects::rename_frame(const std::string& from, const std::string& to, bool may_replace) {
+void Objects::rename_frame(const Change& change, const std::string& from, const std::string& to,
+                           bool may_replace) {
   frame_has_gone(from, frame::rename_shared_frame(*frames_, from, to, may_replace));
   forget(to);
-  remove_marker(to);
+  remove_marker(change, to);
 }
 
 /// From its name, and `chunks` are nobody's. Where the store takes no marker, other hosts list the
@@ -283,7 +293,7 @@ void Objects::frame_has_gone(const std::string& path, const std::vector<std::str
 
 void Objects::put_marker(const std::string& path) { tree_->put(removal_marker(path), {}, {}, {}); }
 
-void Objects::remove_marker(const std::string& path) {
+void Objects::remove_marker(const Change&, const std::string& path) {
   const ListingPointer known = listings_.known(parent_of(path));
   if (known && !known->has_marker(name_of(path))) return;
   try {

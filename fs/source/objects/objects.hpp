@@ -16,7 +16,7 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoTurn where something must be asked for.
+/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoSlot where something must be asked for.
 class Objects {
  public:
   /// The look of the file that is open for writing at a path, or waits for a commit there; null if
@@ -29,7 +29,7 @@ class Objects {
           frame::UploadSettings uploads, const frame::Clock& clock, Leading leading);
 
   /// Looks at SOURCE itself: throws where it cannot be shown.
-  void require_shown();
+  void require_shown(Request& request);
 
   frame::ObjectTree& tree() const { return *tree_; }
   frame::ObjectFrames& frames() const { return *frames_; }
@@ -43,12 +43,14 @@ class Objects {
     bool is_leading = false;
   };
   /// What a directory shows as `name`.
-  std::optional<Found> find(const std::string& directory, const std::string& name);
+  std::optional<Found> find(Request& request, const std::string& directory,
+                            const std::string& name);
   /// What a directory shows. Takes of `charge` what the result needs. `if_many` as of Source.
-  std::vector<DirectoryEntry> list(const std::string& directory, frame::MemoryCharge& charge,
+  std::vector<DirectoryEntry> list(Request& request, const std::string& directory,
+                                   frame::MemoryCharge& charge,
                                    const std::function<void()>& if_many);
   /// True if another entry of the store has that full name.
-  bool is_taken(const std::string& directory, const std::string& full_name);
+  bool is_taken(Request& request, const std::string& directory, const std::string& full_name);
   ino_t inode_of(const std::string& path) const;
   /// The store has answered a change of what is at that path, or of its name.
   void forget(const std::string& path);
@@ -57,26 +59,27 @@ class Objects {
 
   // --- changes
 
-  void make_directory(const std::string& path);
+  void make_directory(const Change& change, const std::string& path);
   /// One that is empty.
-  void remove_directory(const std::string& path);
-  void remove_frame(const std::string& path);
+  void remove_directory(const Change& change, const std::string& path);
+  void remove_frame(const Change& change, const std::string& path);
   /// EEXIST where a frame has the new name, and it may not be replaced.
-  void rename_frame(const std::string& from, const std::string& to, bool may_replace);
+  void rename_frame(const Change& change, const std::string& from, const std::string& to,
+                    bool may_replace);
   /// A frame was stored there: nothing says any more that it was removed.
-  void remove_marker(const std::string& path);
+  void remove_marker(const Change& change, const std::string& path);
 
  private:
-  ListingPointer listing(const std::string& directory);
+  ListingPointer listing(Request& request, const std::string& directory);
   ObjectListing::Judge judge_in(const std::string& directory);
-  ListingPointer single_listing();
-  std::optional<Found> find_in(const std::string& directory, const std::string& name,
-                               const ObjectListing& listing);
-  std::optional<Found> look_at(const std::string& directory, const frame::ObjectEntry& entry,
-                               const ObjectListing& listing);
-  bool has_object(const std::string& directory, const std::string& name);
-  bool has_gone(const std::string& path);
-  bool is_empty(const std::string& directory);
+  ListingPointer single_listing(Request& request);
+  std::optional<Found> find_in(Request& request, const std::string& directory,
+                               const std::string& name, const ObjectListing& listing);
+  std::optional<Found> look_at(Request& request, const std::string& directory,
+                               const frame::ObjectEntry& entry, const ObjectListing& listing);
+  bool has_object(Request& request, const std::string& directory, const std::string& name);
+  bool has_gone(Request& request, const std::string& path);
+  bool is_empty(Request& request, const std::string& directory);
   void put_marker(const std::string& path);
   void frame_has_gone(const std::string& path, const std::vector<std::string>& chunks);
 

@@ -15,7 +15,6 @@
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -55,18 +54,19 @@ RemoteSource::Node RemoteSource::require_changeable(NodeId id) {
 
 /// ESTALE unless the node stands for what is there now: the fewer commits are
 /// made of an older state, the fewer conflicts there are.
-void RemoteSource::require_present(const Node& node) {
+void RemoteSource::require_present(Request& request, const Node& node) {
   if (node.is_new) return;
   if (objects_.frames().is_overtaken(node.path)) throw_errno(ESTALE, node.path);
   const auto file = node.open_file.lock();
   if (file && file->content->leads()) return;
-  const LookPointer present = objects_.looks().look_anew(node.path, true);
+  const LookPointer present = objects_.looks().look_anew(request, node.path, true);
   if (!node.is_own(*present, objects_.frames().state(node.path))) throw_errno(ESTALE, node.path);
 }
 
-RemoteSource::Node RemoteSource::writable_directory(NodeId id, const std::string& name) const {
+RemoteSource::Node RemoteSource::writable_directory(Request& request, NodeId id,
+                                                    const std::string& name) const {
   require_writable(name);
-  TurnAtNeed::need();
+  request.need_slot();
   Node found = directory(id);
   if (found.is_in_archive()) throw_errno(EROFS, found.path);
   if (objects_.tree().single()) throw_errno(EPERM, "another file beside a single one");
@@ -76,28 +76,28 @@ RemoteSource::Node RemoteSource::writable_directory(NodeId id, const std::string
 // --- new names
 
 /// EEXIST, EINVAL for names that no frame can have.
-void RemoteSource::require_free(NodeId directory, const std::string& name,
+void RemoteSource::require_free(Request& request, NodeId directory, const std::string& name,
                                 const std::string& full_name) {
   require_name(name, full_name);
-  if (find_held(directory, name)) throw_errno(EEXIST, name);
+  if (find_held(request, directory, name)) throw_errno(EEXIST, name);
 }
 
 /// It is in the store once its content is committed.
-FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                    const Caller& caller) {
-  const Node in = writable_directory(directory, name);
+FoundNode RemoteSource::create_file(Request& request, NodeId directory, const std::string& name,
+                                    mode_t mode) {
+  const Node in = writable_directory(request, directory, name);
   const std::string full_name = name + services_.content.options.suffix;
-  require_free(directory, name, full_name);
+  require_free(request, directory, name, full_name);
   // Served again the request would find its own file.
-  TurnAtNeed::need_no_more();
+  const Change change(request);
   Node made;
   made.parent = directory;
   made.path = path_in(in.path, full_name);
   made.shown_name = name;
   made.is_new = true;
-  made.owner.owner = caller.user;
-  made.owner.group = caller.group;
-  made.owner.mode = mode & ~caller.umask & 0777;
+  made.owner.owner = request.caller()->user;
+  made.owner.group = request.caller()->group;
+  made.owner.mode = mode & ~request.caller()->umask & 0777;
   made.owner.modified = made.owner.accessed = now();
   ObjectLook look;
   look.kind = Kind::sframe;
@@ -109,7 +109,7 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   found.id = nodes_.add_new(made);
   objects_.frames().set_owner(made.path, made.owner);
   try {
-    services_.contents.created(found.id, found.attributes);
+    services_.contents.created(change, found.id, found.attributes);
   } catch (...) {
     forget(found.id, 1);
     throw;
@@ -117,31 +117,31 @@ FoundNode RemoteSource::create_file(NodeId directory, const std::string& name, m
   return found;
 }
 
-FoundNode RemoteSource::make_directory(NodeId directory, const std::string& name, mode_t,
-                                       const Caller&) {
-  const Node in = writable_directory(directory, name);
-  require_free(directory, name, name);
-  TurnAtNeed::need_no_more();
-  objects_.make_directory(path_in(in.path, name));
-  const auto found = lookup(directory, name);
+FoundNode RemoteSource::make_directory(Request& request, NodeId directory, const std::string& name,
+                                       mode_t) {
+  const Node in = writable_directory(request, directory, name);
+  require_free(request, directory, name, name);
+  const Change change(request);
+  objects_.make_directory(change, path_in(in.path, name));
+  const auto found = lookup(request, directory, name);
   if (!found) throw_errno(EIO, name);
   return *found;
 }
 
-FoundNode RemoteSource::make_symlink(NodeId, const std::string& name, const std::string&,
-                                     const Caller&) {
+FoundNode RemoteSource::make_symlink(Request&, NodeId, const std::string& name,
+                                     const std::string&) {
   require_writable(name);
   throw_errno(EPERM, name);
 }
 
-FoundNode RemoteSource::make_special(NodeId directory, const std::string& name, mode_t mode, dev_t,
-                                     const Caller& caller) {
+FoundNode RemoteSource::make_special(Request& request, NodeId directory, const std::string& name,
+                                     mode_t mode, dev_t) {
   require_writable(name);
   if (!S_ISREG(mode)) throw_errno(EPERM, name);
-  return create_file(directory, name, mode, caller);
+  return create_file(request, directory, name, mode);
 }
 
-FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const Caller&) {
+FoundNode RemoteSource::make_link(Request&, NodeId, NodeId, const std::string& name) {
   require_writable(name);
   throw_errno(EPERM, name);
 }
@@ -149,25 +149,26 @@ FoundNode RemoteSource::make_link(NodeId, NodeId, const std::string& name, const
 // --- names that go
 
 /// What has that name in a directory.
-std::optional<RemoteSource::Held> RemoteSource::find_held(NodeId directory,
+std::optional<RemoteSource::Held> RemoteSource::find_held(Request& request, NodeId directory,
                                                           const std::string& name) {
-  const auto found = lookup(directory, name);
+  const auto found = lookup(request, directory, name);
   if (!found) return std::nullopt;
   std::shared_ptr<void> reference(nullptr, [this, id = found->id](void*) { forget(id, 1); });
   return Held{found->id, nodes_.get(found->id), std::move(reference)};
 }
 
-RemoteSource::Held RemoteSource::find_to_change(NodeId directory, const std::string& name) {
-  auto found = find_held(directory, name);
+RemoteSource::Held RemoteSource::find_to_change(Request& request, NodeId directory,
+                                                const std::string& name) {
+  auto found = find_held(request, directory, name);
   if (!found) throw_errno(ENOENT, name);
   return *std::move(found);
 }
 
 /// Removes a new file that the store may have, of which a commit is under way or has an unknown
 /// outcome: so that nothing is left, or comes later, that nobody knows of.
-void RemoteSource::remove_sent(NodeId id) {
+void RemoteSource::remove_sent(const Change& change, NodeId id) {
   try {
-    services_.contents.commit({id});
+    services_.contents.commit(change, {id});
   } catch (const std::system_error& error) {
     // Other errors say that the store has taken nothing.
     if (frame::is_one_of(error.code(),
@@ -176,23 +177,23 @@ void RemoteSource::remove_sent(NodeId id) {
       throw;
   }
   try {
-    objects_.remove_frame(nodes_.get(id).path);
+    objects_.remove_frame(change, nodes_.get(id).path);
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
   }
 }
 
-void RemoteSource::remove_file(NodeId directory, const std::string& name, const Caller&) {
-  writable_directory(directory, name);
-  const Held held = find_to_change(directory, name);
+void RemoteSource::remove_file(Request& request, NodeId directory, const std::string& name) {
+  writable_directory(request, directory, name);
+  const Held held = find_to_change(request, directory, name);
   const Node& found = held.node;
   if (found.look->is_directory()) throw_errno(EISDIR, name);
-  TurnAtNeed::need_no_more();
+  const Change change(request);
   if (!found.is_new || !nodes_.take_unsent_names(held.id)) {
     if (found.is_new) {
-      remove_sent(held.id);
+      remove_sent(change, held.id);
     } else if (found.look->kind == Kind::sframe) {
-      objects_.remove_frame(found.path);
+      objects_.remove_frame(change, found.path);
     } else {
       objects_.tree().remove(found.path, {});
       objects_.forget(found.path);
@@ -202,16 +203,16 @@ void RemoteSource::remove_file(NodeId directory, const std::string& name, const 
   services_.contents.removed(found.open_file.lock(), [] { return false; });
 }
 
-void RemoteSource::remove_directory(NodeId directory, const std::string& name, const Caller&) {
-  writable_directory(directory, name);
-  const Held held = find_to_change(directory, name);
+void RemoteSource::remove_directory(Request& request, NodeId directory, const std::string& name) {
+  writable_directory(request, directory, name);
+  const Held held = find_to_change(request, directory, name);
   const Node& found = held.node;
   if (!found.look->is_directory()) throw_errno(ENOTDIR, name);
   if (found.look->is_store()) throw_errno(EROFS, name);
   objects_.forget_listing(found.path);
-  if (!list(held.id, [] {}).empty()) throw_errno(ENOTEMPTY, name);
-  TurnAtNeed::need_no_more();
-  objects_.remove_directory(found.path);
+  if (!list(request, held.id, [] {}).empty()) throw_errno(ENOTEMPTY, name);
+  const Change change(request);
+  objects_.remove_directory(change, found.path);
 }
 
 /// The name in the store that a sparse frame has as `name`. EXDEV where its bytes must be copied.
@@ -222,22 +223,22 @@ std::string RemoteSource::full_name_for(const Node& node, const std::string& nam
   return name.substr(0, name.size() - kNpySuffix.size()) + std::string(kArraySuffix);
 }
 
-void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
-                          const std::string& to_name, unsigned flags, const Caller&) {
+void RemoteSource::rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+                          const std::string& to_name, unsigned flags) {
   require_writable(from_name);
   if ((flags & ~kNoReplace) != 0) throw_errno(EINVAL, from_name);
-  TurnAtNeed::need();
-  if (const auto uncommitted = find_held(from, from_name))
-    services_.contents.commit({uncommitted->id});
-  writable_directory(from, from_name);
-  const Node target_directory = writable_directory(to, to_name);
-  const Held held = find_to_change(from, from_name);
+  request.need_slot();
+  if (const auto uncommitted = find_held(request, from, from_name))
+    services_.contents.commit(request, {uncommitted->id});
+  writable_directory(request, from, from_name);
+  const Node target_directory = writable_directory(request, to, to_name);
+  const Held held = find_to_change(request, from, from_name);
   const Node& found = held.node;
   if (found.look->kind != Kind::sframe || found.is_new) throw_errno(EXDEV, from_name);
   const std::string full_name = full_name_for(found, to_name);
   require_name(to_name, full_name);
   const bool may_replace = (flags & kNoReplace) == 0;
-  const auto old = find_held(to, to_name);
+  const auto old = find_held(request, to, to_name);
   if (old) {
     if (old->id == held.id) return;
     if (!may_replace) throw_errno(EEXIST, to_name);
@@ -247,25 +248,25 @@ void RemoteSource::rename(NodeId from, const std::string& from_name, NodeId to,
     if (old->node.is_new || old->node.look->kind != Kind::sframe) throw_errno(EXDEV, to_name);
   }
   const auto replaced = old ? old->node.open_file.lock() : nullptr;
-  TurnAtNeed::need_no_more();
+  const Change change(request);
   const std::string path = path_in(target_directory.path, full_name);
-  objects_.rename_frame(found.path, path, may_replace);
-  if (old && name_of(old->node.path) != full_name) objects_.remove_frame(old->node.path);
+  objects_.rename_frame(change, found.path, path, may_replace);
+  if (old && name_of(old->node.path) != full_name) objects_.remove_frame(change, old->node.path);
   // Who has it open goes on with it, as with a file that was removed.
   if (old) nodes_.take_names(old->id);
-  nodes_.renamed(held.id, path, to, to_name, objects_.looks().look(path, true));
+  nodes_.renamed(held.id, path, to, to_name, objects_.looks().look(request, path, true));
   services_.contents.removed(replaced, [] { return false; });
 }
 
-void RemoteSource::sync_directory(NodeId) {
+void RemoteSource::sync_directory(Request& request, NodeId) {
   if (!writable_) return;
-  TurnAtNeed::need();
+  request.need_slot();
   services_.committer.commit_all();
 }
 
 // --- attributes
 
-void RemoteSource::set_attributes(NodeId id, NewAttributes wanted, const Caller&) {
+void RemoteSource::set_attributes(Request& request, NodeId id, NewAttributes wanted) {
   require_writable("set attributes");
   const bool sets_times = wanted.accessed || wanted.modified;
   const bool sets_owner =
@@ -273,14 +274,14 @@ void RemoteSource::set_attributes(NodeId id, NewAttributes wanted, const Caller&
   if (!sets_times && !sets_owner) return;
   // Directories have nothing to keep them in; programs that copy trees set them all the same.
   if (const Node node = nodes_.get(id); !node.part && node.look->kind == Kind::directory) return;
-  TurnAtNeed::need();
+  request.need_slot();
   const Node node = require_changeable(id);
   const auto file = node.open_file.lock();
   if (sets_times && file && file->content->is_writable()) {
     timespec accessed = file->attributes.st_atim, modified = now();
     set_time(accessed, wanted.accessed);
     set_time(modified, wanted.modified);
-    file->content->set_times(accessed, modified);
+    file->content->set_times(request, accessed, modified);
     // What waits for a commit takes its times with it.
     if (!sets_owner && file->content->needs_commit()) return;
   }
@@ -297,17 +298,17 @@ void RemoteSource::set_attributes(NodeId id, NewAttributes wanted, const Caller&
   });
   if (found.is_removed) return;
   if (found.is_new) return frames.set_owner(found.path, attributes);
-  TurnAtNeed::need_no_more();
+  const Change change(request);
   frames.set_attributes(found.path, attributes);
   objects_.looks().forget(found.path);
-  nodes_.rekey(id, objects_.looks().look(found.path, true));
+  nodes_.rekey(id, objects_.looks().look(request, found.path, true));
 }
 
-void RemoteSource::resize(NodeId node, std::int64_t size) {
+void RemoteSource::resize(Request& request, NodeId node, std::int64_t size) {
   require_writable("truncate");
-  TurnAtNeed::need();
+  request.need_slot();
   require_changeable(node);
-  services_.contents.resize(node, size);
+  services_.contents.resize(request, node, size);
 }
 
 }  // namespace bloscfs::fs

@@ -14,7 +14,6 @@
 #include "fs/source/objects/object_handle.hpp"
 #include "fs/support/relative_path.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/thread_decoder.hpp"
 
@@ -85,7 +84,8 @@ RemoteSource::RemoteSource(const SourceServices& services,
              services.content.options.suffix,
              services.content.raw,
              options.remote.disk_cache} {
-  objects_.require_shown();
+  Request request;
+  objects_.require_shown(request);
 }
 
 Committer::Services RemoteSource::committing() {
@@ -104,9 +104,9 @@ RemoteSource::Node RemoteSource::directory(NodeId id) const {
 }
 
 /// Of a reference that was just counted.
-FoundNode RemoteSource::referred(NodeId id) {
+FoundNode RemoteSource::referred(Request& request, NodeId id) {
   try {
-    FoundNode node{id, attributes(id)};
+    FoundNode node{id, attributes(request, id)};
     node.is_cacheable = objects_.looks().settings().revalidate != std::chrono::milliseconds::zero();
     return node;
   } catch (...) {
@@ -115,9 +115,9 @@ FoundNode RemoteSource::referred(NodeId id) {
   }
 }
 
-FoundNode RemoteSource::reference(NodeId id) {
+FoundNode RemoteSource::reference(Request& request, NodeId id) {
   nodes_.refer(id);
-  return referred(id);
+  return referred(request, id);
 }
 
 /// As of Objects.
@@ -130,31 +130,32 @@ std::optional<std::pair<NodeId, LookPointer>> RemoteSource::leading(const std::s
   return std::pair(found->first, found->second.look);
 }
 
-std::optional<FoundNode> RemoteSource::lookup(NodeId id, const std::string& name) {
+std::optional<FoundNode> RemoteSource::lookup(Request& request, NodeId id,
+                                              const std::string& name) {
   const Node in = directory(id);
-  if (in.is_in_archive()) return lookup_in_archive(id, in, name);
+  if (in.is_in_archive()) return lookup_in_archive(request, id, in, name);
   const auto made = nodes_.leading(path_in(in.path, name + services_.content.options.suffix));
-  if (made && made->second.is_new) return reference(made->first);
-  auto shown = objects_.find(in.path, name);
+  if (made && made->second.is_new) return reference(request, made->first);
+  auto shown = objects_.find(request, in.path, name);
   if (!shown) return std::nullopt;
   if (shown->is_leading) {
     // A commit may have given it another look meanwhile; or it leads no more.
     const auto known = leading(shown->path);
-    return known ? reference(known->first) : lookup(id, name);
+    return known ? reference(request, known->first) : lookup(request, id, name);
   }
   Node node;
   node.parent = id;
   node.path = std::move(shown->path);
   node.look = std::move(shown->look);
   const auto stored = objects_.frames().state(node.path);
-  return referred(nodes_.enter(std::move(node), stored));
+  return referred(request, nodes_.enter(std::move(node), stored));
 }
 
-std::optional<FoundNode> RemoteSource::lookup_in_archive(NodeId parent, const Node& in,
-                                                         const std::string& name) {
-  auto archive = archive_of(in);
-  TurnAtNeed::need();
-  auto entry = find_shown(*archive, group_of(in), name);
+std::optional<FoundNode> RemoteSource::lookup_in_archive(Request& request, NodeId parent,
+                                                         const Node& in, const std::string& name) {
+  auto archive = archive_of(request, in);
+  request.need_slot();
+  auto entry = find_shown(request, *archive, group_of(in), name);
   if (!entry) return std::nullopt;
   Node node;
   node.parent = parent;
@@ -162,21 +163,22 @@ std::optional<FoundNode> RemoteSource::lookup_in_archive(NodeId parent, const No
   node.look = in.look;
   node.part = std::make_shared<const ArchivePart>(
       ArchivePart{std::move(archive), 0, *std::move(entry), nullptr});
-  return referred(nodes_.enter(std::move(node), std::nullopt));
+  return referred(request, nodes_.enter(std::move(node), std::nullopt));
 }
 
-std::vector<DirectoryEntry> RemoteSource::list(NodeId id, const std::function<void()>& if_many) {
+std::vector<DirectoryEntry> RemoteSource::list(Request& request, NodeId id,
+                                               const std::function<void()>& if_many) {
   const Node in = directory(id);
   const std::string url = objects_.tree().url(in.path);
   if (in.is_in_archive()) {
-    const auto archive = archive_of(in);
+    const auto archive = archive_of(request, in);
     if_many();
-    const auto charge = archives_.charge_for(url + ":" + group_of(in));
-    return list_shown(*archive, group_of(in), *charge,
+    const auto charge = archives_.charge_for(request, url + ":" + group_of(in));
+    return list_shown(request, *archive, group_of(in), *charge,
                       [&](const ArchiveEntry& entry) { return inode_of(in, entry); });
   }
-  const auto charge = archives_.charge_for(url);
-  std::vector<DirectoryEntry> entries = objects_.list(in.path, *charge, if_many);
+  const auto charge = archives_.charge_for(request, url);
+  std::vector<DirectoryEntry> entries = objects_.list(request, in.path, *charge, if_many);
   for (const Node& made : nodes_.new_in(in.path)) {
     const bool is_listed = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
       return entry.shown_name == made.shown_name;
@@ -187,22 +189,23 @@ std::vector<DirectoryEntry> RemoteSource::list(NodeId id, const std::function<vo
   return entries;
 }
 
-std::string RemoteSource::read_link(NodeId id) {
+std::string RemoteSource::read_link(Request&, NodeId id) {
   const Node found = nodes_.get(id);
   if (!found.part || found.part->entry.type != S_IFLNK) throw_errno(EINVAL, found.path);
   return found.part->archive->link_text(found.part->entry);
 }
 
-void RemoteSource::require_listed(NodeId directory) {
+void RemoteSource::require_listed(Request& request, NodeId directory) {
   const Node in = nodes_.get(directory);
-  if (in.is_in_archive()) require_complete(*archive_of(in), in.path);
+  if (in.is_in_archive()) require_complete(*archive_of(request, in), in.path);
 }
 
-std::shared_ptr<const Archive> RemoteSource::archive_of(const Node& node) {
+std::shared_ptr<const Archive> RemoteSource::archive_of(Request& request, const Node& node) {
   if (node.part) return node.part->archive;
   if (auto known = archives_.find(node.look)) return known;
-  auto charge = archives_.charge_for(objects_.tree().url(node.path));
-  return archives_.keep(node.look, objects_.looks().open_archive(node.path, *node.look, charge));
+  auto charge = archives_.charge_for(request, objects_.tree().url(node.path));
+  return archives_.keep(node.look,
+                        objects_.looks().open_archive(request, node.path, *node.look, charge));
 }
 
 // --- attributes
@@ -257,16 +260,17 @@ struct stat RemoteSource::status(const Node& node) const {
   return st;
 }
 
-struct stat RemoteSource::attributes(NodeId id) {
+struct stat RemoteSource::attributes(Request& request, NodeId id) {
   Node node = nodes_.get(id);
-  if (auto sized = node.part ? measured(*node.part, objects_.looks().settings().raw) : nullptr) {
+  if (auto sized =
+          node.part ? measured(request, *node.part, objects_.looks().settings().raw) : nullptr) {
     node.part = std::move(sized);
     nodes_.change(id, [&](Node& known) { known.part = node.part; });
   }
   return status(node);
 }
 
-void RemoteSource::check_access(NodeId, int mask) {
+void RemoteSource::check_access(Request&, NodeId, int mask) {
   if ((mask & W_OK) != 0) require_writable("access");
 }
 
@@ -282,7 +286,7 @@ std::string RemoteSource::told_path(NodeId id) {
   return objects_.tree().url(node.path) + (node.part ? ":" + node.part->entry.key : std::string());
 }
 
-AttributeFacts RemoteSource::attribute_facts(NodeId id) {
+AttributeFacts RemoteSource::attribute_facts(Request&, NodeId id) {
   const Node node = nodes_.get(id);
   AttributeFacts facts;
   facts.of = has_attributes_of(node);
@@ -290,76 +294,80 @@ AttributeFacts RemoteSource::attribute_facts(NodeId id) {
   return facts;
 }
 
-std::optional<std::string> RemoteSource::group_attribute(NodeId id, const std::string& name) {
-  TurnAtNeed::need();
+std::optional<std::string> RemoteSource::group_attribute(Request& request, NodeId id,
+                                                         const std::string& name) {
+  request.need_slot();
   const Node node = nodes_.get(id);
   if (has_attributes_of(node) != AttributeFacts::Of::group) return std::nullopt;
-  return fs::group_attribute(*archive_of(node), group_of(node), name);
+  return fs::group_attribute(*archive_of(request, node), group_of(node), name);
 }
 
 /// A store of objects keeps none.
-void RemoteSource::set_stored_attribute(NodeId, const std::string& name, const std::string*, int,
-                                        const Caller&) {
+void RemoteSource::set_stored_attribute(Request&, NodeId, const std::string& name,
+                                        const std::string*, int) {
   throw_errno(EOPNOTSUPP, name);
 }
 
 // --- opening
 
-OpenedFile RemoteSource::open(NodeId node, int flags, FairShare::Part) {
+OpenedFile RemoteSource::open(Request& request, NodeId node, int flags, FairShare::Part) {
   if ((flags & O_ACCMODE) != O_RDONLY) {
     require_writable("open");
-    TurnAtNeed::need();
-    return {open_handle(services_.contents, node, open_to_change(node), flags), false};
+    request.need_slot();
+    return {open_handle(request, services_.contents, node, open_to_change(request, node), flags),
+            false};
   }
-  Opened opened = open_state(node);
+  Opened opened = open_state(request, node);
   if (opened.container)
-    return {open_handle(services_.contents, node, opened.container, flags), false};
+    return {open_handle(request, services_.contents, node, opened.container, flags), false};
   return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
                                          std::move(opened.object), told_path(node)),
           false};
 }
 
-std::shared_ptr<const OpenContainer> RemoteSource::open_container(NodeId node, bool for_change) {
-  if (for_change) return open_to_change(node);
-  auto file = open_state(node).container;
+std::shared_ptr<const OpenContainer> RemoteSource::open_container(Request& request, NodeId node,
+                                                                  bool for_change) {
+  if (for_change) return open_to_change(request, node);
+  auto file = open_state(request, node).container;
   if (!file) throw_errno(EROFS, told_path(node));
   return file;
 }
 
-std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(NodeId id) {
+std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(Request& request, NodeId id) {
   const Node node = require_changeable(id);
   auto file = node.open_file.lock();
   if (file && file->content->is_overtaken()) {
-    services_.contents.follow(id);
+    services_.contents.follow(request, id);
     throw_errno(ESTALE, told_path(id));
   }
-  require_present(node);
-  if (!file) file = open_state(id).container;
+  require_present(request, node);
+  if (!file) file = open_state(request, id).container;
   // It leads from now on.
-  file->content->make_writable(home(id));
+  file->content->make_writable(request, home(id));
   nodes_.set_opened(id, file);
   return file;
 }
 
 /// Opens the state that the node stands for: ESTALE if that is not the present one. EISDIR, ELOOP.
-RemoteSource::Opened RemoteSource::open_state(NodeId id) {
-  const struct stat shown = attributes(id);
+RemoteSource::Opened RemoteSource::open_state(Request& request, NodeId id) {
+  const struct stat shown = attributes(request, id);
   const Node found = nodes_.get(id);
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   auto known = found.open_file.lock();
   // What was opened in the state that is still there is the same.
   if (known && known->content->leads()) return {std::move(known), nullptr, shown};
   ObjectLooks& looks = objects_.looks();
-  if (!found.part && !found.look->same_as(*looks.look(found.path, !found.look->is_object())))
+  if (!found.part &&
+      !found.look->same_as(*looks.look(request, found.path, !found.look->is_object())))
     throw_errno(ESTALE, found.path);
   if (found.look->kind == Kind::plain)
-    return {nullptr, looks.source(found.path, *found.look), shown};
+    return {nullptr, looks.source(request, found.path, *found.look), shown};
   if (known) return {std::move(known), nullptr, shown};
-  TurnAtNeed::need();
+  request.need_slot();
   auto snapshot = found.part ? found.part->archive->open(found.part->entry)
-                             : looks.open(found.path, *found.look);
+                             : looks.open(request, found.path, *found.look);
   auto opened = std::make_shared<const OpenContainer>(
-      shown, std::make_shared<Content>(services_.content, std::move(snapshot)));
+      shown, std::make_shared<Content>(request, services_.content, std::move(snapshot)));
   // Somebody else may have come first.
   const auto other = nodes_.change(id, [&](Node& node) {
     auto first = node.open_file.lock();
@@ -369,12 +377,12 @@ RemoteSource::Opened RemoteSource::open_state(NodeId id) {
   return {other ? other : opened, nullptr, shown};
 }
 
-std::shared_ptr<const frame::Snapshot> RemoteSource::frame_of(NodeId id) {
-  TurnAtNeed::need();
+std::shared_ptr<const frame::Snapshot> RemoteSource::frame_of(Request& request, NodeId id) {
+  request.need_slot();
   const Node found = nodes_.get(id);
   switch (has_attributes_of(found)) {
     case AttributeFacts::Of::group:
-      return archive_of(found)->frame_of(group_of(found));
+      return archive_of(request, found)->frame_of(group_of(found));
     case AttributeFacts::Of::nothing:
       return nullptr;
     case AttributeFacts::Of::container:
@@ -382,12 +390,12 @@ std::shared_ptr<const frame::Snapshot> RemoteSource::frame_of(NodeId id) {
   }
   if (const auto known = found.open_file.lock()) return known->content->snapshot();
   return found.part ? found.part->archive->open(found.part->entry)
-                    : objects_.looks().open(found.path, *found.look);
+                    : objects_.looks().open(request, found.path, *found.look);
 }
 
-StoredForm RemoteSource::stored_form(NodeId id) {
+StoredForm RemoteSource::stored_form(Request& request, NodeId id) {
   StoredForm form;
-  form.frame = frame_of(id);
+  form.frame = frame_of(request, id);
   form.may_lack_contents = form.frame != nullptr;
   const Node found = nodes_.get(id);
   if (found.part) return form;
@@ -395,7 +403,7 @@ StoredForm RemoteSource::stored_form(NodeId id) {
   // Throws the error that made it a plain file.
   if (found.look->kind == Kind::plain && form.bytes > 0 &&
       promised_by(found.path) != ShownAs::itself)
-    frame::open_file(objects_.looks().source(found.path, *found.look), {});
+    frame::open_file(objects_.looks().source(request, found.path, *found.look), {});
   return form;
 }
 

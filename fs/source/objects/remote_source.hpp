@@ -30,37 +30,42 @@ class RemoteSource final : public Source {
 
   bool is_writable() const override { return writable_; }
 
-  std::optional<FoundNode> lookup(NodeId id, const std::string& name) override;
-  FoundNode reference(NodeId id) override;
+  std::optional<FoundNode> lookup(Request& request, NodeId id, const std::string& name) override;
+  FoundNode reference(Request& request, NodeId id) override;
   NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
-  std::vector<DirectoryEntry> list(NodeId id, const std::function<void()>& if_many) override;
+  std::vector<DirectoryEntry> list(Request& request, NodeId id,
+                                   const std::function<void()>& if_many) override;
   /// Attributes cost a request for each.
-  std::optional<FoundNode> enter(NodeId, const DirectoryEntry&) override { return FoundNode{}; }
+  std::optional<FoundNode> enter(Request&, NodeId, const DirectoryEntry&) override {
+    return FoundNode{};
+  }
   void forget(NodeId node, std::uint64_t references) override { nodes_.forget(node, references); }
-  std::string read_link(NodeId id) override;
-  void require_listed(NodeId directory) override;
+  std::string read_link(Request& request, NodeId id) override;
+  void require_listed(Request& request, NodeId directory) override;
 
-  struct stat attributes(NodeId id) override;
-  void check_access(NodeId node, int mask) override;
+  struct stat attributes(Request& request, NodeId id) override;
+  void check_access(Request& request, NodeId node, int mask) override;
   /// A store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
   /// As far as that is known: asks for nothing.
   uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
   std::string told_path(NodeId id) override;
-  StoredForm stored_form(NodeId id) override;
+  StoredForm stored_form(Request& request, NodeId id) override;
   bool is_far(NodeId) override { return true; }
 
-  AttributeFacts attribute_facts(NodeId id) override;
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) override;
-  std::optional<std::string> group_attribute(NodeId id, const std::string& name) override;
-  void set_stored_attribute(NodeId node, const std::string& name, const std::string* value,
-                            int flags, const Caller& caller) override;
+  AttributeFacts attribute_facts(Request& request, NodeId id) override;
+  std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId id) override;
+  std::optional<std::string> group_attribute(Request& request, NodeId id,
+                                             const std::string& name) override;
+  void set_stored_attribute(Request& request, NodeId node, const std::string& name,
+                            const std::string* value, int flags) override;
 
-  OpenedFile open(NodeId node, int flags, FairShare::Part descriptors) override;
+  OpenedFile open(Request& request, NodeId node, int flags, FairShare::Part descriptors) override;
   std::shared_ptr<const OpenContainer> opened(NodeId node) override {
     return nodes_.get(node).open_file.lock();
   }
-  std::shared_ptr<const OpenContainer> open_container(NodeId node, bool for_change) override;
+  std::shared_ptr<const OpenContainer> open_container(Request& request, NodeId node,
+                                                      bool for_change) override;
   void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) override {
     nodes_.set_opened(node, file);
   }
@@ -69,25 +74,25 @@ class RemoteSource final : public Source {
   }
   Committer::Services committing() override;
 
-  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
-                        const Caller& caller) override;
-  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
-                           const Caller& caller) override;
-  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                         const Caller& caller) override;
-  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                         const Caller& caller) override;
-  FoundNode make_link(NodeId node, NodeId directory, const std::string& name,
-                      const Caller& caller) override;
-  void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
-  void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
-  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags, const Caller& caller) override;
-  void sync_directory(NodeId) override;
+  FoundNode create_file(Request& request, NodeId directory, const std::string& name,
+                        mode_t mode) override;
+  FoundNode make_directory(Request& request, NodeId directory, const std::string& name,
+                           mode_t mode) override;
+  FoundNode make_symlink(Request& request, NodeId directory, const std::string& name,
+                         const std::string& target) override;
+  FoundNode make_special(Request& request, NodeId directory, const std::string& name, mode_t mode,
+                         dev_t device) override;
+  FoundNode make_link(Request& request, NodeId node, NodeId directory,
+                      const std::string& name) override;
+  void remove_file(Request& request, NodeId directory, const std::string& name) override;
+  void remove_directory(Request& request, NodeId directory, const std::string& name) override;
+  void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+              const std::string& to_name, unsigned flags) override;
+  void sync_directory(Request& request, NodeId) override;
   /// No object has bits that a write would take.
-  void drop_privileges(NodeId, const Caller&) override {}
-  void set_attributes(NodeId id, NewAttributes wanted, const Caller& caller) override;
-  void resize(NodeId node, std::int64_t size) override;
+  void drop_privileges(Request&, NodeId) override {}
+  void set_attributes(Request& request, NodeId id, NewAttributes wanted) override;
+  void resize(Request& request, NodeId node, std::int64_t size) override;
 
   std::string statistics() override {
     return to_json(services_.content.stats, objects_.tree().numbers());
@@ -110,29 +115,30 @@ class RemoteSource final : public Source {
   };
 
   Node directory(NodeId id) const;
-  FoundNode referred(NodeId id);
+  FoundNode referred(Request& request, NodeId id);
   std::optional<std::pair<NodeId, LookPointer>> leading(const std::string& path) const;
-  std::optional<FoundNode> lookup_in_archive(NodeId parent, const Node& in,
+  std::optional<FoundNode> lookup_in_archive(Request& request, NodeId parent, const Node& in,
                                              const std::string& name);
-  std::shared_ptr<const Archive> archive_of(const Node& node);
+  std::shared_ptr<const Archive> archive_of(Request& request, const Node& node);
   ino_t inode_of(const Node& archive, const ArchiveEntry& entry) const;
   ino_t inode_of(const Node& node) const;
   struct stat base_status(const Node& node) const;
   struct stat status(const Node& node) const;
-  Opened open_state(NodeId id);
-  std::shared_ptr<const OpenContainer> open_to_change(NodeId id);
+  Opened open_state(Request& request, NodeId id);
+  std::shared_ptr<const OpenContainer> open_to_change(Request& request, NodeId id);
 
   // fs/source/objects/remote_changes.cpp
 
   void require_writable(const std::string& name) const;
   bool is_changeable(const Node& node) const;
   Node require_changeable(NodeId id);
-  void require_present(const Node& node);
-  Node writable_directory(NodeId id, const std::string& name) const;
-  void require_free(NodeId directory, const std::string& name, const std::string& full_name);
-  std::optional<Held> find_held(NodeId directory, const std::string& name);
-  Held find_to_change(NodeId directory, const std::string& name);
-  void remove_sent(NodeId id);
+  void require_present(Request& request, const Node& node);
+  Node writable_directory(Request& request, NodeId id, const std::string& name) const;
+  void require_free(Request& request, NodeId directory, const std::string& name,
+                    const std::string& full_name);
+  std::optional<Held> find_held(Request& request, NodeId directory, const std::string& name);
+  Held find_to_change(Request& request, NodeId directory, const std::string& name);
+  void remove_sent(const Change& change, NodeId id);
   std::string full_name_for(const Node& node, const std::string& name) const;
 
   const SourceServices& services_;

@@ -8,8 +8,7 @@
 
 #include "frame/store/object_tree.hpp"
 #include "fs/support/once_log.hpp"
-#include "fs/support/request_limits.hpp"
-#include "fs/support/request_user.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -22,15 +21,15 @@ inline bool is_absent(const std::system_error& error) {
 /// nothing is there, nor that who asked has given up. Before the first request whoever mounts tells
 /// of them.
 template <typename Ask>
-auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::string& path,
-                      const Ask& ask) {
+auto telling_failures(const Request& request, OnceLog& log, const frame::ObjectTree& tree,
+                      const std::string& path, const Ask& ask) {
   try {
     return ask();
   } catch (const RequestEnded&) {
     throw;
   } catch (const std::system_error& error) {
-    if (RequestUser::current() && !is_absent(error))
-      log.error(fmt::format("{}: {}", tree.url(path), error.what()));
+    if (request.user() && !is_absent(error))
+      log.error(request.user(), fmt::format("{}: {}", tree.url(path), error.what()));
     throw;
   }
 }

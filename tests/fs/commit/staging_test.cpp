@@ -5,7 +5,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "fs/support/request_user.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/comes_true.hpp"
@@ -93,11 +92,11 @@ BOOST_AUTO_TEST_CASE(writer_is_told_why_there_is_no_room_and_others_go_on) {
   {
     const FailedCalls failed(Call::write, ENOSPC, "/a.b2frame");
     {
-      const fs::RequestUser user(1001);
+      mount.caller.user = 1001;
       const InProcess::File file = mount.open("a");
       BOOST_TEST(error_of([&] { file.write(0, make_contents("noise", 2, kLarge, 1)); }) == ENOSPC);
     }
-    const fs::RequestUser user(1002);
+    mount.caller.user = 1002;
     const InProcess::File other = mount.open("b");
     BOOST_TEST(error_of([&] { other.write(0, bytes_of("SMALL")); }) == 0);
   }

@@ -79,7 +79,8 @@ const std::vector<Operation> kOperations{
     {"second lookup", "none", "none", 6, [](KernelSide& k) { k.look_up("c"); }},
     // GET: whether it still has that state.
     {"lookup a minute later", "1 GET", "none", 6, [](KernelSide& k) { k.look_up_later("c"); }},
-    {"stat", "none", "none", 2, [](KernelSide& k) { k.source.attributes(k.node("c")); }},
+    {"stat", "none", "none", 2,
+     [](KernelSide& k) { k.source.attributes(k.mount.request(), k.node("c")); }},
     // GET: its end, with the index of its chunks. The byte is in the first 64 KiB.
     {"open it, read 1 byte", "1 GET", "7 of 24794 bytes", 18,
      [](KernelSide& k) { k.file.emplace(k.open("c")).read(0, 1); }},
@@ -231,7 +232,8 @@ struct ManyFiles {
     mount.has("missing");
     const std::size_t before = in_use();
     for (std::size_t i = 0; i < count; i++)
-      static_cast<void>(mount.source().lookup(fs::kRootId, number(i) + shown_end).value());
+      static_cast<void>(
+          mount.source().lookup(mount.request(), fs::kRootId, number(i) + shown_end).value());
     return (in_use() - before) / count;
   }
 };

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -50,7 +50,7 @@ constexpr const char* kKinds[] = {"plain", "frame"};
 
 std::size_t write(const InProcess::File& file, const fs::WritePlace& place,
                   const std::string& text) {
-  return file.handle().write(place, codec::Bytes(bytes_of(text)));
+  return file.handle().write(file.mount().request(), place, codec::Bytes(bytes_of(text)));
 }
 
 timespec modified(const InProcess::File& file) { return file.stat().st_mtim; }
@@ -66,9 +66,9 @@ BOOST_AUTO_TEST_SUITE(handles_in_process)
 BOOST_AUTO_TEST_CASE(bytes_come_from_memory_or_from_a_descriptor) {
   TwoKinds mount(bytes_of("contents"));
   BOOST_TEST(std::holds_alternative<fs::DescriptorRange>(
-      mount.open("plain", O_RDONLY).handle().read(0, 8)));
-  BOOST_TEST(
-      std::holds_alternative<fs::ReplyData>(mount.open("frame", O_RDONLY).handle().read(0, 8)));
+      mount.open("plain", O_RDONLY).handle().read(mount->request(), 0, 8)));
+  BOOST_TEST(std::holds_alternative<fs::ReplyData>(
+      mount.open("frame", O_RDONLY).handle().read(mount->request(), 0, 8)));
   for (const char* name : kKinds) BOOST_TEST_CONTEXT(name) {
       for (const int flags : {O_RDONLY, O_RDWR}) {
         const InProcess::File file = mount.open(name, flags);
@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(all_that_changes_a_file_is_refused_to_readers) {
       cells.emplace_back(mount.pages());
       BOOST_TEST(error_of([&] { write(file, {}, "x"); }) == EBADF);
       BOOST_TEST(error_of([&] { write(file, {0, false, true}, "x"); }) == EBADF);
-      BOOST_TEST(error_of([&] { file.handle().write({}, std::span(cells)); }) == EBADF);
+      BOOST_TEST(error_of([&] { file.handle().write(mount->request(), {}, std::span(cells)); }) ==
+                 EBADF);
       BOOST_TEST(error_of([&] { file.truncate(0); }) == EBADF);
       BOOST_TEST(error_of([&] { file.allocate(0, 0, 10); }) == EBADF);
       BOOST_TEST(error_of([&] { file.sync(); }) == 0);
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(writes_tell_how_much_they_have_taken) {
       std::vector<fs::PooledBuffer> cells;
       cells.emplace_back(mount.pages(), codec::Bytes(ByteVector(fs::kCellSize, 'a')));
       cells.emplace_back(mount.pages(), codec::Bytes(bytes_of("bc")));
-      BOOST_TEST(file.handle().write({8}, std::span(cells)) == fs::kCellSize + 2);
+      BOOST_TEST(file.handle().write(mount->request(), {8}, std::span(cells)) == fs::kCellSize + 2);
       const ByteVector all =
           with_bytes(with_bytes(bytes_of("conTENTs"), 8, ByteVector(fs::kCellSize, 'a')),
                      8 + fs::kCellSize, bytes_of("bc"));
@@ -158,12 +159,12 @@ BOOST_AUTO_TEST_CASE(data_and_holes_are_found) {
       write(file, {kEnd}, "end");
       file.sync();  // of a container what waits for a commit is all data
       const fs::FileHandle& handle = file.handle();
-      BOOST_TEST(handle.seek(1, SEEK_DATA) == 1);
-      BOOST_TEST(handle.seek(0, SEEK_HOLE) == kHole);
-      BOOST_TEST(handle.seek(kHole, SEEK_DATA) == kEnd);
-      BOOST_TEST(handle.seek(kEnd, SEEK_HOLE) == kEnd + 3);
-      BOOST_TEST(error_of([&] { handle.seek(kEnd + 3, SEEK_DATA); }) == ENXIO);
-      BOOST_TEST(error_of([&] { handle.seek(kEnd + 3, SEEK_HOLE); }) == ENXIO);
+      BOOST_TEST(handle.seek(mount->request(), 1, SEEK_DATA) == 1);
+      BOOST_TEST(handle.seek(mount->request(), 0, SEEK_HOLE) == kHole);
+      BOOST_TEST(handle.seek(mount->request(), kHole, SEEK_DATA) == kEnd);
+      BOOST_TEST(handle.seek(mount->request(), kEnd, SEEK_HOLE) == kEnd + 3);
+      BOOST_TEST(error_of([&] { handle.seek(mount->request(), kEnd + 3, SEEK_DATA); }) == ENXIO);
+      BOOST_TEST(error_of([&] { handle.seek(mount->request(), kEnd + 3, SEEK_HOLE); }) == ENXIO);
     }
 }
 
@@ -197,41 +198,39 @@ BOOST_AUTO_TEST_CASE(ranges_are_copied_between_plain_files_alone) {
   const InProcess::File plain = mount.open("plain"), frame = mount.open("frame");
   const InProcess::File reader = mount.open("plain", O_RDONLY);
   const fs::CopiedRange range{0, 8, 3, 0};
-  BOOST_TEST(plain.handle().copy_from(reader.handle(), range) == 3u);
-  BOOST_TEST(plain.handle().copy_from(plain.handle(), {8, 20, 100, 0}) == 3u);
+  BOOST_TEST(plain.handle().copy_from(mount->request(), reader.handle(), range) == 3u);
+  BOOST_TEST(plain.handle().copy_from(mount->request(), plain.handle(), {8, 20, 100, 0}) == 3u);
   BOOST_CHECK(plain.contents() == with_bytes(bytes_of("contentscon"), 20, bytes_of("con")));
   struct Copy {
     const InProcess::File &to, &from;
   };
   for (const Copy& copy :
        {Copy{plain, frame}, Copy{frame, plain}, Copy{frame, frame}, Copy{reader, plain}})
-    BOOST_TEST(error_of([&] { copy.to.handle().copy_from(copy.from.handle(), range); }) ==
-               EOPNOTSUPP);
+    BOOST_TEST(error_of([&] {
+                 copy.to.handle().copy_from(mount->request(), copy.from.handle(), range);
+               }) == EOPNOTSUPP);
 }
 
 // A commit, or a flush of SOURCE, may take long.
-BOOST_AUTO_TEST_CASE(what_has_to_store_something_takes_its_turn) {
+BOOST_AUTO_TEST_CASE(what_has_to_store_something_takes_a_slot) {
   TwoKinds mount(bytes_of("contents"));
   const InProcess::File reader = mount.open("frame", O_RDONLY), plain = mount.open("plain");
   const InProcess::File writer = mount.open("frame");
-  fs::Turns turns(1);
-  const auto needs_turn = [&](const std::function<void()>& work) {
-    bool needs = false;
-    {
-      const fs::TurnAtNeed turn(turns, 1001);
-      work();
-      needs = turn.has_begun();
-    }
-    if (needs) turns.end(1001);
-    return needs;
+  fs::RequestSlots slots(1);
+  using Work = void (fs::FileHandle::*)(fs::Request&);
+  const auto needs_slot = [&](const InProcess::File& file, Work work) {
+    fs::Request request(&slots, {1001});
+    (file.handle().*work)(request);
+    if (request.has_slot()) slots.give_back(1001);
+    return request.has_slot();
   };
-  BOOST_TEST(!needs_turn([&] { reader.sync(); }));
-  BOOST_TEST(!needs_turn([&] { reader.flush(); }));
-  BOOST_TEST(!needs_turn([&] { plain.flush(); }));
-  BOOST_TEST(needs_turn([&] { plain.sync(); }));
-  BOOST_TEST(needs_turn([&] { writer.flush(); }));
+  BOOST_TEST(!needs_slot(reader, &fs::FileHandle::sync));
+  BOOST_TEST(!needs_slot(reader, &fs::FileHandle::flush));
+  BOOST_TEST(!needs_slot(plain, &fs::FileHandle::flush));
+  BOOST_TEST(needs_slot(plain, &fs::FileHandle::sync));
+  BOOST_TEST(needs_slot(writer, &fs::FileHandle::flush));
   write(writer, {0}, "C");
-  BOOST_TEST(needs_turn([&] { reader.sync(); }));
+  BOOST_TEST(needs_slot(reader, &fs::FileHandle::sync));
   BOOST_CHECK(mount.stored_frame() == bytes_of("Contents"));
 }
 

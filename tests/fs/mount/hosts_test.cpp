@@ -69,14 +69,14 @@ BOOST_AUTO_TEST_CASE(the_mode_of_a_new_file_stays_through_its_first_commit) {
   FakeStore store;
   Host host(store);
   const fs::FoundNode made =
-      host.mount.source().create_file(fs::kRootId, "run", S_IFREG | 0755, host.mount.caller);
-  const auto opened = host.mount->open(made.id, O_RDWR);
+      host.mount.source().create_file(host.mount.request(), fs::kRootId, "run", S_IFREG | 0755);
+  const auto opened = host.mount->open(host.mount.request(), made.id, O_RDWR);
   BOOST_TEST(made.attributes.st_mode == mode_t{S_IFREG | 0755});
   const ByteVector text = bytes_of("text");
-  host.mount->handle(opened.handle)->write({0, false}, text);
-  host.mount->handle(opened.handle)->sync();
+  host.mount->handle(opened.handle)->write(host.mount.request(), {0, false}, text);
+  host.mount->handle(opened.handle)->sync(host.mount.request());
   BOOST_TEST(host.mount.stat("run").st_mode == mode_t{S_IFREG | 0755});
-  host.mount->release(opened.handle);
+  host.mount->release(host.mount.request(), opened.handle);
   host.mount.source().forget(made.id, 1);
   BOOST_TEST(host.mount.stat("run").st_mode == mode_t{S_IFREG | 0755});
 }

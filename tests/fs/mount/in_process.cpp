@@ -105,6 +105,11 @@ std::string InProcess::log() const {
   return {text.begin(), text.end()};
 }
 
+fs::Request& InProcess::request() const {
+  static thread_local std::optional<fs::Request> request;
+  return request.emplace(nullptr, caller);
+}
+
 Reference InProcess::keep(const fs::FoundNode& found) {
   return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
             if (mount_) source().forget(*id, 1);
@@ -119,47 +124,48 @@ InProcess::Place InProcess::place(std::string_view path) {
 }
 
 Reference InProcess::find(std::string_view path) {
-  if (path.empty()) return keep(source().reference(fs::kRootId));
+  if (path.empty()) return keep(source().reference(request(), fs::kRootId));
   const Place at = place(path);
-  const auto found = source().lookup(*at.directory, at.name);
+  const auto found = source().lookup(request(), *at.directory, at.name);
   if (!found) throw std::system_error(ENOENT, std::generic_category(), std::string(path));
   return keep(*found);
 }
 
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
-  const auto found = source().lookup(*at.directory, at.name);
+  const auto found = source().lookup(request(), *at.directory, at.name);
   if (found) keep(*found);
   return found.has_value();
 }
 
 struct stat InProcess::stat(std::string_view path) {
-  return source().attributes(*find(path));
+  return source().attributes(request(), *find(path));
 }
 
 Names InProcess::names(std::string_view path) {
   const Reference directory = find(path);
   fs::DirectoryHandles& directories = mount_->directories();
-  const auto number = directories.open(*directory, directories.listings_begun());
+  const auto number = directories.open(request(), *directory, directories.listings_begun());
   Names names;
-  for (const auto& entry : directories.entries(number, true, directories.listings_begun())->entries)
+  for (const auto& entry :
+       directories.entries(request(), number, true, directories.listings_begun())->entries)
     names.push_back(entry.shown_name);
-  directories.release(number);
+  directories.release(request(), number);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 InProcess::File InProcess::open(std::string_view path, int flags) {
   Reference node = (flags & O_ACCMODE) == O_RDONLY ? find(path) : find(path);
-  const auto opened = mount_->open(*node, flags);
+  const auto opened = mount_->open(request(), *node, flags);
   return {*this, std::move(node), opened.handle};
 }
 
 InProcess::File InProcess::create(std::string_view path, int flags) {
   const Place at = place(path);
-  auto descriptors = source().take_descriptors();
-  Reference node = keep(source().create_file(*at.directory, at.name, S_IFREG | 0644, caller));
-  const auto opened = mount_->open(*node, flags, std::move(descriptors));
+  auto descriptors = source().take_descriptors(request());
+  Reference node = keep(source().create_file(request(), *at.directory, at.name, S_IFREG | 0644));
+  const auto opened = mount_->open(request(), *node, flags, std::move(descriptors));
   return {*this, std::move(node), opened.handle};
 }
 
@@ -172,65 +178,67 @@ void InProcess::write(std::string_view path, const ByteVector& bytes) {
 }
 
 void InProcess::resize(std::string_view path, std::int64_t size) {
-  source().resize(*find(path), size);
+  source().resize(request(), *find(path), size);
 }
 
 void InProcess::make_directory(std::string_view path) {
   const Place at = place(path);
-  keep(source().make_directory(*at.directory, at.name, 0755, caller));
+  keep(source().make_directory(request(), *at.directory, at.name, 0755));
 }
 
 void InProcess::make_link(std::string_view from, std::string_view path) {
   const Place at = place(path);
-  keep(source().make_link(*find(from), *at.directory, at.name, caller));
+  keep(source().make_link(request(), *find(from), *at.directory, at.name));
 }
 
 void InProcess::make_symlink(const std::string& target, std::string_view path) {
   const Place at = place(path);
-  keep(source().make_symlink(*at.directory, at.name, target, caller));
+  keep(source().make_symlink(request(), *at.directory, at.name, target));
 }
 
-std::string InProcess::read_link(std::string_view path) { return source().read_link(*find(path)); }
+std::string InProcess::read_link(std::string_view path) {
+  return source().read_link(request(), *find(path));
+}
 
 void InProcess::remove(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  source().remove_file(*at.directory, at.name, caller);
+  source().remove_file(request(), *at.directory, at.name);
 }
 
 void InProcess::remove_directory(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  source().remove_directory(*at.directory, at.name, caller);
+  source().remove_directory(request(), *at.directory, at.name);
 }
 
 void InProcess::rename(std::string_view from, std::string_view to, unsigned flags) {
   const Reference moved = find(from);
   const Place old = place(from), target = place(to);
-  source().rename(*old.directory, old.name, *target.directory, target.name, flags, caller);
+  source().rename(request(), *old.directory, old.name, *target.directory, target.name, flags);
 }
 
 Names InProcess::attributes(std::string_view path) {
-  Names names = mount_->extended_attributes().list(*find(path));
+  Names names = mount_->extended_attributes().list(request(), *find(path));
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string InProcess::attribute(std::string_view path, const std::string& name) {
-  return mount_->attribute(*find(path), name);
+  return mount_->attribute(request(), *find(path), name);
 }
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  mount_->extended_attributes().set(*find(path), name, &value, flags, caller);
+  mount_->extended_attributes().set(request(), *find(path), name, &value, flags);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  mount_->extended_attributes().set(*find(path), name, nullptr, 0, caller);
+  mount_->extended_attributes().set(request(), *find(path), name, nullptr, 0);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
-  source().set_attributes(*find(path), wanted, caller);
+  source().set_attributes(request(), *find(path), wanted);
 }
 
 InProcess::File::File(File&& other) noexcept
@@ -239,13 +247,13 @@ InProcess::File::File(File&& other) noexcept
       number_(std::exchange(other.number_, 0)) {}
 
 InProcess::File::~File() {
-  if (number_ != 0 && mount_->mount_) mount_->mount_->release(number_);
+  if (number_ != 0 && mount_->mount_) mount_->mount_->release(mount_->request(), number_);
 }
 
 ByteVector InProcess::File::read(std::int64_t offset, std::int64_t size) const {
   auto& open = handle();
   open.expect_more(offset, size, mount_->caller.user);
-  const fs::ReadBytes read = open.read(offset, size);
+  const fs::ReadBytes read = open.read(mount_->request(), offset, size);
   if (const auto* range = std::get_if<fs::DescriptorRange>(&read)) {
     ByteVector bytes(range->size);
     const ssize_t got = ::pread(range->descriptor, bytes.data(), bytes.size(), range->offset);
@@ -274,24 +282,26 @@ void InProcess::File::write(std::optional<std::int64_t> offset, const ByteVector
     const codec::Bytes part = codec::Bytes(bytes).subspan(
         done, std::min(bytes.size() - done, static_cast<std::size_t>(kRequest)));
     const fs::WritePlace place{offset.value_or(0) + static_cast<std::int64_t>(done), !offset};
-    const std::size_t written = open.write(place, part);
+    const std::size_t written = open.write(mount_->request(), place, part);
     wait_for_answer(mount_->mount_->dirty_budget(), open, written);
     done += written;
   }
 }
 
-void InProcess::File::truncate(std::int64_t size) const { handle().truncate(size); }
-
-void InProcess::File::allocate(int mode, std::int64_t offset, std::int64_t size) const {
-  handle().allocate(mode, offset, size);
+void InProcess::File::truncate(std::int64_t size) const {
+  handle().truncate(mount_->request(), size);
 }
 
-void InProcess::File::sync() const { handle().sync(); }
+void InProcess::File::allocate(int mode, std::int64_t offset, std::int64_t size) const {
+  handle().allocate(mount_->request(), mode, offset, size);
+}
 
-void InProcess::File::flush() const { handle().flush(); }
+void InProcess::File::sync() const { handle().sync(mount_->request()); }
+
+void InProcess::File::flush() const { handle().flush(mount_->request()); }
 
 struct stat InProcess::File::stat() const {
-  return handle().attributes();
+  return handle().attributes(mount_->request());
 }
 
 Names stored_names(const fs_std::path& directory) {
@@ -310,10 +320,11 @@ ByteVector shown_contents(const fs_std::path& stored) {
   fs::Stats stats;
   fs::PagePool pages;
   fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
-  const fs::FileView view(fs::view_shape(snapshot->info(), false),
+  fs::Request request;
+  const fs::FileView view(request, fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
   fs::ReplyData data(pages);
-  view.read(0, view.size(), data);
+  view.read(request, 0, view.size(), data);
   ByteVector bytes(data.size());
   data.copy_to(bytes);
   return bytes;

@@ -48,6 +48,8 @@ class InProcess {
   InProcess& operator=(const InProcess&) = delete;
 
   fs::Mount* operator->() { return mount_.get(); }
+  /// A new request of the caller, until this thread asks for its next one.
+  fs::Request& request() const;
   fs::Source& source() { return mount_->source(); }
   /// Of files.
   fs::LocalSource& local() { return dynamic_cast<fs::LocalSource&>(source()); }
@@ -78,6 +80,7 @@ class InProcess {
     void flush() const;
     struct stat stat() const;
     fs::NodeId node() const { return *node_; }
+    InProcess& mount() const { return *mount_; }
 
    private:
     InProcess* mount_;

@@ -25,7 +25,6 @@ struct KernelSide {
   InProcess& mount;
   SetClock& clock;
   fs::Source& source = mount.source();
-  const fs::Caller caller = mount.caller;
   std::map<std::string, Reference> nodes = {};
   std::optional<InProcess::File> file = {};
 
@@ -43,22 +42,23 @@ struct KernelSide {
   }
   fs::NodeId node(const std::string& path) { return *known(path); }
   InProcess::File open(const std::string& path, int flags = O_RDONLY) {
-    return {mount, known(path), mount->open(node(path), flags).handle};
+    return {mount, known(path), mount->open(mount.request(), node(path), flags).handle};
   }
   void read_attributes(const std::string& path) {
-    mount->extended_attributes().list(node(path));
-    mount->attribute(node(path), kNoteAttribute);
+    mount->extended_attributes().list(mount.request(), node(path));
+    mount->attribute(mount.request(), node(path), kNoteAttribute);
   }
   /// What `ls -l` asks for.
   void list_with_attributes(const std::string& path) {
     const fs::NodeId id = node(path);
     fs::DirectoryHandles& directories = mount->directories();
-    const auto number = directories.open(id, directories.listings_begun());
-    const auto listing = directories.entries(number, true, directories.listings_begun());
+    const auto number = directories.open(mount.request(), id, directories.listings_begun());
+    const auto listing =
+        directories.entries(mount.request(), number, true, directories.listings_begun());
     for (const auto& entry : listing->entries)
-      if (const auto found = source.enter(id, entry); found && found->id != 0)
+      if (const auto found = source.enter(mount.request(), id, entry); found && found->id != 0)
         source.forget(found->id, 1);
-    directories.release(number);
+    directories.release(mount.request(), number);
   }
 
   void keep(const std::string& name, const fs::FoundNode& made) {
@@ -73,9 +73,9 @@ struct KernelSide {
   }
   void commit() { mount->commit_written(); }
   void create(const std::string& name) {
-    auto descriptors = source.take_descriptors();
-    keep(name, source.create_file(fs::kRootId, name, S_IFREG | 0644, caller));
-    const auto opened = mount->open(node(name), O_WRONLY, std::move(descriptors));
+    auto descriptors = source.take_descriptors(mount.request());
+    keep(name, source.create_file(mount.request(), fs::kRootId, name, S_IFREG | 0644));
+    const auto opened = mount->open(mount.request(), node(name), O_WRONLY, std::move(descriptors));
     write(InProcess::File(mount, known(name), opened.handle), 0, "text");
   }
   void overwrite(const std::string& path) {
@@ -88,22 +88,22 @@ struct KernelSide {
   }
   void set_attribute(const std::string& path) {
     const std::string value = "x";
-    mount->extended_attributes().set(node(path), kNoteAttribute, &value, 0, caller);
+    mount->extended_attributes().set(mount.request(), node(path), kNoteAttribute, &value, 0);
   }
   void chmod(const std::string& path) {
     fs::NewAttributes wanted;
     wanted.mode = 0600;
-    source.set_attributes(node(path), wanted, caller);
+    source.set_attributes(mount.request(), node(path), wanted);
   }
   void rename(const std::string& from, const std::string& to) {
-    source.rename(fs::kRootId, from, fs::kRootId, to, 0, caller);
+    source.rename(mount.request(), fs::kRootId, from, fs::kRootId, to, 0);
   }
-  void remove(const std::string& name) { source.remove_file(fs::kRootId, name, caller); }
+  void remove(const std::string& name) { source.remove_file(mount.request(), fs::kRootId, name); }
   void make_directory(const std::string& name) {
-    keep(name, source.make_directory(fs::kRootId, name, 0755, caller));
+    keep(name, source.make_directory(mount.request(), fs::kRootId, name, 0755));
   }
   void remove_directory(const std::string& name) {
-    source.remove_directory(fs::kRootId, name, caller);
+    source.remove_directory(mount.request(), fs::kRootId, name);
   }
 };
 

@@ -5,8 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <sys/resource.h>
 
-#include "fs/support/request_user.hpp"
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -30,13 +29,15 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-/// True if there is no turn to be had for that.
-bool waits_for_turn(const std::function<void()>& work) {
+/// Opens it as a directory; false where the request gets no slot for that.
+bool is_opened(InProcess& mount, std::string_view path, fs::Request& request) {
+  fs::DirectoryHandles& directories = mount->directories();
+  const Reference node = mount.find(path);
   try {
-    work();
-    return false;
-  } catch (const fs::NoTurn&) {
+    directories.release(request, directories.open(request, *node, directories.listings_begun()));
     return true;
+  } catch (const fs::NoSlot&) {
+    return false;
   }
 }
 
@@ -52,49 +53,47 @@ BOOST_AUTO_TEST_CASE(user_with_too_many_open_files_leaves_others_some) {
   const Reference node = mount.find("a");
   std::vector<std::uint64_t> handles;
   int error = 0;
-  {
-    const fs::RequestUser user(1001);
-    while (error == 0 && handles.size() < 1000)
-      error = error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); });
-  }
+  const auto open_as = [&](uid_t user) {
+    fs::Request request({user});
+    return error_of([&] { handles.push_back(mount->open(request, *node, O_RDONLY).handle); });
+  };
+  while (error == 0 && handles.size() < 1000) error = open_as(1001);
   BOOST_TEST(error == EMFILE);
   BOOST_TEST(mount.log().find("user 1001 has too many files open: close some, or mount with a "
                               "higher limit of descriptors") != std::string::npos);
-  {
-    const fs::RequestUser user(1002);
-    BOOST_TEST(error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); }) == 0);
-  }
-  for (const std::uint64_t handle : handles) mount->release(handle);
-  const fs::RequestUser user(1001);
-  BOOST_TEST(error_of([&] { mount.read("a"); }) == 0);
+  BOOST_TEST(open_as(1002) == 0);
+  for (const std::uint64_t handle : handles) mount->release(mount.request(), handle);
+  BOOST_TEST(open_as(1001) == 0);
+  mount->release(mount.request(), handles.back());
 }
 
 // Their files are committed instead, so that descriptors are given back.
 BOOST_AUTO_TEST_CASE(closed_files_give_way_to_new_ones) {
   const TempDir source;
+  fs_std::permissions(source.path(), fs_std::perms(0777));
   const DescriptorLimit limit(400);
   InProcess mount(source.path());
-  const fs::RequestUser user(1001);
+  mount.caller.user = 1001;
   for (int i = 0; i < 300; i++) mount.write("f" + std::to_string(i), bytes_of("text"));
   BOOST_TEST(mount->stats().commits > 0u);
   mount->commit_written();
   BOOST_TEST(stored_names(source.path()).size() == 300u);
 }
 
-BOOST_AUTO_TEST_CASE(large_directories_are_listed_in_turns) {
+BOOST_AUTO_TEST_CASE(large_directories_are_listed_in_a_slot) {
   const TempDir source;
   fs_std::create_directory(source / "small");
   for (int i = 0; i < 12000; i++) fs_std::create_symlink("x", source / ("l" + std::to_string(i)));
   InProcess mount(source.path());
-  fs::Turns turns(1);
-  const fs::RequestUser on_whose_account(1001);
+  fs::RequestSlots slots(1);
   for (const bool has_one : {true, false}) {
-    if (!has_one) BOOST_TEST((turns.begin(1001) && turns.begin(1002)));
-    const fs::TurnAtNeed turn(turns, 1001);
-    BOOST_TEST(waits_for_turn([&] { mount.names(); }) == !has_one);
-    BOOST_TEST(!waits_for_turn([&] { mount.names("small"); }));
-    BOOST_TEST(turn.has_begun() == has_one);
-    if (has_one) turns.end(1001);
+    if (!has_one) BOOST_TEST((slots.take(1001) && slots.take(1002)));
+    fs::Request request(&slots, {1001});
+    BOOST_TEST(is_opened(mount, "small", request));
+    BOOST_TEST(!request.has_slot());
+    BOOST_TEST(is_opened(mount, "", request) == has_one);
+    BOOST_TEST(request.has_slot() == has_one);
+    if (has_one) slots.give_back(1001);
   }
 }
 
@@ -103,15 +102,16 @@ BOOST_AUTO_TEST_CASE(listing_is_that_of_its_beginning) {
   fs_std::create_directory(source / "a");
   InProcess mount(source.path());
   fs::DirectoryHandles& directories = mount->directories();
-  const auto number = directories.open(fs::kRootId, directories.listings_begun());
+  const auto number = directories.open(mount.request(), fs::kRootId, directories.listings_begun());
   const auto entries = [&](bool from_start) {
-    return directories.entries(number, from_start, directories.listings_begun())->entries.size();
+    return directories.entries(mount.request(), number, from_start, directories.listings_begun())
+        ->entries.size();
   };
   fs_std::create_directory(source / "b");
   BOOST_TEST(entries(true) == 1u);
   BOOST_TEST(entries(false) == 1u);
   BOOST_TEST(entries(true) == 2u);
-  directories.release(number);
+  directories.release(mount.request(), number);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -112,14 +112,15 @@ BOOST_AUTO_TEST_CASE(handles_are_known_until_they_are_released) {
   std::uint64_t number = 0;
   {
     const Reference node = mount.find("a");
-    number = mount->open(*node, O_RDONLY).handle;
+    number = mount->open(mount.request(), *node, O_RDONLY).handle;
     BOOST_TEST(mount->idle_time().count() == 0);
-    BOOST_TEST(mount->handle(number)->attributes().st_size == 3);
-    mount->release(number);
+    BOOST_TEST(mount->handle(number)->attributes(mount.request()).st_size == 3);
+    mount->release(mount.request(), number);
   }
   BOOST_TEST(error_of([&] { mount->handle(number); }) == EBADF);
-  BOOST_TEST(error_of([&] { mount->release(number); }) == EBADF);
-  BOOST_TEST(error_of([&] { mount->directories().entries(number, true, 0); }) == EBADF);
+  BOOST_TEST(error_of([&] { mount->release(mount.request(), number); }) == EBADF);
+  BOOST_TEST(error_of([&] { mount->directories().entries(mount.request(), number, true, 0); }) ==
+             EBADF);
   BOOST_TEST(mount->idle_time().count() > 0);
 }
 
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(direct_readers_keep_others_from_relying_on_the_kernel) {
   InProcess mount(source.path());
   const InProcess::File other = mount.open("a", O_RDONLY);
   const auto is_kept_by_kernel = [&] {
-    return std::get<fs::ReplyData>(other.handle().read(0, 3)).is_kept_by_kernel();
+    return std::get<fs::ReplyData>(other.handle().read(mount.request(), 0, 3)).is_kept_by_kernel();
   };
   BOOST_TEST(is_kept_by_kernel());
   {

@@ -1,4 +1,4 @@
-// A request that gets no turn is served again from its beginning: nothing may come of that.
+// A request that gets no slot is served again from its beginning: nothing may come of that.
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/support/turns.hpp"
+#include "fs/support/request.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/contents.hpp"
@@ -30,20 +30,21 @@ namespace {
 constexpr std::int64_t kUsedSize = 300'000;
 constexpr const char* kUsedNote = "user.blosc2.vlmeta.note";
 
-/// Gets no turn at the `refused`-th need of its request, and none before.
-class RefusedTurn final : public fs::TurnAtNeed {
+/// Gets no slot at the `refused`-th need, and keeps none that it gets before.
+class RefusedRequest final : public fs::Request {
  public:
-  RefusedTurn(fs::Turns& turns, int refused) : TurnAtNeed(turns, 0), refused_(refused) {}
+  RefusedRequest(fs::RequestSlots& slots, const fs::Caller& caller, int refused)
+      : Request(&slots, caller), refused_(refused) {}
   int needs() const { return needs_; }
 
  private:
-  bool begin() override { return ++needs_ != refused_; }
+  bool take_slot() override { return ++needs_ != refused_; }
 
   const int refused_;
   int needs_ = 0;
 };
 
-/// Serves requests as a session does, each of which gets no turn at that need: 0 for none.
+/// Serves requests as a session does, each of which gets no slot at that need: 0 for none.
 class ServedRequests {
  public:
   ServedRequests(InProcess& mount, int refused) : mount_(mount), refused_(refused) {}
@@ -52,26 +53,27 @@ class ServedRequests {
   int most_needs() const { return most_needs_; }
   int served_again() const { return served_again_; }
 
-  /// `body` is called again where it got no turn. Errors are a part of what comes of it.
-  void serve(const std::string& name, const std::function<void()>& body) {
+  using Body = std::function<void(fs::Request& request)>;
+  /// `body` is called again where it got no slot. Errors are a part of what comes of it.
+  void serve(const std::string& name, const Body& body) {
     int error = 0;
     try {
       error = error_of([&] { once(body); });
-    } catch (const fs::NoTurn&) {
+    } catch (const fs::NoSlot&) {
       served_again_++;
-      error = error_of(body);
+      error = error_of([&] { body(mount_.request()); });
     }
     told_ += fmt::format("{}: {}\n", name, error);
   }
 
   fs::Source& source() { return mount_.source(); }
-  const fs::Caller& caller() const { return mount_.caller; }
 
   void look_up(const std::string& path) {
     std::optional<fs::FoundNode> found;
     const auto [directory, name] = parent(path);
-    serve("lookup " + path,
-          [&, directory = directory, name = name] { found = source().lookup(directory, name); });
+    serve("lookup " + path, [&, directory = directory, name = name](fs::Request& request) {
+      found = source().lookup(request, directory, name);
+    });
     if (found) known(path, *found);
     told_ += found
                  ? fmt::format("  {:o} {}\n", found->attributes.st_mode, found->attributes.st_size)
@@ -81,64 +83,73 @@ class ServedRequests {
     fs::DirectoryHandles& directories = mount_->directories();
     const fs::NodeId id = node(path);
     std::uint64_t number = 0;
-    serve("opendir " + path, [&] { number = directories.open(id, directories.listings_begun()); });
+    serve("opendir " + path, [&](fs::Request& request) {
+      number = directories.open(request, id, directories.listings_begun());
+    });
     std::vector<std::string> names;
-    serve("readdir " + path, [&] {
+    serve("readdir " + path, [&](fs::Request& request) {
       names.clear();
-      const auto listed = directories.entries(number, true, directories.listings_begun());
+      const auto listed = directories.entries(request, number, true, directories.listings_begun());
       for (const auto& entry : listed->entries) names.push_back(entry.shown_name);
     });
-    serve("releasedir " + path, [&] { directories.release(number); });
+    serve("releasedir " + path,
+          [&](fs::Request& request) { directories.release(request, number); });
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) told_ += "  " + name + "\n";
   }
   void read_attributes(const std::string& path) {
     const fs::NodeId id = node(path);
-    serve("getattr " + path, [&] { source().attributes(id); });
+    serve("getattr " + path, [&](fs::Request& request) { source().attributes(request, id); });
     std::vector<std::string> names;
-    serve("listxattr " + path, [&] { names = mount_->extended_attributes().list(id); });
+    serve("listxattr " + path,
+          [&](fs::Request& request) { names = mount_->extended_attributes().list(request, id); });
     for (const std::string& name : names)
-      serve("getxattr " + name, [&] { mount_->attribute(id, name); });
+      serve("getxattr " + name,
+            [&](fs::Request& request) { mount_->attribute(request, id, name); });
   }
   void set_attribute(const std::string& path, const std::string* value) {
-    serve("setxattr " + path,
-          [&] { mount_->extended_attributes().set(node(path), kUsedNote, value, 0, caller()); });
+    serve("setxattr " + path, [&](fs::Request& request) {
+      mount_->extended_attributes().set(request, node(path), kUsedNote, value, 0);
+    });
   }
   std::uint64_t open(const std::string& path, int flags) {
     std::uint64_t handle = 0;
     const fs::NodeId id = node(path);
-    serve("open " + path, [&] { handle = mount_->open(id, flags).handle; });
+    serve("open " + path,
+          [&](fs::Request& request) { handle = mount_->open(request, id, flags).handle; });
     return handle;
   }
   void read(std::uint64_t handle, std::int64_t offset, std::int64_t size) {
     ByteVector bytes;
-    serve("read", [&] { bytes = bytes_of_reply(mount_->handle(handle)->read(offset, size)); });
+    serve("read", [&](fs::Request& request) {
+      bytes = bytes_of_reply(mount_->handle(handle)->read(request, offset, size));
+    });
     std::size_t sum = 0;
     for (const std::uint8_t byte : bytes) sum = sum * 31 + byte;
     told_ += fmt::format("  {} bytes, {}\n", bytes.size(), sum);
   }
-  /// A session serves it without turns, but for what waits for another program.
+  /// A session serves it without slots, but for what waits for another program.
   void write(std::uint64_t handle, std::int64_t offset, const std::string& text) {
     const ByteVector bytes = bytes_of(text);
     told_ += fmt::format("write: {}\n", error_of([&] {
-                           mount_->handle(handle)->write({offset, false}, bytes);
+                           mount_->handle(handle)->write(mount_.request(), {offset, false}, bytes);
                          }));
   }
   void sync(std::uint64_t handle) {
-    serve("fsync", [&] { mount_->handle(handle)->sync(); });
+    serve("fsync", [&](fs::Request& request) { mount_->handle(handle)->sync(request); });
   }
   void close(std::uint64_t handle) {
-    serve("flush", [&] { mount_->handle(handle)->flush(); });
-    if (handle != 0) mount_->release(handle);
+    serve("flush", [&](fs::Request& request) { mount_->handle(handle)->flush(request); });
+    if (handle != 0) mount_->release(mount_.request(), handle);
   }
   std::uint64_t create(const std::string& path) {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
     std::uint64_t handle = 0;
-    serve("create " + path, [&, directory = directory, name = name] {
-      auto descriptors = source().take_descriptors();
-      made = source().create_file(directory, name, S_IFREG | 0644, caller());
-      handle = mount_->open(made->id, O_RDWR, std::move(descriptors)).handle;
+    serve("create " + path, [&, directory = directory, name = name](fs::Request& request) {
+      auto descriptors = source().take_descriptors(request);
+      made = source().create_file(request, directory, name, S_IFREG | 0644);
+      handle = mount_->open(request, made->id, O_RDWR, std::move(descriptors)).handle;
     });
     if (made) known(path, *made);
     return handle;
@@ -146,47 +157,50 @@ class ServedRequests {
   void make_directory(const std::string& path) {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
-    serve("mkdir " + path, [&, directory = directory, name = name] {
-      made = source().make_directory(directory, name, 0755, caller());
+    serve("mkdir " + path, [&, directory = directory, name = name](fs::Request& request) {
+      made = source().make_directory(request, directory, name, 0755);
     });
     if (made) known(path, *made);
   }
   void make_link(const std::string& from, const std::string& path) {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
-    serve("link " + path, [&, directory = directory, name = name] {
-      made = source().make_link(node(from), directory, name, caller());
+    serve("link " + path, [&, directory = directory, name = name](fs::Request& request) {
+      made = source().make_link(request, node(from), directory, name);
     });
     if (made) known(path, *made);
   }
   void remove(const std::string& path) {
     const auto [directory, name] = parent(path);
-    serve("unlink " + path, [&, directory = directory, name = name] {
-      source().remove_file(directory, name, caller());
+    serve("unlink " + path, [&, directory = directory, name = name](fs::Request& request) {
+      source().remove_file(request, directory, name);
     });
   }
   void remove_directory(const std::string& path) {
     const auto [directory, name] = parent(path);
-    serve("rmdir " + path, [&, directory = directory, name = name] {
-      source().remove_directory(directory, name, caller());
+    serve("rmdir " + path, [&, directory = directory, name = name](fs::Request& request) {
+      source().remove_directory(request, directory, name);
     });
   }
   void rename(const std::string& from, const std::string& to, unsigned flags = 0) {
     const auto [old_directory, old_name] = parent(from);
     const auto [directory, name] = parent(to);
     serve("rename " + from, [&, old_directory = old_directory, old_name = old_name,
-                             directory = directory, name = name] {
-      source().rename(old_directory, old_name, directory, name, flags, caller());
+                             directory = directory, name = name](fs::Request& request) {
+      source().rename(request, old_directory, old_name, directory, name, flags);
     });
   }
   void set(const std::string& path, const fs::NewAttributes& wanted) {
-    serve("setattr " + path, [&] { source().set_attributes(node(path), wanted, caller()); });
+    serve("setattr " + path,
+          [&](fs::Request& request) { source().set_attributes(request, node(path), wanted); });
   }
   void resize(const std::string& path, std::int64_t size) {
-    serve("truncate " + path, [&] { source().resize(node(path), size); });
+    serve("truncate " + path,
+          [&](fs::Request& request) { source().resize(request, node(path), size); });
   }
   void sync_directory(const std::string& path) {
-    serve("fsyncdir " + path, [&] { source().sync_directory(node(path)); });
+    serve("fsyncdir " + path,
+          [&](fs::Request& request) { source().sync_directory(request, node(path)); });
   }
 
   /// Gives back each reference that a reply has told of, and tells which nodes the mount keeps.
@@ -195,7 +209,7 @@ class ServedRequests {
       for (const auto& [id, references] : all) source().forget(id, references);
     for (const auto& [path, all] : nodes_)
       for (const auto& [id, references] : all)
-        if (error_of([&, id = id] { source().attributes(id); }) != ESTALE)
+        if (error_of([&, id = id] { source().attributes(mount_.request(), id); }) != ESTALE)
           told_ += "still known: " + path + "\n";
     nodes_.clear();
   }
@@ -203,11 +217,11 @@ class ServedRequests {
   const std::string& told() const { return told_; }
 
  private:
-  void once(const std::function<void()>& body) {
-    RefusedTurn turn(turns_, refused_);
+  void once(const Body& body) {
+    RefusedRequest request(slots_, mount_.caller, refused_);
     const std::shared_ptr<void> counted(
-        nullptr, [&](void*) { most_needs_ = std::max(most_needs_, turn.needs()); });
-    body();
+        nullptr, [&](void*) { most_needs_ = std::max(most_needs_, request.needs()); });
+    body(request);
   }
   std::pair<fs::NodeId, std::string> parent(const std::string& path) const {
     const std::size_t slash = path.rfind('/');
@@ -239,7 +253,7 @@ class ServedRequests {
 
   InProcess& mount_;
   const int refused_;
-  fs::Turns turns_{4};
+  fs::RequestSlots slots_{4};
   int most_needs_ = 0, served_again_ = 0;
   std::string told_;
   /// By path: nodes, the last one last, and how often replies told of each.

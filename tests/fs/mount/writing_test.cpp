@@ -249,7 +249,8 @@ BOOST_AUTO_TEST_CASE(set_user_bits_go_with_what_others_write,
   fs_std::permissions(source / "a.b2frame", fs_std::perms(04777));
   InProcess mount(source.path());
   const Reference node = mount.find("a");
-  mount.source().drop_privileges(*node, {nobody(), nobody(), 0022});
+  fs::Request others({nobody(), nobody(), 0022});
+  mount.source().drop_privileges(others, *node);
   BOOST_TEST((mount.stat("a").st_mode & 07777) == 0777u);
 }
 
@@ -281,7 +282,7 @@ BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
   write_file(source / "p", bytes_of("plain"));
   InProcess mount(source.path());
   const Reference node = mount.find("p");
-  const fs::SourceEntry before = mount.local().tree().entry(*node);
+  const fs::SourceEntry before = mount.local().tree().entry(mount.request(), *node);
   ByteVector frame = flat_frame("contents");
   mount.open("p", O_WRONLY).write(0, frame);
   BOOST_TEST(error_of([&] { mount.local().tree().begin_plain_writing(*node); }) == ESTALE);

@@ -98,21 +98,23 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_made_for_nothing_goes_again) {
   const fs::SourceDirectory in = root.directory({}),
                             other = root.directory(fs::SourcePath("other"));
   const fs::Caller caller{::geteuid(), ::getegid(), 0, 0};
+  fs::Request request(caller);
+  const fs::Change change(request);
   const auto there = [&](const fs::NewTemporary& file) {
     return fs_std::exists(source / file.name());
   };
   std::string dropped, kept;
   {
-    const fs::NewTemporary file(in, 0600, caller);
+    const fs::NewTemporary file(change, in, 0600);
     dropped = file.name();
     BOOST_TEST(there(file));
     BOOST_TEST(file.is_in(in));
     BOOST_TEST(!file.is_in(other));
-    fs::NewTemporary known(in, 0600, caller);
+    fs::NewTemporary known(change, in, 0600);
     kept = known.name();
     known.keep();
     // As rmdir clears a directory of what it hides.
-    const fs::NewTemporary cleared(in, 0600, caller);
+    const fs::NewTemporary cleared(change, in, 0600);
     fs_std::remove(source / cleared.name());
     BOOST_TEST(!cleared.is_in(in));
   }
@@ -219,12 +221,12 @@ BOOST_AUTO_TEST_CASE(new_file_has_its_name_before_it_is_linked) {
 BOOST_AUTO_TEST_CASE(special_files_are_made_as_they_are) {
   const TempDir source;
   InProcess mount(source.path());
-  const auto found =
-      mount.source().make_special(fs::kRootId, "pipe", S_IFIFO | 0600, 0, mount.caller);
+  fs::Request request(mount.caller);
+  const auto found = mount.source().make_special(request, fs::kRootId, "pipe", S_IFIFO | 0600, 0);
   BOOST_TEST(S_ISFIFO(found.attributes.st_mode));
   BOOST_TEST(fs_std::is_fifo(source / "pipe"));
   // A regular file that nobody opens is an empty frame.
-  mount.source().make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
+  mount.source().make_special(request, fs::kRootId, "a", S_IFREG | 0600, 0);
   mount->commit_written();
   BOOST_CHECK(shown_contents(source / "a.b2frame").empty());
 }

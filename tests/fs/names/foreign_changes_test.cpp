@@ -220,10 +220,11 @@ BOOST_AUTO_TEST_CASE(new_file_that_is_renamed_meanwhile_keeps_its_new_name) {
   BOOST_REQUIRE(name.has_value());
   mount.rename("a", "b");
   write_file(source / "a.b2frame", flat_frame("theirs"));
-  const auto successor = tree.successor(*name);
+  fs::Request request;
+  const auto successor = tree.successor(request, *name);
   BOOST_REQUIRE(successor.has_value());
   {
-    fs::TreeChanges names(tree);
+    fs::TreeChanges names(request, tree, fs::ChangedBy::daemon);
     fs::TreeChanges::Followed followed;
     BOOST_TEST(!names.follow(file.node(), *name, successor, followed));
   }

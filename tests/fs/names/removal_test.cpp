@@ -175,10 +175,11 @@ BOOST_AUTO_TEST_CASE(removed_directory_is_synced_as_nothing) {
   InProcess mount(source.path());
   mount.make_directory("d");
   const Reference directory = mount.find("d");
-  mount.source().sync_directory(*directory);
+  fs::Request request(mount.caller);
+  mount.source().sync_directory(request, *directory);
   mount.remove_directory("d");
-  BOOST_TEST(error_of([&] { mount.source().sync_directory(*directory); }) == 0);
-  BOOST_TEST(error_of([&] { mount.source().create_file(*directory, "a", 0644, mount.caller); }) ==
+  BOOST_TEST(error_of([&] { mount.source().sync_directory(request, *directory); }) == 0);
+  BOOST_TEST(error_of([&] { mount.source().create_file(request, *directory, "a", 0644); }) ==
              ESTALE);
 }
 
@@ -188,7 +189,8 @@ BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
   mount.make_directory("d");
   mount.write("d/a", bytes_of("one"));
   mount.write("b", bytes_of("two"));
-  mount.source().sync_directory(*mount.find("d"));
+  fs::Request request;
+  mount.source().sync_directory(request, *mount.find("d"));
   BOOST_TEST(stored_names(source / "d") == Names{"a.b2frame"}, boost::test_tools::per_element());
   BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
 }
@@ -204,8 +206,10 @@ BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
   const WatchedCalls watched([&](Call call, const std::string&) {
     if (call != Call::flush_all) return 0;
     flushes++;
-    lookers.push_back(
-        std::async(std::launch::async, [&] { fs::TreeChanges names(mount.local().tree()); }));
+    lookers.push_back(std::async(std::launch::async, [&] {
+      fs::Request request;
+      const fs::TreeChanges names(request, mount.local().tree(), fs::ChangedBy::daemon);
+    }));
     found += lookers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
     return EIO;
   });

@@ -339,8 +339,10 @@ std::pair<int, int> flushes_and_waits(InProcess& mount, const std::function<void
     const WatchedCalls watched([&](Call call, const std::string&) {
       if (call != Call::flush_directory) return 0;
       flushes++;
-      others.push_back(std::async(std::launch::async,
-                                  [&] { const fs::TreeChanges names(mount.local().tree()); }));
+      others.push_back(std::async(std::launch::async, [&] {
+        fs::Request request;
+        const fs::TreeChanges names(request, mount.local().tree(), fs::ChangedBy::daemon);
+      }));
       waits += others.back().wait_for(std::chrono::seconds(10)) != std::future_status::ready;
       return 0;
     });

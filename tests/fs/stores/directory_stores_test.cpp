@@ -56,8 +56,10 @@ BOOST_AUTO_TEST_CASE(embedded_leaves_are_read_only) {
   refuse("renamed over", [](InProcess& mount) { mount.rename(kLeaf, kOtherLeaf); });
   refuse("exchanged", [](InProcess& mount) { mount.rename(kLeaf, kOtherLeaf, RENAME_EXCHANGE); });
   refuse("linked", [](InProcess& mount) { mount.make_link(kLeaf, "s/link.npy"); });
-  refuse("asked whether it may be written",
-         [](InProcess& mount) { mount.source().check_access(*mount.find(kLeaf), W_OK); });
+  refuse("asked whether it may be written", [](InProcess& mount) {
+    fs::Request request;
+    mount.source().check_access(request, *mount.find(kLeaf), W_OK);
+  });
   refuse("given a mode", [](InProcess& mount) {
     fs::NewAttributes wanted;
     wanted.mode = 0600;
@@ -188,7 +190,8 @@ BOOST_AUTO_TEST_CASE(group_that_is_open_goes_on_as_the_directory_that_it_became)
   InProcess mount(store.source.path());
   const auto group = mount.find("s/temp0");
   mount.write("s/temp0/text", {'a'});
-  mount.source().make_directory(*group, "inside", 0755, mount.caller);
+  fs::Request request(mount.caller);
+  mount.source().make_directory(request, *group, "inside", 0755);
   BOOST_TEST(mount.names("s/temp0") == (Names{"inside", "leaf2.npy", "text"}),
              boost::test_tools::per_element());
 }

@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(two_nodes_of_one_leaf_let_go_of_its_store_at_the_end) {
   const Reference after = mount.find("s/g/leaf");
   BOOST_TEST(*before != *after);
   // Opened by a path to it that is known from before, it goes on to what is embedded now.
-  const auto opened = mount->open(*before, O_RDONLY);
-  mount->release(opened.handle);
+  const auto opened = mount->open(mount.request(), *before, O_RDONLY);
+  mount->release(mount.request(), opened.handle);
   mount.end();
 }
 
@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(a_directory_in_place_of_a_group_keeps_what_waits_in_it) {
   const InProcess::File made = mount.create("s/g/new");
   made.write(0, bytes_of("new"));
   // Whoever has the group open from before has to look for it again.
-  BOOST_TEST(error_of([&] { mount.source().list(*group, [] {}); }) == ESTALE);
+  fs::Request request;
+  BOOST_TEST(error_of([&] { mount.source().list(request, *group, [] {}); }) == ESTALE);
   BOOST_CHECK(mount.names("s/g") == (Names{"leaf", "new"}));
   BOOST_TEST(error_of([&] { mount.create("s/g/new"); }) == EEXIST);
 }

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "frame/pystore/zip_format.hpp"
-#include "fs/support/request_limits.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/digest.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -283,7 +282,9 @@ BOOST_AUTO_TEST_CASE(what_a_damaged_directory_still_tells_is_shown) {
              boost::test_tools::per_element());
   mount.read("dict/a.npy");
   BOOST_TEST(error_of([&] { mount.find("dict/dir1/b"); }) == EIO);
-  BOOST_TEST(error_of([&] { mount.source().require_listed(*mount.find("dict/dir1")); }) == EIO);
+  fs::Request request;
+  BOOST_TEST(error_of([&] { mount.source().require_listed(request, *mount.find("dict/dir1")); }) ==
+             EIO);
 }
 
 BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
@@ -300,7 +301,9 @@ BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
              boost::test_tools::per_element());
   mount.read("tree/root_leaf.npy");
   BOOST_TEST(error_of([&] { mount.find("tree/grp/emb"); }) == EIO);
-  BOOST_TEST(error_of([&] { mount.source().require_listed(*mount.find("tree/grp")); }) == EIO);
+  fs::Request request;
+  BOOST_TEST(error_of([&] { mount.source().require_listed(request, *mount.find("tree/grp")); }) ==
+             EIO);
 }
 
 /// Of a user who has given up.
@@ -308,10 +311,10 @@ BOOST_AUTO_TEST_CASE(listing_ends_where_nobody_waits_for_it) {
   const Source source({"embed0.b2e"});
   InProcess mount(source.directory.path());
   const std::string group = "embed0/deep2";
-  {
-    const fs::RequestLimits limits([] { return true; });
-    BOOST_TEST(error_of([&] { mount.names(group); }) == EINTR);
-  }
+  const Reference node = mount.find(group);
+  fs::Request given_up;
+  given_up.limit([] { return true; });
+  BOOST_TEST(error_of([&] { mount.source().list(given_up, *node, [] {}); }) == EINTR);
   BOOST_TEST(mount.names(group) == Names{"leaf4.npy"}, boost::test_tools::per_element());
 }
 

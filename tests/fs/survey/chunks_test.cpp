@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_counted_by_what_they_are) {
   frame.entries.push_back(std::int64_t{1} << 40);
   frame.nbytes += 2000;
   const FileView opened = view(frame);
-  const ChunkSurvey survey = fs::survey_chunks(opened.reader(), {});
+  const ChunkSurvey survey = fs::survey_chunks(request, opened.reader(), {});
   BOOST_TEST(!survey.is_sample);
   BOOST_TEST(survey.all.seen == 6);
   BOOST_TEST(survey.all.stored == 4);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_sample_meets_all_cells) {
   SurveyLimits limits;
   limits.chunks = 1000;
   limits.cells = 100;
-  const ChunkSurvey survey = fs::survey_chunks(opened.reader(), limits);
+  const ChunkSurvey survey = fs::survey_chunks(request, opened.reader(), limits);
   BOOST_TEST(survey.is_sample);
   BOOST_TEST(survey.all.seen <= 1000);
   BOOST_TEST(survey.all.seen > 500);

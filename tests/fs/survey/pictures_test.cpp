@@ -42,7 +42,7 @@ void damage_block(FrameBuilder& frame, std::size_t block) {
 struct SurveyFixture : ReaderFixture {
   ElementSampler sampler(const FrameBuilder& frame) {
     const FileView opened = view(frame);
-    auto result = ElementSampler::open(opened.reader());
+    auto result = ElementSampler::open(request, opened.reader());
     if (const auto* refusal = std::get_if<std::string>(&result)) throw std::runtime_error(*refusal);
     return std::get<ElementSampler>(std::move(result));
   }
@@ -62,7 +62,7 @@ BOOST_FIXTURE_TEST_SUITE(survey_pictures, SurveyFixture)
 BOOST_AUTO_TEST_CASE(a_slice_has_elements_at_even_steps) {
   PictureLimits limits;
   limits.side = 16;
-  const ArraySlice slice = read_slice(sampler(array_frame()), 0, 1, limits);
+  const ArraySlice slice = read_slice(request, sampler(array_frame()), 0, 1, limits);
   BOOST_TEST(slice.rows.step == 4);
   BOOST_TEST(slice.columns.step == 256);
   BOOST_TEST(!slice.is_coarse);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_slice_has_elements_at_even_steps) {
 BOOST_AUTO_TEST_CASE(a_slice_decodes_no_more_than_it_may) {
   PictureLimits limits;
   limits.decoded = 3 * kBlock;
-  const ArraySlice slice = read_slice(sampler(array_frame()), 0, 1, limits);
+  const ArraySlice slice = read_slice(request, sampler(array_frame()), 0, 1, limits);
   BOOST_TEST(slice.is_coarse);
   BOOST_TEST(slice.rows.count() <= 3);
   BOOST_TEST(slice.range.unreadable == 0);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_slice_decodes_no_more_than_it_may) {
 BOOST_AUTO_TEST_CASE(damage_takes_its_block_alone) {
   FrameBuilder frame = array_frame();
   damage_block(frame, 1);
-  const ArraySlice slice = read_slice(sampler(frame), 0, 1, {});
+  const ArraySlice slice = read_slice(request, sampler(frame), 0, 1, {});
   BOOST_TEST(slice.range.unreadable == 4 * slice.columns.count());
   for (std::int64_t row = 0; row < kRows; row++)
     BOOST_TEST(slice.values[static_cast<std::size_t>(row * slice.columns.count())].has_value() ==
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_line_has_what_all_elements_span) {
   limits.bins = 12;
   FrameBuilder frame = line_frame(3000);
   const Buffer contents = pattern(3000, 3);
-  const ArrayLine line = read_line(sampler(frame), limits);
+  const ArrayLine line = read_line(request, sampler(frame), limits);
   BOOST_TEST_REQUIRE(line.bins.size() == 12u);
   BOOST_TEST(!line.is_sample);
   BOOST_TEST(line.range.read() == 3000);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_line_has_what_all_elements_span) {
   for (std::size_t i = 250; i < 500; i++) sum += contents[i];
   BOOST_TEST(std::abs(line.bins[1].mean - sum / 250) < 1e-9);
   damage_block(frame, 3);
-  const ArrayLine damaged = read_line(sampler(frame), limits);
+  const ArrayLine damaged = read_line(request, sampler(frame), limits);
   // Blocks that are so small are decoded together.
   BOOST_TEST(damaged.range.unreadable == 1000);
   BOOST_TEST(damaged.bins[1].range.unreadable == 250);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_line_has_what_all_elements_span) {
 BOOST_AUTO_TEST_CASE(of_a_long_line_a_sample_is_read) {
   PictureLimits limits;
   limits.decoded = 2000;
-  const ArrayLine line = read_line(sampler(line_frame(100'000)), limits);
+  const ArrayLine line = read_line(request, sampler(line_frame(100'000)), limits);
   BOOST_TEST(line.is_sample);
   BOOST_TEST(line.bins.size() <= 20u);
   BOOST_TEST(line.range.read() <= 2000);

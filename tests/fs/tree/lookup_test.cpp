@@ -39,13 +39,14 @@ BOOST_AUTO_TEST_CASE(nodes_are_known_until_they_are_forgotten) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("one"));
   InProcess mount(source.path());
+  fs::Request request;
   fs::NodeId known = 0;
   {
     const Reference first = mount.find("a"), second = mount.find("a");
     known = *first;
     BOOST_TEST(*second == known);
   }
-  BOOST_TEST(error_of([&] { mount.local().tree().attributes(known); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.local().tree().attributes(request, known); }) == ESTALE);
   BOOST_TEST(*mount.find("a") > known);
 }
 
@@ -53,15 +54,16 @@ BOOST_AUTO_TEST_CASE(pinned_nodes_stay_though_they_are_forgotten) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("one"));
   InProcess mount(source.path());
+  fs::Request request;
   fs::NodeId known = 0;
   {
     const Reference node = mount.find("a");
     known = *node;
     mount.local().tree().pin(known);
   }
-  BOOST_TEST(mount.local().tree().attributes(known).st_size == 3);
+  BOOST_TEST(mount.local().tree().attributes(request, known).st_size == 3);
   mount.local().tree().unpin(known);
-  BOOST_TEST(error_of([&] { mount.local().tree().attributes(known); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount.local().tree().attributes(request, known); }) == ESTALE);
 }
 
 BOOST_AUTO_TEST_CASE(parents_are_found_from_their_entries) {
@@ -87,7 +89,7 @@ BOOST_AUTO_TEST_CASE(new_state_of_a_frame_is_another_node) {
   BOOST_TEST(*now != *old);
   BOOST_CHECK(file.contents() == bytes_of("one"));
   BOOST_CHECK(mount.read("a") == bytes_of("three"));
-  BOOST_TEST(error_of([&] { mount->open(*old, O_RDONLY); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount->open(mount.request(), *old, O_RDONLY); }) == ESTALE);
 }
 
 BOOST_AUTO_TEST_CASE(own_changes_keep_the_node) {

@@ -23,6 +23,7 @@ struct Thing {
 CacheKey key_of(std::int64_t item) { return {7, item, 0, CacheKind::block}; }
 
 struct Fixture {
+  Request request;
   Stats stats;
   PagePool pages;
   BlockCache cache{1 << 20, pages, stats};
@@ -31,7 +32,7 @@ struct Fixture {
   std::shared_ptr<const Thing> get(std::int64_t item, std::size_t size = 1000,
                                    Purpose purpose = Purpose::read) {
     return cache.get<Thing>(
-        key_of(item), static_cast<std::int64_t>(size),
+        request, key_of(item), static_cast<std::int64_t>(size),
         [&] {
           made++;
           return std::make_shared<Thing>(Thing{static_cast<int>(item), size});
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(refuses_values_above_half_of_the_budget) {
 
 BOOST_AUTO_TEST_CASE(tells_failures_to_everyone_and_forgets_them) {
   const auto fail = [&]() -> std::shared_ptr<Thing> { throw std::runtime_error("damaged"); };
-  BOOST_CHECK_THROW(cache.get<Thing>(key_of(1), 10, fail), std::runtime_error);
+  BOOST_CHECK_THROW(cache.get<Thing>(request, key_of(1), 10, fail), std::runtime_error);
   BOOST_TEST(cache.lacks(key_of(1)));
   BOOST_TEST(get(1)->number == 1);
 }
@@ -135,7 +136,8 @@ BOOST_AUTO_TEST_CASE(readers_at_once_share_one_making) {
   for (int i = 0; i < 8; i++)
     threads.emplace_back([&] {
       begun++;
-      const auto value = cache.get<Thing>(key_of(5), 10, [&] {
+      Request own;
+      const auto value = cache.get<Thing>(own, key_of(5), 10, [&] {
         makings++;
         test::comes_true([&] { return begun == 8; });
         return std::make_shared<Thing>(Thing{55, 10});
@@ -152,11 +154,12 @@ BOOST_AUTO_TEST_CASE(many_threads_keep_the_budget_and_the_values_right) {
   std::vector<std::jthread> threads;
   for (unsigned seed = 0; seed < 4; seed++)
     threads.emplace_back([&, seed] {
+      Request own;
       unsigned state = seed * 7919 + 1;
       for (int i = 0; i < 20'000; i++) {
         state = state * 1664525u + 1013904223u;
         const std::int64_t item = state >> 24;
-        const auto value = cache.get<Thing>(key_of(item), 20'000, [&] {
+        const auto value = cache.get<Thing>(own, key_of(item), 20'000, [&] {
           return std::make_shared<Thing>(Thing{static_cast<int>(item), 20'000});
         });
         if (value->number != item) wrong++;
@@ -243,9 +246,9 @@ BOOST_AUTO_TEST_CASE(values_go_without_a_lock) {
   };
   int gone = 0;
   const auto make = [&] { return std::shared_ptr<Asking>(new Asking{cache, gone}); };
-  for (int i = 0; i < 150; i++) cache.get<Asking>(key_of(i), 0, make);
+  for (int i = 0; i < 150; i++) cache.get<Asking>(request, key_of(i), 0, make);
   cache.forget(key_of(149));
-  cache.get<Asking>(key_of(200), 0, make, Purpose::small_read);
+  cache.get<Asking>(request, key_of(200), 0, make, Purpose::small_read);
   cache.shrink(0);
   BOOST_TEST(gone >= 151);
 }

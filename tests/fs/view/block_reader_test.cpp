@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(wants_only_the_blocks_that_hold_wanted_bytes_of_an_array) {
   frame.add(make_block_chunk(content, 1, 8192), kSize);
   const FileView file = view(frame);
   BOOST_TEST((read(file, 100'000, 1) == Buffer{content[100'000]}));
-  file.prefetch(200'000, 1, not_reached);
+  file.prefetch(request, 200'000, 1, not_reached);
   BOOST_TEST(stats.blocks_decoded.load() == 2);
   BOOST_TEST((read(file, 0, kSize) == content));
 }
@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(chunk_that_shrinks_under_its_reader_is_an_error) {
   source->bytes[packed.position(0) + 5] = 0;  // nbytes is 16 now; no stamp tells
   source->bytes[packed.position(0) + 4] = 16;
   BOOST_CHECK_EXCEPTION(read(file, 8192, 100), codec::Error, is_malformed_frame);
-  BOOST_CHECK_EXCEPTION(file.prefetch(8192, 100, not_reached), codec::Error, is_malformed_frame);
+  BOOST_CHECK_EXCEPTION(file.prefetch(request, 8192, 100, not_reached), codec::Error,
+                        is_malformed_frame);
 }
 
 BOOST_AUTO_TEST_CASE(decodes_the_block_that_others_refer_to_once) {
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(decodes_blocks_of_a_stored_chunk_past_the_cache) {
   const Buffer content = slow_slope();
   const FileView file = view(delta_frame(content));
   const FrameReader& reader = file.reader();
-  const auto opened = reader.open_chunk(0);
+  const auto opened = reader.open_chunk(request, 0);
   Buffer stored(static_cast<std::size_t>(opened->chunk.header().cbytes));
   reader.snapshot().read_stored(*opened, {0, opened->chunk.header().cbytes}, stored);
   for (const int block : {2, 0, 2, 3}) {
@@ -155,14 +156,14 @@ BOOST_AUTO_TEST_CASE(names_the_chunk_that_has_too_few_bytes) {
       std::make_shared<MemorySource>(repeated(make_memcpy_chunk(content, 1), 3000, 2).build());
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, cache, stats);
-  const auto opened = reader.open_chunk(1);
-  ReadRequest request = reader.begin_request();
-  BOOST_CHECK_EXCEPTION(reader.blocks().span_at(*opened, 2999, 2, request), codec::Error,
+  const auto opened = reader.open_chunk(request, 1);
+  ReadRequest reading = reader.begin_request(request);
+  BOOST_CHECK_EXCEPTION(reader.blocks().span_at(*opened, 2999, 2, reading), codec::Error,
                         [](const codec::Error& error) {
                           return std::string(error.what()).find("chunk 1 has 3000 bytes") !=
                                  std::string::npos;
                         });
-  BOOST_TEST(reader.blocks().span_at(*opened, 2999, 1, request).bytes[0] == content[2999]);
+  BOOST_TEST(reader.blocks().span_at(*opened, 2999, 1, reading).bytes[0] == content[2999]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

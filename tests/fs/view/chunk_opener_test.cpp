@@ -25,7 +25,10 @@ BOOST_AUTO_TEST_CASE(large_openings_wait_for_each_other) {
   const FrameReader reader(snapshot, 1, 2, small, own_stats);
   std::vector<std::jthread> threads;
   for (int chunk = 0; chunk < 4; ++chunk)
-    threads.emplace_back([&, chunk] { reader.open_chunk(chunk); });
+    threads.emplace_back([&, chunk] {
+      Request own;
+      reader.open_chunk(own, chunk);
+    });
   for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(own_stats.chunks_opened.load() >= 4);
   BOOST_TEST(source->most_at_once() == 1);

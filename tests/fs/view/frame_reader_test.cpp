@@ -40,7 +40,7 @@ BOOST_FIXTURE_TEST_SUITE(frame_reader, ReaderFixture)
 BOOST_AUTO_TEST_CASE(keeps_no_tiny_chunks) {
   const FileView file = view(repeated(make_memcpy_chunk({9}, 1), 1, 100'000));
   BOOST_TEST((read(file, 0, 100'000) == Buffer(100'000, 9)));
-  file.prefetch(0, 100'000, not_reached);
+  file.prefetch(request, 0, 100'000, not_reached);
   BOOST_TEST(stats.cache_misses.load() <= 100'000u / 2048 + 2);
 }
 
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(adds_nothing_that_it_could_not_read) {
   frame.metalayers = {{"b2nd", array_layer({1000}, {1000}, {1000})}};
   const FileView file = view(frame);
   ReplyData reply(pages);
-  BOOST_CHECK_THROW(file.read(0, 1000, reply), codec::Error);
+  BOOST_CHECK_THROW(file.read(request, 0, 1000, reply), codec::Error);
   BOOST_TEST(reply.size() == 0);
 }
 
@@ -80,13 +80,13 @@ BOOST_AUTO_TEST_CASE(tells_where_a_chunk_cannot_be_forgotten) {
   const auto source = std::make_shared<FailingSource>(simple_frame(content, 20'000, 5000).build());
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, cache, stats);
-  reader.open_chunk(0);
-  BOOST_TEST(reader.forget_chunk(0));
+  reader.open_chunk(request, 0);
+  BOOST_TEST(reader.forget_chunk(request, 0));
   for (const int error : {EIO, EMFILE, ETIMEDOUT}) {
     source->error = error;
-    BOOST_TEST(!reader.forget_chunk(0), "errno " << error);
+    BOOST_TEST(!reader.forget_chunk(request, 0), "errno " << error);
     source->error = 0;
-    BOOST_TEST(reader.forget_chunk(0));
+    BOOST_TEST(reader.forget_chunk(request, 0));
   }
 }
 

@@ -105,8 +105,9 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   std::vector<std::jthread> threads;
   for (int page = 0; page < 4; ++page)
     threads.emplace_back([&, page] {
-      ReadRequest request = reader.begin_request();
-      reader.index().page_of_chunk(page * (kPage / 8), request);
+      Request own;
+      ReadRequest reading = reader.begin_request(own);
+      reader.index().page_of_chunk(page * (kPage / 8), reading);
     });
   for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(own_stats.index_blocks_decoded.load() >= 4);
@@ -145,29 +146,29 @@ BOOST_AUTO_TEST_CASE(looks_for_data_page_by_page) {
     if (in_slabs) frame.metalayers = {{"b2nd", array_layer({1, kChunks}, {1, 1}, {1, 1})}};
     const FileView file = view(frame);
     const auto hits = stats.cache_hits.load();
-    BOOST_TEST(file.seek_data(5).value() == kChunks - 1);
-    BOOST_TEST(file.seek_hole(0).value() == 0);
+    BOOST_TEST(file.seek_data(request, 5).value() == kChunks - 1);
+    BOOST_TEST(file.seek_hole(request, 0).value() == 0);
     BOOST_TEST(stats.cache_hits.load() - hits < 3000);
   }
 }
 
 BOOST_AUTO_TEST_CASE(finds_chunks_by_number_and_by_content) {
   const FrameReader frame = reader(chunks_in_a_row(6));
-  ReadRequest request = frame.begin_request();
-  BOOST_TEST(frame.index().place_of_chunk(3, request).content_offset == 30);
-  const frame::ChunkPlace found = frame.index().place_at(19, request);
+  ReadRequest reading = frame.begin_request(request);
+  BOOST_TEST(frame.index().place_of_chunk(3, reading).content_offset == 30);
+  const frame::ChunkPlace found = frame.index().place_at(19, reading);
   BOOST_TEST(found.number == 1);
-  BOOST_TEST(frame.index().place_after(found, request).number == 2);
+  BOOST_TEST(frame.index().place_after(found, reading).number == 2);
 }
 
 BOOST_AUTO_TEST_CASE(has_the_last_page_at_hand) {
   const FrameReader frame = reader(chunks_in_a_row(6));
-  ReadRequest request = frame.begin_request();
-  frame.index().place_at(20, request);
+  ReadRequest reading = frame.begin_request(request);
+  frame.index().place_at(20, reading);
   cache.shrink(0);
-  for (const std::int64_t chunk : {2, 3, 2}) frame.index().place_of_chunk(chunk, request);
+  for (const std::int64_t chunk : {2, 3, 2}) frame.index().place_of_chunk(chunk, reading);
   BOOST_TEST(stats.index_blocks_decoded.load() == 1);
-  frame.index().place_of_chunk(4, request);
+  frame.index().place_of_chunk(4, reading);
   BOOST_TEST(stats.index_blocks_decoded.load() == 2);
   BOOST_TEST(stats.cache_misses.load() == 2);
 }
@@ -176,15 +177,15 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_does_not_hold_what_it_was_found_for) {
   std::vector<frame::ChunkPlace> places = chunks_in_a_row(2);
   places[1].content_offset = 12;
   const FrameReader frame = reader(places);
-  ReadRequest request = frame.begin_request();
-  BOOST_TEST(frame.index().place_at(12, request).number == 1);
+  ReadRequest reading = frame.begin_request(request);
+  BOOST_TEST(frame.index().place_at(12, reading).number == 1);
   for (const std::int64_t offset : {10, 11})
-    BOOST_CHECK_EXCEPTION(frame.index().place_at(offset, request), codec::Error,
+    BOOST_CHECK_EXCEPTION(frame.index().place_at(offset, reading), codec::Error,
                           is_malformed_frame);
   places[1] = chunks_in_a_row(2)[1];
   places[1].nbytes = 9;
   const FrameReader shorter = reader(places);
-  ReadRequest another = shorter.begin_request();
+  ReadRequest another = shorter.begin_request(request);
   BOOST_CHECK_EXCEPTION(shorter.index().place_at(19, another), codec::Error, is_malformed_frame);
 }
 
@@ -192,10 +193,10 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_does_not_follow_the_one_before) {
   std::vector<frame::ChunkPlace> places = chunks_in_a_row(3);
   places[2].content_offset++;
   const FrameReader frame = reader(places);
-  ReadRequest request = frame.begin_request();
-  const frame::ChunkPlace first = frame.index().place_of_chunk(0, request);
-  const frame::ChunkPlace second = frame.index().place_after(first, request);
-  BOOST_CHECK_EXCEPTION(frame.index().place_after(second, request), codec::Error,
+  ReadRequest reading = frame.begin_request(request);
+  const frame::ChunkPlace first = frame.index().place_of_chunk(0, reading);
+  const frame::ChunkPlace second = frame.index().place_after(first, reading);
+  BOOST_CHECK_EXCEPTION(frame.index().place_after(second, reading), codec::Error,
                         is_malformed_frame);
 }
 

@@ -20,6 +20,7 @@ constexpr std::size_t kMiB = 1 << 20;
 
 /// Values of one MiB each that give way.
 struct BudgetFixture {
+  Request request;
   MemoryBudget budget{8 * kMiB, [this] {
                         if (values == 0) return false;
                         values--;
@@ -58,16 +59,18 @@ BOOST_AUTO_TEST_CASE(encoding_takes_three_times_the_chunks_at_hand) {
   WorkerPool workers(1);
   {
     int puts = 0;
-    ChunkRecoder recoder({}, pages, workers, &budget, {.runs = 2, .run_size = 0, .bytes = kMiB},
+    ChunkRecoder recoder(request, {}, pages, workers, &budget,
+                         {.runs = 2, .run_size = 0, .bytes = kMiB},
                          [&](std::span<const RecodedChunk>) {
                            puts++;
                            BOOST_TEST(budget.used() >= 3 * kMiB);
                          });
     const std::vector<std::uint8_t> contents(kMiB, 7);
     for (int chunk = 0; chunk < 3; chunk++)
-      recoder.add(chunk, kMiB, [&](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-        return encoder.encode_into(contents, out);
-      });
+      recoder.add(chunk, kMiB,
+                  [&](Request&, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                    return encoder.encode_into(contents, out);
+                  });
     recoder.finish();
     BOOST_TEST(puts == 3);
     BOOST_TEST(values == 5);
@@ -93,7 +96,8 @@ BOOST_AUTO_TEST_CASE(half_is_too_much_to_work_with) {
     return error.code() == codec::FormatErrc::too_large;
   };
   BOOST_CHECK_EXCEPTION(budget.require_affordable(4 * kMiB + 1), codec::Error, is_too_large);
-  BOOST_CHECK_EXCEPTION(MemoryBudget::LargeWork(budget, 4 * kMiB + 1), codec::Error, is_too_large);
+  BOOST_CHECK_EXCEPTION(MemoryBudget::LargeWork(request, budget, 4 * kMiB + 1), codec::Error,
+                        is_too_large);
 }
 
 BOOST_AUTO_TEST_CASE(permits_have_half_of_it_together) {
@@ -101,8 +105,9 @@ BOOST_AUTO_TEST_CASE(permits_have_half_of_it_together) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; i++)
     threads.emplace_back([&] {
+      Request own;
       for (int round = 0; round < 20; round++) {
-        const MemoryBudget::LargeWork permit(budget, 2 * kMiB + 1);
+        const MemoryBudget::LargeWork permit(own, budget, 2 * kMiB + 1);
         const std::size_t together = ++now;
         if (together > most) most = together;
         std::this_thread::yield();
@@ -111,20 +116,20 @@ BOOST_AUTO_TEST_CASE(permits_have_half_of_it_together) {
     });
   for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(most == 1u);
-  const MemoryBudget::LargeWork first(budget, 2 * kMiB + 1);
-  const MemoryBudget::LargeWork small(budget, 2 * kMiB);  // needs none
+  const MemoryBudget::LargeWork first(request, budget, 2 * kMiB + 1);
+  const MemoryBudget::LargeWork small(request, budget, 2 * kMiB);  // needs none
 }
 
 BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
   std::vector<MemoryBudget::Held> held;
-  BOOST_CHECK_THROW(for (int i = 0; i < 100; i++) held.emplace_back(budget, kMiB),
+  BOOST_CHECK_THROW(for (int i = 0; i < 100; i++) held.emplace_back(request, budget, kMiB),
                     std::system_error);
   BOOST_TEST(held.size() == 10u);  // half of what the others leave of 8 / 2 + 16 MiB
   BOOST_TEST(budget.used() == held.size() * kMiB);
   // The message tells which of the two it is, and what helps.
   const auto refusal = [&](std::size_t bytes) -> std::string {
     try {
-      const MemoryBudget::Held more(budget, bytes);
+      const MemoryBudget::Held more(request, budget, bytes);
     } catch (const std::system_error& error) {
       BOOST_TEST(error.code().value() == ENOMEM);
       return error.what();

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(puts_together_arrays_of_all_shapes) {
     for (int i = 0; i < 6; ++i) {
       const auto begin = std::uniform_int_distribution<std::int64_t>(0, size - 1)(random);
       const auto length = std::uniform_int_distribution<std::int64_t>(1, size - begin)(random);
-      if (i % 2 == 0) file.prefetch(begin, length, not_reached);
+      if (i % 2 == 0) file.prefetch(request, begin, length, not_reached);
       const auto from = sample.elements.begin() + begin;
       BOOST_REQUIRE(read(file, begin, length) == Buffer(from, from + length));
     }

@@ -97,7 +97,7 @@ struct ReaderFixture {
     fs::ViewShape shape = fs::view_shape(snapshot->info(), raw);
     content_ += 2;
     fs::FrameReader reader(std::move(snapshot), content_, content_ + 1, cache, stats, settings);
-    return fs::FileView(std::move(shape), std::move(reader));
+    return fs::FileView(request, std::move(shape), std::move(reader));
   }
   fs::FileView view(const FrameBuilder& frame) {
     return view(SharedSnapshot(frame::test::open_bytes(frame.build())));
@@ -105,12 +105,13 @@ struct ReaderFixture {
 
   Buffer read(const fs::FileView& view, std::int64_t offset, std::int64_t size) {
     fs::ReplyData reply(pages);
-    view.read(offset, size, reply);
+    view.read(request, offset, size, reply);
     Buffer out(reply.size());
     reply.copy_to(out);
     return out;
   }
 
+  fs::Request request;
   fs::Stats stats;
   fs::PagePool pages;
   fs::BlockCache cache{32 << 20, pages, stats};

@@ -10,7 +10,6 @@
 #include "frame/pystore/store_names.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -26,16 +25,16 @@ SourcePath embed_path(const StorePlace& place) {
 
 // --- states
 
-EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
+EmbeddedStores::Embedded EmbeddedStores::open(Request& request, const StorePlace& place,
                                               std::shared_ptr<const SourceObject> embed) {
   SourceEntry entry = found_entry(std::move(embed));
   const SourcePath path = embed_path(place);
-  auto charge = recent_.charge_for(path.text());
+  auto charge = recent_.charge_for(request, path.text());
   auto frame = tree_.classifier().open(path, entry);
   auto store = frame ? frame::open_embedded_part(std::move(frame), charge) : nullptr;
   if (!store) return {};
   for (const std::string& message : store->messages())
-    log::warn(fmt::format("{}: {}", path.text(), message));
+    log::warn(request.user(), fmt::format("{}: {}", path.text(), message));
   struct stat status = entry.own_stat;
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
   auto archive = std::make_unique<const StoreArchive>(std::move(store), raw_, std::move(charge));
@@ -43,16 +42,17 @@ EmbeddedStores::Embedded EmbeddedStores::open(const StorePlace& place,
           std::make_shared<const struct stat>(status)};
 }
 
-std::shared_ptr<const StoreArchive> EmbeddedStores::open_whole(const StorePlace& place) {
-  TurnAtNeed::need();
-  auto charge = recent_.charge_for(place.path().text());
+std::shared_ptr<const StoreArchive> EmbeddedStores::open_whole(Request& request,
+                                                               const StorePlace& place) {
+  request.need_slot();
+  auto charge = recent_.charge_for(request, place.path().text());
   auto store =
       frame::open_directory_store(root_.open(place.root_path, O_RDONLY | O_DIRECTORY), {}, charge);
   if (!store) return nullptr;
   return std::make_shared<const StoreArchive>(std::move(store), raw_, std::move(charge));
 }
 
-EmbeddedStores::Embedded EmbeddedStores::embedded(const StorePlace& place) {
+EmbeddedStores::Embedded EmbeddedStores::embedded(Request& request, const StorePlace& place) {
   const SourcePath path = embed_path(place);
   for (int tries = 1;; tries++) {
     const auto embed = root_.find_any(path);
@@ -64,9 +64,9 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(const StorePlace& place) {
     const auto found = std::make_shared<std::optional<Embedded>>();
     const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
     const bool is_last = tries == kLookTries;
-    Attempts::without_lock([this, place, path, embed, state, outdated, is_last, found] {
-      TurnAtNeed::need();
-      Embedded opened = open(place, embed);
+    Attempts::without_lock([this, &request, place, path, embed, state, outdated, is_last, found] {
+      request.need_slot();
+      Embedded opened = open(request, place, embed);
       const auto now = root_.stat(path);
       // Not to be remembered where another file has come meanwhile: that would be taken for older
       // than the one that it has replaced, since that one's times changed with its name.
@@ -112,57 +112,59 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
 
 // --- what the tree asks
 
-std::optional<ArchiveEntry> EmbeddedStores::find(const StorePlace& place,
+std::optional<ArchiveEntry> EmbeddedStores::find(Request& request, const StorePlace& place,
                                                  const std::string& full_name) {
-  const auto archive = embedded(place).archive;
+  const auto archive = embedded(request, place).archive;
   if (!archive || !archive->may_have(place.group, full_name)) return std::nullopt;
   // Whether a leaf is an array its bytes tell; the store remembers that.
   if (Attempts::current() != nullptr)
     Attempts::once_without_lock(
         fmt::format("{}:{}:{}", static_cast<const void*>(archive.get()), place.group, full_name),
-        [archive, group = place.group, full_name] {
-          TurnAtNeed::need();
-          archive->find(group, full_name);
+        [&request, archive, group = place.group, full_name] {
+          request.need_slot();
+          archive->find(request, group, full_name);
         });
-  return archive->find(place.group, full_name);
+  return archive->find(request, place.group, full_name);
 }
 
-bool EmbeddedStores::has_any(const StorePlace& place) {
-  const auto archive = embedded(place).archive;
+bool EmbeddedStores::has_any(Request& request, const StorePlace& place) {
+  const auto archive = embedded(request, place).archive;
   return archive && archive->has_below(place.group, false);
 }
 
-Beside::Listed EmbeddedStores::list(const StorePlace& place, const std::function<void()>& if_any) {
-  const Embedded found = embedded(place);
+Beside::Listed EmbeddedStores::list(Request& request, const StorePlace& place,
+                                    const std::function<void()>& if_any) {
+  const Embedded found = embedded(request, place);
   if (!found.archive || !found.archive->has_group(place.group) || found.archive->is_empty())
     return {};
   if_any();
-  const auto charge = recent_.charge_for(place.path().text());
-  return {found.archive->list(place.group, *charge), found.status};
+  const auto charge = recent_.charge_for(request, place.path().text());
+  return {found.archive->list(request, place.group, *charge), found.status};
 }
 
-void EmbeddedStores::require_complete(const StorePlace& place, const std::string& name) {
-  if (const auto archive = embedded(place).archive) fs::require_complete(*archive, name);
+void EmbeddedStores::require_complete(Request& request, const StorePlace& place,
+                                      const std::string& name) {
+  if (const auto archive = embedded(request, place).archive) fs::require_complete(*archive, name);
 }
 
 /// Owner and times are those of embed.b2e, and what may be done; of a group, the directory's.
-struct stat EmbeddedStores::attributes(const ArchivePart& part) {
+struct stat EmbeddedStores::attributes(Request& request, const ArchivePart& part) {
   const struct stat file = tree_.owned(*part.embed);
   struct stat st =
-      part.entry.is_group() ? tree_.attributes(part.root) : status_of(part, file, 0666);
+      part.entry.is_group() ? tree_.attributes(request, part.root) : status_of(part, file, 0666);
   st.st_ino = inode_in_archive(file, part.entry);
   return st;
 }
 
-std::shared_ptr<const ArchivePart> EmbeddedStores::part(const StorePlace& place,
+std::shared_ptr<const ArchivePart> EmbeddedStores::part(Request& request, const StorePlace& place,
                                                         const std::string& full_name) {
-  TurnAtNeed::need();
-  Embedded found = embedded(place);
-  auto entry = found.archive ? found.archive->find(place.group, full_name) : std::nullopt;
+  request.need_slot();
+  Embedded found = embedded(request, place);
+  auto entry = found.archive ? found.archive->find(request, place.group, full_name) : std::nullopt;
   if (!entry) return nullptr;
   ArchivePart part{std::move(found.archive), place.root, *std::move(entry),
                    std::move(found.status)};
-  auto with_size = measured(part, raw_);
+  auto with_size = measured(request, part, raw_);
   return with_size ? std::move(with_size) : std::make_shared<const ArchivePart>(std::move(part));
 }
 

@@ -29,7 +29,7 @@ using ArchiveState = std::tuple<NodeId, std::uint64_t, std::int64_t>;
 using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<ArchiveState>>;
 
 /// Thread-safe. Throws std::system_error, EFBIG and ENOMEM where a store, or the stores that a user
-/// has opened, hold too much; codec::Error. NoTurn before it reads.
+/// has opened, hold too much; codec::Error. NoSlot before it reads.
 class EmbeddedStores final : public Beside {
  public:
   /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
@@ -41,14 +41,17 @@ class EmbeddedStores final : public Beside {
 
   // As Tree asks for them (fs/source/local/tree/beside.hpp).
 
-  std::optional<ArchiveEntry> find(const StorePlace& place, const std::string& full_name) override;
-  bool has_any(const StorePlace& place) override;
-  void require_complete(const StorePlace& place, const std::string& name) override;
-  Listed list(const StorePlace& place, const std::function<void()>& if_any) override;
-  std::shared_ptr<const ArchivePart> part(const StorePlace& place,
+  std::optional<ArchiveEntry> find(Request& request, const StorePlace& place,
+                                   const std::string& full_name) override;
+  bool has_any(Request& request, const StorePlace& place) override;
+  void require_complete(Request& request, const StorePlace& place,
+                        const std::string& name) override;
+  Listed list(Request& request, const StorePlace& place,
+              const std::function<void()>& if_any) override;
+  std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                           const std::string& full_name) override;
 
-  struct stat attributes(const ArchivePart& part) override;
+  struct stat attributes(Request& request, const ArchivePart& part) override;
 
   /// What a directory's embed.b2e is now; null archive if it is no store.
   struct Embedded {
@@ -57,9 +60,9 @@ class EmbeddedStores final : public Beside {
     /// when embed.b2e is written anew.
     std::shared_ptr<const struct stat> status;
   };
-  Embedded embedded(const StorePlace& place);
+  Embedded embedded(Request& request, const StorePlace& place);
   /// All of the store, files included, for one look at a group.
-  std::shared_ptr<const StoreArchive> open_whole(const StorePlace& place);
+  std::shared_ptr<const StoreArchive> open_whole(Request& request, const StorePlace& place);
 
  private:
   /// The last state of a directory's embed.b2e that was looked at.
@@ -73,7 +76,8 @@ class EmbeddedStores final : public Beside {
   std::optional<Embedded> known(NodeId root, const FileState& state) EXCLUDES(mutex_);
   Embedded remember(NodeId root, const FileState& state, Embedded found,
                     const StoreArchive* outdated) EXCLUDES(mutex_);
-  Embedded open(const StorePlace& place, std::shared_ptr<const SourceObject> embed);
+  Embedded open(Request& request, const StorePlace& place,
+                std::shared_ptr<const SourceObject> embed);
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -8,7 +8,6 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -35,121 +34,124 @@ std::shared_ptr<const ArchivePart> LocalArchives::part(NodeId node) {
   return nullptr;
 }
 
-std::shared_ptr<const Archive> LocalArchives::archive_of(NodeId root) {
+std::shared_ptr<const Archive> LocalArchives::archive_of(Request& request, NodeId root) {
   std::optional<SourceEntry> entry;
   ArchiveState state{root, 0, 0};
   if (tree_.is_virtual(root)) {
-    entry = tree_.store_entry(root);
+    entry = tree_.store_entry(request, root);
     const FileState now = state_of(entry->content_stat);
     state = {root, now.stamp.inode, now.ctime_ns};
   }
   if (auto known = recent_.find(state)) return known;
-  TurnAtNeed::need();
+  request.need_slot();
   const SourcePath path = tree_.store_path(root);
-  if (!entry) entry = tree_.store_entry(root);
-  auto opened = entry->is_store()
-                    ? tree_.classifier().open_archive(path, *entry, recent_.charge_for(path.text()))
-                    : nullptr;
+  if (!entry) entry = tree_.store_entry(request, root);
+  auto opened = entry->is_store() ? tree_.classifier().open_archive(
+                                        path, *entry, recent_.charge_for(request, path.text()))
+                                  : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
-    log::warn(fmt::format("{}: {}", path.text(), message));
+    log::warn(request.user(), fmt::format("{}: {}", path.text(), message));
   // The attributes of what is in it are those of its file.
   return recent_.keep(state, tree_.pinning(root, std::move(opened)));
 }
 
 /// Of what it answers for.
-LocalArchives::Group LocalArchives::group_in_archive(NodeId node) {
+LocalArchives::Group LocalArchives::group_in_archive(Request& request, NodeId node) {
   const auto part = tree_.part(node);
-  if (!part) return {archive_of(node), "/", node, nullptr};
+  if (!part) return {archive_of(request, node), "/", node, nullptr};
   if (!part->entry.is_group()) throw_errno(ENOTDIR, part->entry.key);
   if (!part->embed) return {part->archive, part->entry.key, part->root, nullptr};
   // A group is whatever is embedded in it now.
-  auto found = embedded_.embedded({part->root, tree_.path(part->root), part->entry.key});
+  auto found = embedded_.embedded(request, {part->root, tree_.path(part->root), part->entry.key});
   if (!found.archive) throw_stale(node);
   return {std::move(found.archive), part->entry.key, part->root, std::move(found.status)};
 }
 
-std::optional<LocalArchives::Group> LocalArchives::group(NodeId node) {
+std::optional<LocalArchives::Group> LocalArchives::group(Request& request, NodeId node) {
   if (answers_for(node)) {
     const auto part = tree_.part(node);
     if (part && !part->entry.is_group()) return std::nullopt;
-    TurnAtNeed::need();
-    return group_in_archive(node);
+    request.need_slot();
+    return group_in_archive(request, node);
   }
   const auto place = tree_.store_place(node);
-  auto store = place ? embedded_.open_whole(*place) : nullptr;
+  auto store = place ? embedded_.open_whole(request, *place) : nullptr;
   if (!store) return std::nullopt;
   return Group{std::move(store), place->group, place->root, nullptr};
 }
 
 // --- names
 
-std::optional<FoundNode> LocalArchives::lookup(NodeId directory, const std::string& name) {
-  if (!answers_for(directory)) return tree_.lookup(directory, name);
-  const Group in = group_in_archive(directory);
-  TurnAtNeed::need();
-  auto entry = find_shown(*in.archive, in.key, name);
+std::optional<FoundNode> LocalArchives::lookup(Request& request, NodeId directory,
+                                               const std::string& name) {
+  if (!answers_for(directory)) return tree_.lookup(request, directory, name);
+  const Group in = group_in_archive(request, directory);
+  request.need_slot();
+  auto entry = find_shown(request, *in.archive, in.key, name);
   if (!entry) return std::nullopt;
   const NodeId id =
       tree_.enter_part(directory, std::make_shared<const ArchivePart>(ArchivePart{
                                       in.archive, in.root, *std::move(entry), in.embed}));
   try {
-    return FoundNode{id, attributes(id)};
+    return FoundNode{id, attributes(request, id)};
   } catch (...) {
     tree_.forget(id, 1);
     throw;
   }
 }
 
-std::vector<DirectoryEntry> LocalArchives::list(NodeId directory,
+std::vector<DirectoryEntry> LocalArchives::list(Request& request, NodeId directory,
                                                 const std::function<void()>& if_many) {
-  if (!answers_for(directory)) return tree_.list(directory, if_many);
-  const Group in = group_in_archive(directory);
+  if (!answers_for(directory)) return tree_.list(request, directory, if_many);
+  const Group in = group_in_archive(request, directory);
   // How much an archive holds is known when it has been listed.
   if_many();
-  const struct stat file = in.embed ? *in.embed : tree_.attributes(in.root);
-  const auto charge = recent_.charge_for(tree_.store_path(in.root).text() + ":" + in.key);
-  return list_shown(*in.archive, in.key, *charge,
+  const struct stat file = in.embed ? *in.embed : tree_.attributes(request, in.root);
+  const auto charge = recent_.charge_for(request, tree_.store_path(in.root).text() + ":" + in.key);
+  return list_shown(request, *in.archive, in.key, *charge,
                     [&](const ArchiveEntry& entry) { return inode_in_archive(file, entry); });
 }
 
 /// Of what a store holds names and types are known alone, until somebody asks for more.
-std::optional<FoundNode> LocalArchives::enter(NodeId directory, const DirectoryEntry& entry) {
+std::optional<FoundNode> LocalArchives::enter(Request& request, NodeId directory,
+                                              const DirectoryEntry& entry) {
   if (entry.is_beside || answers_for(directory)) return FoundNode{};
-  return tree_.lookup(directory, entry.shown_name, &entry.full_name);
+  return tree_.lookup(request, directory, entry.shown_name, &entry.full_name);
 }
 
-void LocalArchives::require_listed(NodeId directory) {
+void LocalArchives::require_listed(Request& request, NodeId directory) {
   if (answers_for(directory))
-    require_complete(*group_in_archive(directory).archive, "listing");
+    require_complete(*group_in_archive(request, directory).archive, "listing");
   else if (const auto group = tree_.store_place(directory))
-    embedded_.require_complete(*group, "listing");
+    embedded_.require_complete(request, *group, "listing");
 }
 
 // --- attributes
 
-struct stat LocalArchives::attributes(NodeId node) {
+struct stat LocalArchives::attributes(Request& request, NodeId node) {
   auto found = part(node);
-  return found ? attributes_of(node, std::move(found)) : tree_.attributes(node);
+  return found ? attributes_of(request, node, std::move(found)) : tree_.attributes(request, node);
 }
 
 /// Owner and times are the archive's, and what may be done.
-struct stat LocalArchives::attributes_of(NodeId node, std::shared_ptr<const ArchivePart> part) {
-  if (std::shared_ptr<const ArchivePart> with_size = measured(*part, raw_)) {
+struct stat LocalArchives::attributes_of(Request& request, NodeId node,
+                                         std::shared_ptr<const ArchivePart> part) {
+  if (std::shared_ptr<const ArchivePart> with_size = measured(request, *part, raw_)) {
     tree_.replace_part(node, *part, with_size);
     part = std::move(with_size);
   }
-  if (part->embed) return embedded_.attributes(*part);
-  const struct stat file = tree_.attributes(part->root);
+  if (part->embed) return embedded_.attributes(request, *part);
+  const struct stat file = tree_.attributes(request, part->root);
   struct stat st = part->entry.is_group() ? file : status_of(*part, file, 0444);
   st.st_mode &= ~mode_t{S_ISLNK(st.st_mode) ? 0u : 0222u};
   st.st_ino = inode_in_archive(file, part->entry);
   return st;
 }
 
-std::string LocalArchives::read_link(NodeId node) {
+std::string LocalArchives::read_link(Request& request, NodeId node) {
   const auto part = tree_.part(node);
-  if (!part) return tree_.read_link(node);
+  if (!part) return tree_.read_link(request, node);
   if (part->entry.type != S_IFLNK) throw_errno(EINVAL, part->entry.key);
   if (!part->archive) throw_stale(node);
   return part->archive->link_text(part->entry);
@@ -169,9 +171,10 @@ bool LocalArchives::is_far(NodeId node) {
   return tree_.part(node) || tree_.is_store(node) || tree_.is_in_store(node);
 }
 
-std::shared_ptr<const frame::Snapshot> LocalArchives::frame_of(const ArchivePart& leaf,
+std::shared_ptr<const frame::Snapshot> LocalArchives::frame_of(Request& request,
+                                                               const ArchivePart& leaf,
                                                                NodeId node) const {
-  TurnAtNeed::need();
+  request.need_slot();
   if (!leaf.archive) throw_stale(node);
   if (leaf.entry.type != S_IFREG) return nullptr;
   if (const auto known = tree_.opened_as<OpenContainer>(node)) return known->content->snapshot();
@@ -194,35 +197,36 @@ std::optional<std::string> LocalArchives::access_list(NodeId node, const std::st
 // --- opening
 
 /// The part, if it stands for what is embedded now, or can go on to that: ESTALE.
-std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(NodeId node) {
+std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(Request& request, NodeId node) {
   auto part = tree_.part(node);
   if (!part) throw_stale(node);
   if (!part->embed || part->entry.is_group()) return part;
   const StorePlace place{part->root, tree_.path(part->root), group_of(part->entry.key)};
-  auto found = embedded_.embedded(place);
+  auto found = embedded_.embedded(request, place);
   if (found.archive && found.archive == part->archive) return part;
-  auto entry =
-      found.archive ? found.archive->find(place.group, part->entry.full_name) : std::nullopt;
+  auto entry = found.archive ? found.archive->find(request, place.group, part->entry.full_name)
+                             : std::nullopt;
   if (!entry || entry->is_group()) throw_errno(ESTALE, part->entry.key);
   auto present = std::make_shared<const ArchivePart>(ArchivePart{
       std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
   // Pages that the kernel has, and handles, belong to one state.
   if (tree_.replace_part(node, *part, present)) return present;
-  if (tree_.part(node) != part) return leaf_to_open(node);  // somebody else came first
+  if (tree_.part(node) != part) return leaf_to_open(request, node);  // somebody else came first
   throw_errno(ESTALE, part->entry.key);
 }
 
-std::shared_ptr<const OpenContainer> LocalArchives::open(NodeId node,
+std::shared_ptr<const OpenContainer> LocalArchives::open(Request& request, NodeId node,
                                                          const ContentServices& services) {
-  const auto part = leaf_to_open(node);
+  const auto part = leaf_to_open(request, node);
   if (part->entry.type != S_IFREG)
     throw_errno(part->entry.is_group() ? EISDIR : ELOOP, part->entry.key);
-  const struct stat shown = attributes_of(node, part);
+  const struct stat shown = attributes_of(request, node, part);
   if (auto known = tree_.opened_as<OpenContainer>(node)) return known;
-  TurnAtNeed::need();
+  request.need_slot();
   return tree_.share_opened(
-      node, std::make_shared<const OpenContainer>(
-                shown, std::make_shared<Content>(services, part->archive->open(part->entry))));
+      node,
+      std::make_shared<const OpenContainer>(
+          shown, std::make_shared<Content>(request, services, part->archive->open(part->entry))));
 }
 
 }  // namespace bloscfs::fs

@@ -18,12 +18,13 @@
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/recently_used.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
 /// Thread-safe. Throws std::system_error: ESTALE for nodes that are not known (any more), EFBIG and
 /// ENOMEM where an archive, or the archives that a user has opened, hold too much; codec::Error.
-/// NoTurn before it reads.
+/// NoSlot before it reads.
 class LocalArchives {
  public:
   /// All outlive this object. `raw` as of MountOptions.
@@ -39,12 +40,13 @@ class LocalArchives {
 
   // As Source's, of any node.
 
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name);
-  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
-  std::optional<FoundNode> enter(NodeId directory, const DirectoryEntry& entry);
-  void require_listed(NodeId directory);
-  struct stat attributes(NodeId node);
-  std::string read_link(NodeId node);
+  std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name);
+  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
+                                   const std::function<void()>& if_many);
+  std::optional<FoundNode> enter(Request& request, NodeId directory, const DirectoryEntry& entry);
+  void require_listed(Request& request, NodeId directory);
+  struct stat attributes(Request& request, NodeId node);
+  std::string read_link(Request& request, NodeId node);
   std::string told_path(NodeId node) const;
   uid_t owner(NodeId node) const;
   bool is_far(NodeId node);
@@ -59,20 +61,22 @@ class LocalArchives {
     NodeId root = 0;                           ///< as ArchivePart's
     std::shared_ptr<const struct stat> embed;  ///< the same
   };
-  std::optional<Group> group(NodeId node);
+  std::optional<Group> group(Request& request, NodeId node);
   /// The frame of a leaf; null for a link.
-  std::shared_ptr<const frame::Snapshot> frame_of(const ArchivePart& leaf, NodeId node) const;
+  std::shared_ptr<const frame::Snapshot> frame_of(Request& request, const ArchivePart& leaf,
+                                                  NodeId node) const;
   /// Who may do what with a file that holds leaves may do that with each of them: its access list,
   /// of a leaf, or of a group that is embedded.
   std::optional<std::string> access_list(NodeId node, const std::string& name);
   /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
-  std::shared_ptr<const OpenContainer> open(NodeId node, const ContentServices& services);
+  std::shared_ptr<const OpenContainer> open(Request& request, NodeId node,
+                                            const ContentServices& services);
 
  private:
-  Group group_in_archive(NodeId node);
-  std::shared_ptr<const Archive> archive_of(NodeId root);
-  std::shared_ptr<const ArchivePart> leaf_to_open(NodeId node);
-  struct stat attributes_of(NodeId node, std::shared_ptr<const ArchivePart> part);
+  Group group_in_archive(Request& request, NodeId node);
+  std::shared_ptr<const Archive> archive_of(Request& request, NodeId root);
+  std::shared_ptr<const ArchivePart> leaf_to_open(Request& request, NodeId node);
+  struct stat attributes_of(Request& request, NodeId node, std::shared_ptr<const ArchivePart> part);
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -6,11 +6,9 @@
 
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/lock_breaks.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -23,23 +21,24 @@ using frame::throw_errno;
 
 }  // namespace
 
-std::optional<ArchiveEntry> StoreGuard::find_beside(NodeId directory, const StorePlace& place,
+std::optional<ArchiveEntry> StoreGuard::find_beside(Request& request, NodeId directory,
+                                                    const StorePlace& place,
                                                     const std::string& name) {
-  if (!archives_.part(directory)) return tree_.find_beside(directory, name);
+  if (!archives_.part(directory)) return tree_.find_beside(request, directory, name);
   // Nothing but what is embedded is in such a group.
-  const auto store = embedded_.embedded(place).archive;
+  const auto store = embedded_.embedded(request, place).archive;
   if (!store) return std::nullopt;
-  TurnAtNeed::need();
-  return find_shown(*store, place.group, name);
+  request.need_slot();
+  return find_shown(request, *store, place.group, name);
 }
 
 /// True for a file whose key is embedded, too: without the file the old data would appear again.
-bool StoreGuard::hides_embedded(NodeId directory, const StorePlace& place,
+bool StoreGuard::hides_embedded(Request& request, NodeId directory, const StorePlace& place,
                                 const std::string& name) {
-  const auto store = embedded_.embedded(place).archive;
+  const auto store = embedded_.embedded(request, place).archive;
   if (!store || archives_.part(directory)) return false;
-  return Attempts::run([&] {
-    TreeChanges names(tree_);
+  return Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, ChangedBy::caller);
     const auto object = names.find(directory, name);
     return object && !object->is_directory() &&
            store->has_leaf(place.key(std::string(frame::leaf_stem(object->full_name))));
@@ -47,8 +46,9 @@ bool StoreGuard::hides_embedded(NodeId directory, const StorePlace& place,
 }
 
 /// A file of that name may become an array, whose key has no ".npy".
-void StoreGuard::require_free_key(const StorePlace& place, const std::string& name) {
-  const auto store = embedded_.embedded(place).archive;
+void StoreGuard::require_free_key(Request& request, const StorePlace& place,
+                                  const std::string& name) {
+  const auto store = embedded_.embedded(request, place).archive;
   if (!store) return;
   const bool is_npy = name.ends_with(kNpySuffix) && name.size() > kNpySuffix.size();
   const std::string stem = is_npy ? name.substr(0, name.size() - kNpySuffix.size()) : name;
@@ -56,21 +56,20 @@ void StoreGuard::require_free_key(const StorePlace& place, const std::string& na
     if (store->has_leaf(key)) throw_errno(EEXIST, key + ": embedded in the store");
 }
 
-void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
+void StoreGuard::make_directory_of(Request& request, NodeId directory) {
   if (!archives_.part(directory)) return;
   const auto place = tree_.store_place(directory);
   if (!place) return;
-  TurnAtNeed::need();
+  request.need_slot();
   StorePlace above{place->root, place->root_path, "/"};
   const mode_t mode = root_.directory(place->root_path).stat().st_mode & 0777;
   std::istringstream names_below(place->group.substr(1));
   for (std::string name; std::getline(names_below, name, '/'); above = above.inside(name)) {
     const SourceDirectory in = root_.directory(above.path());
     if (const auto st = in.stat(name); !st) {
-      Attempts::run([&] {
-        TreeChanges names(tree_);
-        const OnBehalfOf behalf(&caller);
-        if (!in.stat(name)) in.make_directory(name, mode);
+      Attempts::run(request, [&] {
+        TreeChanges names(request, tree_, ChangedBy::caller);
+        if (!in.stat(name)) in.make_directory(names.change(), name, mode);
         names.note_change(in.stat());
       });
       in.sync();
@@ -81,54 +80,57 @@ void StoreGuard::make_directory_of(NodeId directory, const Caller& caller) {
   archives_.part(directory);  // it is the directory's from now on
 }
 
-void StoreGuard::before_making(NodeId directory, const std::string& name, const Caller& caller) {
-  if (const auto place = tree_.store_place(directory)) require_free_key(*place, name);
-  make_directory_of(directory, caller);
+void StoreGuard::before_making(Request& request, NodeId directory, const std::string& name) {
+  if (const auto place = tree_.store_place(directory)) require_free_key(request, *place, name);
+  make_directory_of(request, directory);
 }
 
 /// Attributes of groups included.
-bool StoreGuard::holds_embedded(const StorePlace& group) {
-  const auto store = embedded_.embedded(group).archive;
+bool StoreGuard::holds_embedded(Request& request, const StorePlace& group) {
+  const auto store = embedded_.embedded(request, group).archive;
   return store && store->has_below(group.group, true);
 }
 
-void StoreGuard::before_removing(NodeId directory, const std::string& name) {
+void StoreGuard::before_removing(Request& request, NodeId directory, const std::string& name) {
   const auto place = tree_.store_place(directory);
   if (!place) return;
-  if (const auto entry = find_beside(directory, *place, name)) {
+  if (const auto entry = find_beside(request, directory, *place, name)) {
     if (entry->is_group()) throw_errno(EISDIR, name);
     refuse(name);
   }
-  if (hides_embedded(directory, *place, name)) refuse(name);
+  if (hides_embedded(request, directory, *place, name)) refuse(name);
 }
 
-void StoreGuard::before_removing_directory(NodeId directory, const std::string& name) {
+void StoreGuard::before_removing_directory(Request& request, NodeId directory,
+                                           const std::string& name) {
   const auto place = tree_.store_place(directory);
   if (!place) return;
-  const auto entry = find_beside(directory, *place, name);
+  const auto entry = find_beside(request, directory, *place, name);
   if (entry && !entry->is_group()) throw_errno(ENOTDIR, name);
   const StorePlace inside = place->inside(name);
-  if (embedded_.has_any(inside)) throw_errno(ENOTEMPTY, name);
-  if (holds_embedded(inside)) refuse(name);
+  if (embedded_.has_any(request, inside)) throw_errno(ENOTEMPTY, name);
+  if (holds_embedded(request, inside)) refuse(name);
 }
 
-void StoreGuard::require_movable(NodeId directory, const StorePlace& place,
+void StoreGuard::require_movable(Request& request, NodeId directory, const StorePlace& place,
                                  const std::string& name) {
-  if (find_beside(directory, place, name) || hides_embedded(directory, place, name) ||
-      holds_embedded(place.inside(name)))
+  if (find_beside(request, directory, place, name) ||
+      hides_embedded(request, directory, place, name) ||
+      holds_embedded(request, place.inside(name)))
     refuse(name);
 }
 
-void StoreGuard::before_renaming(const Rename& rename, const Caller& caller) {
+void StoreGuard::before_renaming(Request& request, const Rename& rename) {
   if (const auto from = tree_.store_place(rename.from))
-    require_movable(rename.from, *from, rename.from_name);
+    require_movable(request, rename.from, *from, rename.from_name);
   if (const auto to = tree_.store_place(rename.to)) {
-    if ((rename.flags & RENAME_NOREPLACE) != 0 && find_beside(rename.to, *to, rename.to_name))
+    if ((rename.flags & RENAME_NOREPLACE) != 0 &&
+        find_beside(request, rename.to, *to, rename.to_name))
       throw_errno(EEXIST, rename.to_name);
-    require_movable(rename.to, *to, rename.to_name);
-    if ((rename.flags & RENAME_EXCHANGE) == 0) require_free_key(*to, rename.to_name);
+    require_movable(request, rename.to, *to, rename.to_name);
+    if ((rename.flags & RENAME_EXCHANGE) == 0) require_free_key(request, *to, rename.to_name);
   }
-  make_directory_of(rename.to, caller);
+  make_directory_of(request, rename.to);
 }
 
 }  // namespace bloscfs::fs

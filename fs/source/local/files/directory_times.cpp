@@ -10,7 +10,7 @@ DirectoryTimes::~DirectoryTimes() {
   try {
     struct stat after = directory_.stat();
     if (nanoseconds(after.st_mtim) != nanoseconds(before_.st_mtim)) {
-      directory_.set_times(kUnchangedTime, before_.st_mtim);
+      directory_.set_times(Change::by_daemon(request_), kUnchangedTime, before_.st_mtim);
       after = directory_.stat();
     }
     if (tell_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))

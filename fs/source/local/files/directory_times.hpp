@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "fs/source/local/files/source_object.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -15,13 +16,17 @@ class DirectoryTimes {
  public:
   /// Told of the times of change, which cannot be given back, where they differ at the end.
   using TellChange = std::function<void(const timespec& before, const timespec& after)>;
-  explicit DirectoryTimes(SourceObject directory, TellChange tell = {})
-      : directory_(std::move(directory)), tell_(std::move(tell)), before_(directory_.stat()) {}
+  DirectoryTimes(Request& request, SourceObject directory, TellChange tell = {})
+      : request_(request),
+        directory_(std::move(directory)),
+        tell_(std::move(tell)),
+        before_(directory_.stat()) {}
   ~DirectoryTimes();
   DirectoryTimes(const DirectoryTimes&) = delete;
   DirectoryTimes& operator=(const DirectoryTimes&) = delete;
 
  private:
+  Request& request_;
   const SourceObject directory_;
   const TellChange tell_;
   const struct stat before_;

@@ -67,21 +67,21 @@ bool LockFile::is_named(const frame::UniqueFd& file, const std::string& name) co
   return st && identity_of(*st) == identity_of(frame::status_of(file.get()));
 }
 
-LockFile::Attempt LockFile::try_take() {
+LockFile::Attempt LockFile::try_take(const Change& change) {
   const auto found = directory_.stat(name_);
   other_user_.reset();
   switch (judge(found)) {
     case Found::nothing:
-      return make();
+      return make(change);
     case Found::own_file:
       return hold(open_again(directory_, name_, *found), false);
     case Found::file_of_another:
       other_user_ = found->st_uid;
-      return take_over(*found);
+      return take_over(change, *found);
     case Found::no_lock_file:
       break;
   }
-  return replace(*found);
+  return replace(change, *found);
 }
 
 bool LockFile::is_trusted() const { return judge(directory_.stat(name_)) == Found::own_file; }
@@ -92,8 +92,8 @@ bool LockFile::try_take_present() {
          hold(open_again(directory_, name_, *found), false) == Attempt::taken;
 }
 
-LockFile::Attempt LockFile::make() {
-  const DirectoryTimes times(directory_.object("."));
+LockFile::Attempt LockFile::make(const Change& change) {
+  const DirectoryTimes times(change, directory_.object("."));
   frame::UniqueFd file = make_new(directory_, name_);
   if (file) return hold(std::move(file), true);
   return errno == EEXIST ? Attempt::busy : Attempt::impossible;
@@ -111,17 +111,17 @@ LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   return Attempt::taken;
 }
 
-LockFile::Attempt LockFile::take_over(const struct stat& found) {
+LockFile::Attempt LockFile::take_over(const Change& change, const struct stat& found) {
   const frame::UniqueFd file = open_again(directory_, name_, found);
   if (!file || frame::try_ofd_lock(file.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
     return Attempt::busy;
-  return replace(found);
+  return replace(change, found);
 }
 
 /// The new file is locked before it gets the name, and there is no moment without one: others that
 /// do the same meanwhile must not find the name free.
-LockFile::Attempt LockFile::replace(const struct stat& found) {
-  const DirectoryTimes times(directory_.object("."));
+LockFile::Attempt LockFile::replace(const Change& change, const struct stat& found) {
+  const DirectoryTimes times(change, directory_.object("."));
   const std::string fresh = frame::temporary_name();
   frame::UniqueFd own = make_new(directory_, fresh);
   if (!own) return Attempt::impossible;
@@ -129,13 +129,13 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
   // A name that proves this one object to be ours (frame/store/temporary_name.hpp): whatever else
   // has it later is not removed.
   const std::string aside = frame::name_aside(identity.value());
-  directory_.rename(fresh, directory_, aside);
+  directory_.rename(change, fresh, directory_, aside);
   try {
     if (frame::try_ofd_lock(own.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
       frame::throw_errno(ENOLCK, name_);
-    directory_.exchange(aside, directory_, name_);
+    directory_.exchange(change, aside, directory_, name_);
   } catch (const std::system_error& error) {
-    directory_.remove_file(aside);
+    directory_.remove_file(change, aside);
     if (error.code() == std::errc::no_such_file_or_directory) return Attempt::busy;
     if (error.code() != std::errc::invalid_argument) throw;
     throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
@@ -144,7 +144,7 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
   // Between the look and the exchange B has put its own file there, and may hold its lock: B keeps
   // the name.
   if (!moved || identity_of(*moved) != identity_of(found)) {
-    exchange_back(aside, own);
+    exchange_back(change, aside, own);
     return Attempt::busy;
   }
   aside_ = aside;
@@ -153,18 +153,19 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
 }
 
 /// Puts what has been moved aside back under the name, and removes the file that has it.
-void LockFile::exchange_back(const std::string& aside, const frame::UniqueFd& own) const {
-  directory_.exchange(aside, directory_, name_);
-  if (is_named(own, aside)) directory_.remove_file(aside);
+void LockFile::exchange_back(const Change& change, const std::string& aside,
+                             const frame::UniqueFd& own) const {
+  directory_.exchange(change, aside, directory_, name_);
+  if (is_named(own, aside)) directory_.remove_file(change, aside);
 }
 
-void LockFile::remove() {
+void LockFile::remove(const Change& change) {
   // Somebody has removed or replaced the lock file, who answers for that: nothing that is not ours
   // goes.
   if (!is_named(locked_, name_)) return;
-  const DirectoryTimes times(directory_.object("."));
-  if (!aside_.empty() && directory_.stat(aside_)) return exchange_back(aside_, locked_);
-  directory_.remove_file(name_);
+  const DirectoryTimes times(change, directory_.object("."));
+  if (!aside_.empty() && directory_.stat(aside_)) return exchange_back(change, aside_, locked_);
+  directory_.remove_file(change, name_);
 }
 
 }  // namespace bloscfs::fs

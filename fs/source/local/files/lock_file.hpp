@@ -8,6 +8,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/source/local/files/source_directory.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -24,7 +25,8 @@ namespace bloscfs::fs {
 ///   permissions) is no lock. That, or another user's file that is not locked, is never read or
 ///   written: it is moved aside, to a temporary's name that no sweep believes, and comes back when
 ///   the lock file is removed.
-/// The directory keeps its time of modification. Errors are std::system_error.
+/// The directory keeps its time of modification. Changes are the daemon's. Errors are
+/// std::system_error.
 class LockFile {
  public:
   LockFile(const SourceDirectory& directory, std::string name)
@@ -35,7 +37,7 @@ class LockFile {
     busy,
     impossible,  ///< no such file can be made, or locked, there
   };
-  Attempt try_take();
+  Attempt try_take(const Change& change);
   /// True if there is a file that is trusted.
   bool is_trusted() const;
   /// Takes that, and makes and moves nothing.
@@ -50,14 +52,15 @@ class LockFile {
   const std::string& name() const { return name_; }
 
   /// Removes the file, which is still locked then; descriptor() stays open.
-  void remove();
+  void remove(const Change& change);
 
  private:
-  Attempt make();
+  Attempt make(const Change& change);
   Attempt hold(frame::UniqueFd file, bool was_made);
-  Attempt take_over(const struct stat& found);
-  Attempt replace(const struct stat& found);
-  void exchange_back(const std::string& aside, const frame::UniqueFd& own) const;
+  Attempt take_over(const Change& change, const struct stat& found);
+  Attempt replace(const Change& change, const struct stat& found);
+  void exchange_back(const Change& change, const std::string& aside,
+                     const frame::UniqueFd& own) const;
   bool is_named(const frame::UniqueFd& file, const std::string& name) const;
 
   SourceDirectory directory_;

@@ -107,8 +107,9 @@ MountLock::MountLock(int directory, const std::optional<std::string>& single,
 bool MountLock::wait_for(std::chrono::milliseconds patience,
                          const std::function<void()>& before_wait, const frame::Clock& clock) {
   const auto end = clock.now() + patience;
+  Request request;
   for (;;) {
-    const auto attempt = file_.try_take();
+    const auto attempt = file_.try_take(Change(request));
     if (attempt == LockFile::Attempt::taken) return true;
     // No lock file can be made (SOURCE is full, say): the lock on SOURCE itself keeps other mounts
     // out.
@@ -147,7 +148,8 @@ MountLock::~MountLock() {
     if (!is_unfinished_) journal_->forget(frame::TemporaryMaker::self());
     // Removed while SOURCE is still locked: whoever waits for that lock finds SOURCE as the mount
     // leaves it.
-    if (journal_->is_empty()) file_.remove();
+    Request request;
+    if (journal_->is_empty()) file_.remove(Change(request));
   } catch (const std::exception& error) {
     log::warn(fmt::format("the lock file stays: {}", error.what()));
   }

@@ -24,7 +24,6 @@
 namespace bloscfs::fs {
 namespace {
 
-thread_local const Caller* acts_for = nullptr;
 thread_local bool is_caller = false;  ///< in an AsCaller
 
 struct FreeCapabilities {
@@ -114,28 +113,24 @@ bool become(const Caller& caller) {
 
 }  // namespace
 
-OnBehalfOf::OnBehalfOf(const Caller* caller) : before_(std::exchange(acts_for, caller)) {}
-
-OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
-
-AsCaller::AsCaller() {
+AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
   Attempts::begin_change();
   OneLook::renew();
   // Nested in another one the thread is the caller already; the outermost ends that.
-  if (acts_for == nullptr || is_caller) return;
+  if (caller_ == nullptr || is_caller) return;
   is_first_ = is_caller = true;
-  if (acts_for->umask != 0) {
+  if (caller_->umask != 0) {
     if (!has_own_umask()) {
       is_caller = false;
       frame::throw_errno(EPERM, "a umask for one thread");
     }
-    ::umask(acts_for->umask);
+    ::umask(caller_->umask);
     has_umask_ = true;
   }
-  const bool is_daemon = acts_for->user == own_user() && acts_for->group == own_group();
+  const bool is_daemon = caller_->user == own_user() && caller_->group == own_group();
   if (is_daemon || !may_act_as_others()) return;
   is_other_ = true;
-  if (become(*acts_for)) return;
+  if (become(*caller_)) return;
   be_daemon();
   if (has_umask_) ::umask(0);
   is_caller = false;
@@ -158,12 +153,12 @@ mode_t AsCaller::mode_of_new(mode_t wanted) const {
 }
 
 bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
-  if ((directory.st_mode & S_ISVTX) == 0 || acts_for == nullptr || acts_for->user == 0) return true;
-  return acts_for->user == directory.st_uid || acts_for->user == entry.st_uid;
+  if ((directory.st_mode & S_ISVTX) == 0 || caller_ == nullptr || caller_->user == 0) return true;
+  return caller_->user == directory.st_uid || caller_->user == entry.st_uid;
 }
 
 bool AsCaller::has_daemons_rights() const {
-  return acts_for != nullptr && acts_for->user != 0 && acts_for->user != own_user() &&
+  return caller_ != nullptr && caller_->user != 0 && caller_->user != own_user() &&
          !may_act_as_others();
 }
 

@@ -9,31 +9,18 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "fs/source/caller.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
-/// While one lives, changes of names and attributes by its thread (SourceDirectory, SourceObject)
-/// are the caller's, who outlives it; those of a null one are the daemon's, that nobody asked for.
-/// Nothing is committed meanwhile.
-class OnBehalfOf {
- public:
-  explicit OnBehalfOf(const Caller* caller);
-  ~OnBehalfOf();
-  OnBehalfOf(const OnBehalfOf&) = delete;
-  OnBehalfOf& operator=(const OnBehalfOf&) = delete;
-
- private:
-  const Caller* const before_;
-};
-
-/// For the system calls of one such change: gives the thread the user, groups and umask of whom it
-/// acts for. A caller whose groups are unknown may go into every directory; what it owns, and what
-/// a sticky directory permits, is the kernel's to say all the same. Throws
+/// For the system calls of one change of names or attributes (SourceDirectory, SourceObject): gives
+/// the thread the user, groups and umask of the change's caller, or leaves it the daemon where
+/// there is none. A caller whose groups are unknown may go into every directory; what it owns, and
+/// what a sticky directory permits, is the kernel's to say all the same. Throws
 /// std::system_error(EPERM) where the identity cannot be had.
 class AsCaller {
  public:
-  AsCaller();
+  explicit AsCaller(const Change& change);
   ~AsCaller();
   AsCaller(const AsCaller&) = delete;
   AsCaller& operator=(const AsCaller&) = delete;
@@ -48,7 +35,8 @@ class AsCaller {
   bool may_remove(const struct stat& directory, const struct stat& entry) const;
 
  private:
-  bool is_first_ = false;  ///< of those that are nested
+  const Caller* const caller_;  ///< null: the daemon
+  bool is_first_ = false;       ///< of those that are nested
   bool is_other_ = false;
   bool has_umask_ = false;
 };

@@ -42,32 +42,36 @@ SourceObject SourceDirectory::object(const std::string& name) const {
   return {open(name, O_PATH), path_of(name)};
 }
 
-frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {
-  const AsCaller as;
+frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::string& name,
+                                           mode_t mode) const {
+  const AsCaller as(change);
   frame::UniqueFd fd(::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                               as.mode_of_new(mode)));
   if (!fd) fail(name);
   return fd;
 }
 
-void SourceDirectory::make_directory(const std::string& name, mode_t mode) const {
-  const AsCaller as;
+void SourceDirectory::make_directory(const Change& change, const std::string& name,
+                                     mode_t mode) const {
+  const AsCaller as(change);
   if (::mkdirat(descriptor(), name.c_str(), mode) != 0) fail(name);
 }
 
-void SourceDirectory::make_symlink(const std::string& name, const std::string& target) const {
-  const AsCaller as;
+void SourceDirectory::make_symlink(const Change& change, const std::string& name,
+                                   const std::string& target) const {
+  const AsCaller as(change);
   if (::symlinkat(target.c_str(), descriptor(), name.c_str()) != 0) fail(name);
 }
 
-void SourceDirectory::make_special(const std::string& name, mode_t mode, dev_t device) const {
-  const AsCaller as;
+void SourceDirectory::make_special(const Change& change, const std::string& name, mode_t mode,
+                                   dev_t device) const {
+  const AsCaller as(change);
   if (::mknodat(descriptor(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
 }
 
-void SourceDirectory::make_link(const std::string& name, const SourceDirectory& from,
-                                const std::string& existing) const {
-  const AsCaller as;
+void SourceDirectory::make_link(const Change& change, const std::string& name,
+                                const SourceDirectory& from, const std::string& existing) const {
+  const AsCaller as(change);
   if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
@@ -80,8 +84,8 @@ void SourceDirectory::require_removable(const AsCaller& as, const std::string& n
   fail(name);
 }
 
-void SourceDirectory::check_removal(const std::string& name) const {
-  const AsCaller as;
+void SourceDirectory::check_removal(const Change& change, const std::string& name) const {
+  const AsCaller as(change);
   object(".").check_access(W_OK | X_OK);
   const auto entry = stat(name);
   if (!entry || as.may_remove(stat(), *entry)) return;
@@ -89,29 +93,29 @@ void SourceDirectory::check_removal(const std::string& name) const {
   fail(name);
 }
 
-void SourceDirectory::remove_file(const std::string& name) const {
-  const AsCaller as;
+void SourceDirectory::remove_file(const Change& change, const std::string& name) const {
+  const AsCaller as(change);
   require_removable(as, name);
   if (::unlinkat(descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
-void SourceDirectory::remove_directory(const std::string& name) const {
-  const AsCaller as;
+void SourceDirectory::remove_directory(const Change& change, const std::string& name) const {
+  const AsCaller as(change);
   require_removable(as, name);
   if (::unlinkat(descriptor(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
 }
 
-void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
-                             const std::string& new_name) const {
-  const AsCaller as;
+void SourceDirectory::rename(const Change& change, const std::string& name,
+                             const SourceDirectory& to, const std::string& new_name) const {
+  const AsCaller as(change);
   require_removable(as, name);
   to.require_removable(as, new_name);
   if (::renameat(descriptor(), name.c_str(), to.descriptor(), new_name.c_str()) != 0) fail(name);
 }
 
-void SourceDirectory::rename_to_free(const std::string& name, const SourceDirectory& to,
-                                     const std::string& new_name) const {
-  const AsCaller as;
+void SourceDirectory::rename_to_free(const Change& change, const std::string& name,
+                                     const SourceDirectory& to, const std::string& new_name) const {
+  const AsCaller as(change);
   require_removable(as, name);
   if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
@@ -122,12 +126,12 @@ void SourceDirectory::rename_to_free(const std::string& name, const SourceDirect
     errno = EEXIST;
     fail(name);
   }
-  rename(name, to, new_name);
+  rename(change, name, to, new_name);
 }
 
-void SourceDirectory::exchange(const std::string& name, const SourceDirectory& with,
-                               const std::string& other_name) const {
-  const AsCaller as;
+void SourceDirectory::exchange(const Change& change, const std::string& name,
+                               const SourceDirectory& with, const std::string& other_name) const {
+  const AsCaller as(change);
   require_removable(as, name);
   with.require_removable(as, other_name);
   if (::renameat2(descriptor(), name.c_str(), with.descriptor(), other_name.c_str(),

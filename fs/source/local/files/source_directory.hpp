@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "fs/source/local/files/source_object.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -34,32 +35,32 @@ class SourceDirectory {
   /// With O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK.
   frame::UniqueFd open(const std::string& name, int flags) const;
 
-  // The calls below act for whom the thread acts for (fs/source/local/files/on_behalf.hpp).
+  // The calls below are made as the change says (fs/source/local/files/on_behalf.hpp).
 
   /// What is made has the caller's owner, and the mode as the umask leaves it; the daemon has none.
   /// All fail with EEXIST.
-  frame::UniqueFd make_file(const std::string& name, mode_t mode) const;
-  void make_directory(const std::string& name, mode_t mode) const;
-  void make_symlink(const std::string& name, const std::string& target) const;
+  frame::UniqueFd make_file(const Change& change, const std::string& name, mode_t mode) const;
+  void make_directory(const Change& change, const std::string& name, mode_t mode) const;
+  void make_symlink(const Change& change, const std::string& name, const std::string& target) const;
   /// A fifo, socket or device by the type bits of `mode`.
-  void make_special(const std::string& name, mode_t mode, dev_t device) const;
+  void make_special(const Change& change, const std::string& name, mode_t mode, dev_t device) const;
   /// A hard link here to `existing` of another directory.
-  void make_link(const std::string& name, const SourceDirectory& from,
+  void make_link(const Change& change, const std::string& name, const SourceDirectory& from,
                  const std::string& existing) const;
 
   /// EACCES, or EPERM in a sticky directory, unless the entry may be removed.
-  void check_removal(const std::string& name) const;
-  void remove_file(const std::string& name) const;
-  void remove_directory(const std::string& name) const;
+  void check_removal(const Change& change, const std::string& name) const;
+  void remove_file(const Change& change, const std::string& name) const;
+  void remove_directory(const Change& change, const std::string& name) const;
 
   /// Replaces what has the new name, as rename(2).
-  void rename(const std::string& name, const SourceDirectory& to,
+  void rename(const Change& change, const std::string& name, const SourceDirectory& to,
               const std::string& new_name) const;
   /// EEXIST if the new name is taken.
-  void rename_to_free(const std::string& name, const SourceDirectory& to,
+  void rename_to_free(const Change& change, const std::string& name, const SourceDirectory& to,
                       const std::string& new_name) const;
   /// Exchanges two entries in one step.
-  void exchange(const std::string& name, const SourceDirectory& with,
+  void exchange(const Change& change, const std::string& name, const SourceDirectory& with,
                 const std::string& other_name) const;
 
   /// Makes what happened to entries durable.

@@ -16,8 +16,8 @@
 
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/caller.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
+#include "fs/support/caller.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -140,8 +140,8 @@ void SourceObject::check_access(int mask) const {
   if (::faccessat(AT_FDCWD, path().c_str(), mask, AT_EACCESS) != 0) frame::throw_errno(name_);
 }
 
-void SourceObject::set_mode(mode_t mode) const {
-  const AsCaller as;
+void SourceObject::set_mode(const Change& change, mode_t mode) const {
+  const AsCaller as(change);
   if (::chmod(path().c_str(), mode) == 0) return;
   const int error = errno;
   const bool changes_others =
@@ -156,13 +156,14 @@ void SourceObject::set_mode(mode_t mode) const {
     frame::throw_errno(EPERM, name_);
 }
 
-void SourceObject::set_owner(uid_t owner, gid_t group) const {
-  const AsCaller as;
+void SourceObject::set_owner(const Change& change, uid_t owner, gid_t group) const {
+  const AsCaller as(change);
   if (::fchownat(descriptor(), "", owner, group, AT_EMPTY_PATH) != 0) frame::throw_errno(name_);
 }
 
-void SourceObject::set_times(const timespec& accessed, const timespec& modified) const {
-  const AsCaller as;
+void SourceObject::set_times(const Change& change, const timespec& accessed,
+                             const timespec& modified) const {
+  const AsCaller as(change);
   const timespec times[2] = {accessed, modified};
   if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) frame::throw_errno(name_);
 }
@@ -192,15 +193,15 @@ std::string SourceObject::attribute(const std::string& name) const {
   return value;
 }
 
-void SourceObject::set_attribute(const std::string& name, const std::string& value,
-                                 int flags) const {
-  const AsCaller as;
+void SourceObject::set_attribute(const Change& change, const std::string& name,
+                                 const std::string& value, int flags) const {
+  const AsCaller as(change);
   if (::setxattr(path().c_str(), name.c_str(), value.data(), value.size(), flags) != 0)
     frame::throw_errno(name_);
 }
 
-void SourceObject::remove_attribute(const std::string& name) const {
-  const AsCaller as;
+void SourceObject::remove_attribute(const Change& change, const std::string& name) const {
+  const AsCaller as(change);
   if (::removexattr(path().c_str(), name.c_str()) != 0) frame::throw_errno(name_);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "frame/store/byte_source.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -41,20 +42,21 @@ class SourceObject {
   /// As access(2) with the daemon's effective ids; throws if it is not allowed.
   void check_access(int mask) const;
 
-  // The calls below act for whom the thread acts for (fs/source/local/files/on_behalf.hpp).
+  // The calls below are made as the change says (fs/source/local/files/on_behalf.hpp).
 
-  void set_mode(mode_t mode) const;
+  void set_mode(const Change& change, mode_t mode) const;
   /// uid_t{-1} and gid_t{-1} leave the owner and the group as they are.
-  void set_owner(uid_t owner, gid_t group) const;
+  void set_owner(const Change& change, uid_t owner, gid_t group) const;
   /// UTIME_NOW and UTIME_OMIT as in utimensat(2).
-  void set_times(const timespec& accessed, const timespec& modified) const;
+  void set_times(const Change& change, const timespec& accessed, const timespec& modified) const;
 
   /// Names of the extended attributes; empty where the filesystem has none.
   std::vector<std::string> attribute_names() const;
   std::string attribute(const std::string& name) const;
   /// `flags` as in setxattr(2).
-  void set_attribute(const std::string& name, const std::string& value, int flags) const;
-  void remove_attribute(const std::string& name) const;
+  void set_attribute(const Change& change, const std::string& name, const std::string& value,
+                     int flags) const;
+  void remove_attribute(const Change& change, const std::string& name) const;
 
  private:
   std::string path() const;

@@ -142,7 +142,7 @@ void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& en
 }
 
 void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name) {
-  TreeChanges names(tree_);
+  TreeChanges names(request_, tree_, ChangedBy::daemon);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
   // A temporary that the tree knows is this mount's own, and has a file waiting in it.
@@ -153,9 +153,9 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   // A directory may hold millions of files: it is removed when the lock on names is given back.
   if (leftover->directory)
     return names.at_end(0, remove_when_unused(leftover->directory, name, directory.path_of(name)));
-  const DirectoryTimes times(root_.object(path));
+  const DirectoryTimes times(request_, root_.object(path));
   try {
-    directory.remove_file(name);
+    directory.remove_file(names.change(), name);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
@@ -178,14 +178,15 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
     // The lock is given back after each few, and the index looked at again: nobody waits for the
     // whole frame, and no writer loses a file.
-    const TreeChanges names(tree_);
+    const TreeChanges names(request_, tree_, ChangedBy::daemon);
     const auto now = directory.stat(frame::kSframeIndexName);
     if (!now || !is_old(*now)) return;
-    const DirectoryTimes times(root_.object(path));
+    const DirectoryTimes times(request_, root_.object(path));
     const std::span left = std::span(orphans).subspan(done);
     for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
       const std::string name = frame::chunk_file_name(number);
-      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+      if (const auto st = directory.stat(name); st && is_old(*st))
+        directory.remove_file(names.change(), name);
     }
   }
 }

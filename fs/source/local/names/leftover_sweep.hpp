@@ -11,6 +11,7 @@
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/names/leftovers.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -50,6 +51,7 @@ class LeftoverSweep {
   Tree& tree_;
   const std::optional<std::string> single_;
   Journal* const journal_;
+  Request request_;         ///< of the thread
   TemporaryMakers makers_;  ///< that are known so far; of the thread
   timespec began_{};
   std::atomic<bool> stopping_{false};

@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 
 #include "frame/header/sframe_format.hpp"
-#include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -24,6 +24,8 @@ class RemovedFrame {
       : files_(std::move(directory), name), name_(name) {}
 
   void remove() const {
+    Request request;
+    const Change change(request);
     // Durable first: after a power cut the frame must not stand under its old name with parts of it
     // gone.
     in_parent([](const SourceDirectory& parent) { parent.sync(); });
@@ -33,12 +35,12 @@ class RemovedFrame {
       const bool has_name =
           frame::is_sframe_file(entry.name) || frame::is_temporary_name(entry.name);
       if (st && S_ISREG(st->st_mode) && has_name)
-        files_.remove_file(entry.name);
+        files_.remove_file(change, entry.name);
       else
         is_shared |= st.has_value();
     }
     if (is_shared) throw std::runtime_error("holds what is no part of it");
-    in_parent([this](const SourceDirectory& parent) { parent.remove_directory(name_); });
+    in_parent([&](const SourceDirectory& parent) { parent.remove_directory(change, name_); });
   }
 
  private:
@@ -97,7 +99,6 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
 std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
                                          const std::string& path) {
   return {nullptr, [frame = RemovedFrame(std::move(directory), name), path](void*) {
-            const OnBehalfOf nobody(nullptr);
             try {
               frame.remove();
             } catch (const std::exception& error) {

@@ -10,10 +10,10 @@ namespace {
 
 std::string sidecar_name(const std::string& full_name) { return full_name + frame::kSidecarSuffix; }
 
-template <typename Change>
-void try_to(const Change& change) {
+template <typename Work>
+void try_to(const Work& work) {
   try {
-    change();
+    work();
   } catch (const std::system_error& error) {
     if (!frame::is_denial(error.code())) throw;
   }
@@ -25,32 +25,34 @@ bool may_have_sidecar(const SourceEntry& entry) {
   return entry.is_container() && !entry.is_sframe();
 }
 
-bool carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+bool carry_sidecar(const Change& change, const SourceDirectory& from, const std::string& full_name,
                    const SourceDirectory& to, const std::string& new_full_name) {
   if (&from == &to && full_name == new_full_name) return true;
   if (!from.stat(sidecar_name(full_name))) return false;
-  try_to([&] { from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name)); });
+  try_to([&] { from.rename(change, sidecar_name(full_name), to, sidecar_name(new_full_name)); });
   return true;
 }
 
-void remove_sidecar(const SourceDirectory& directory, const std::string& full_name) {
+void remove_sidecar(const Change& change, const SourceDirectory& directory,
+                    const std::string& full_name) {
   if (directory.stat(sidecar_name(full_name)))
-    try_to([&] { directory.remove_file(sidecar_name(full_name)); });
+    try_to([&] { directory.remove_file(change, sidecar_name(full_name)); });
 }
 
-void exchange_sidecars(const SourceDirectory& from, const std::string& full_name,
-                       const SourceEntry& entry, const SourceDirectory& to,
-                       const std::string& other_full_name, const SourceEntry& other) {
+void exchange_sidecars(const Change& change, const SourceDirectory& from,
+                       const std::string& full_name, const SourceEntry& entry,
+                       const SourceDirectory& to, const std::string& other_full_name,
+                       const SourceEntry& other) {
   const std::string name = sidecar_name(full_name), other_name = sidecar_name(other_full_name);
   const bool has_one = may_have_sidecar(entry) && from.stat(name);
   const bool has_other = may_have_sidecar(other) && to.stat(other_name);
   try_to([&] {
     if (has_one && has_other)
-      from.exchange(name, to, other_name);
+      from.exchange(change, name, to, other_name);
     else if (has_one)
-      from.rename(name, to, other_name);
+      from.rename(change, name, to, other_name);
     else if (has_other)
-      to.rename(other_name, from, name);
+      to.rename(change, other_name, from, name);
   });
 }
 

@@ -33,7 +33,7 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
     const std::string name = choose_name(names, directory, shown, ShownAs::flat, {}, policy, {});
     // Taken: a conflict of the same file within this second has the name.
     if (name.empty()) continue;
-    from.rename_to_free(stored_as, in, name);
+    from.rename_to_free(names.change(), stored_as, in, name);
     // Durable before it is told of: nobody else has these contents any more.
     in.sync();
     return join_path(path.text(), name);

@@ -13,7 +13,6 @@
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/names/new_temporary.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/names/renaming.hpp"
@@ -22,7 +21,6 @@
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -34,11 +32,12 @@ constexpr mode_t kPermissions = 07777;
 constexpr int kRenameTries = 5;
 
 /// `extra` are bits that the mode gets beside those that are asked for.
-void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
+void set_owner_and_mode(const Change& change, const SourceObject& object,
+                        const NewAttributes& wanted, mode_t extra) {
   if (wanted.owner || wanted.group)
-    object.set_owner(wanted.owner.value_or(kUnchangedOwner),
+    object.set_owner(change, wanted.owner.value_or(kUnchangedOwner),
                      wanted.group.value_or(static_cast<gid_t>(-1)));
-  if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
+  if (wanted.mode) object.set_mode(change, (*wanted.mode & kPermissions) | extra);
 }
 
 }  // namespace
@@ -49,57 +48,55 @@ void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
 }
 
-/// The name exists by now: the request must not be served again.
-FoundNode Namespace::found(NodeId node) {
-  TurnAtNeed::need_no_more();
+FoundNode Namespace::found(const Change& change, NodeId node) {
   try {
-    return {node, tree_.attributes(node)};
+    return {node, tree_.attributes(change, node)};
   } catch (const std::exception&) {
     tree_.forget(node, 1);
     throw;
   }
 }
 
-FoundNode Namespace::make_entry(NodeId directory, const std::string& name, const Caller& caller,
+FoundNode Namespace::make_entry(Request& request, NodeId directory, const std::string& name,
                                 const MakeEntry& make) {
   check_name(directory, name);
-  return found(Attempts::run([&] {
-    TreeChanges names(tree_);
+  const NodeId made = Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, ChangedBy::caller);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
     // A name that was given up, and shown as this one, must not come back beside it after a power
     // cut.
     services_.unsynced_names.before_taking(in, name, ShownAs::itself);
-    {
-      const OnBehalfOf behalf(&caller);
-      make(in);
-    }
+    make(names.change(), in);
     return names.entered(directory, name);
-  }));
+  });
+  return found(Change(request), made);
 }
 
-FoundNode Namespace::make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                    const Caller& caller) {
-  return make_entry(directory, name, caller, [&](const SourceDirectory& in) {
-    in.make_directory(name, mode & kPermissions);
+FoundNode Namespace::make_directory(Request& request, NodeId directory, const std::string& name,
+                                    mode_t mode) {
+  return make_entry(request, directory, name, [&](const Change& change, const SourceDirectory& in) {
+    in.make_directory(change, name, mode & kPermissions);
   });
 }
 
-FoundNode Namespace::make_symlink(NodeId directory, const std::string& name,
-                                  const std::string& target, const Caller& caller) {
-  return make_entry(directory, name, caller,
-                    [&](const SourceDirectory& in) { in.make_symlink(name, target); });
+FoundNode Namespace::make_symlink(Request& request, NodeId directory, const std::string& name,
+                                  const std::string& target) {
+  return make_entry(request, directory, name, [&](const Change& change, const SourceDirectory& in) {
+    in.make_symlink(change, name, target);
+  });
 }
 
-FoundNode Namespace::make_special(NodeId directory, const std::string& name, mode_t mode,
-                                  dev_t device, const Caller& caller) {
-  if (S_ISREG(mode)) return create_file(directory, name, mode, caller);
-  return make_entry(directory, name, caller,
-                    [&](const SourceDirectory& in) { in.make_special(name, mode, device); });
+FoundNode Namespace::make_special(Request& request, NodeId directory, const std::string& name,
+                                  mode_t mode, dev_t device) {
+  if (S_ISREG(mode)) return create_file(request, directory, name, mode);
+  return make_entry(request, directory, name, [&](const Change& change, const SourceDirectory& in) {
+    in.make_special(change, name, mode, device);
+  });
 }
 
-FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                 const Caller& caller) {
+FoundNode Namespace::create_file(Request& request, NodeId directory, const std::string& name,
+                                 mode_t mode) {
   check_name(directory, name);
   services_.columns.require_changeable(root_, join_path(tree_.path(directory).text(), name));
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
@@ -114,23 +111,23 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
     counted = count;  // not where a break has cut it short
   };
   const auto make_in = [&](const SourceDirectory& in) {
-    file.emplace(in, mode & kPermissions, caller);
+    file.emplace(Change(request), in, mode & kPermissions);
   };
   // What takes longest, most of all where many make files, is done while others change names.
-  make_in(Attempts::run([&] {
-    ReadTree names(tree_);
+  make_in(Attempts::run(request, [&] {
+    ReadTree names(request, tree_);
     choose(names);
     return root_.directory(names.path(directory));
   }));
-  return found(Attempts::run([&] {
-    TreeChanges names(tree_);
+  const NodeId made_node = Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, ChangedBy::daemon);
     if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
       Attempts::without_lock([make_in, in] { make_in(in); });
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
-      services_.contents.created(made, tree_.owned(file->stat()));
+      services_.contents.created(Change(request), made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
@@ -138,19 +135,20 @@ FoundNode Namespace::create_file(NodeId directory, const std::string& name, mode
       throw;
     }
     return made;
-  }));
+  });
+  return found(Change(request), made_node);
 }
 
-FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
-                               const Caller& caller) {
+FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,
+                               const std::string& name) {
   if (tree_.is_part(node)) throw_errno(EROFS, name);
   check_name(directory, name);
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
   for (int tries = 0; tries < kRenameTries; tries++) {
     bool must_become_flat = false;
-    const NodeId made = Attempts::run([&]() -> NodeId {
-      TreeChanges names(tree_);
+    const NodeId made = Attempts::run(request, [&]() -> NodeId {
+      TreeChanges names(request, tree_, ChangedBy::caller);
       const auto object = names.object(node);
       if (!object) throw_errno(ENOENT, name);
       if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
@@ -159,13 +157,13 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
       must_become_flat = false;
       if (object->is_pending || (object->entry.is_container() && !is_committed)) return 0;
       must_become_flat = becomes_flat_as(*object, name);
-      return must_become_flat ? 0 : link(names, *object, directory, name, caller);
+      return must_become_flat ? 0 : link(names, *object, directory, name);
     });
-    if (made != 0) return found(made);
+    if (made != 0) return found(Change(request), made);
     if (must_become_flat) {
-      kept_flat = services_.contents.hold_flat(node);
+      kept_flat = services_.contents.hold_flat(request, node);
     } else {
-      services_.contents.commit({node});
+      services_.contents.commit(request, {node});
       is_committed = true;
     }
   }
@@ -173,7 +171,7 @@ FoundNode Namespace::make_link(NodeId node, NodeId directory, const std::string&
 }
 
 NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId directory,
-                       const std::string& name, const Caller& caller) {
+                       const std::string& name) {
   const ShownAs shown = object.entry.shown;
   std::string full_name = name;
   if (shown != ShownAs::itself)
@@ -184,30 +182,27 @@ NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId dir
   const SourceDirectory in = root_.directory(names.path(directory));
   services_.unsynced_names.before_taking(in, full_name, shown);
   const SourceDirectory from = root_.directory(object.directory_path);
-  {
-    const OnBehalfOf behalf(&caller);
-    in.make_link(full_name, from, object.stored_name);
-  }
+  in.make_link(names.change(), full_name, from, object.stored_name);
   names.touched(object);
   names.changed_by_user(object.node);
   return names.entered(directory, full_name);
 }
 
-bool Namespace::must_represent_anew(NodeId node) {
-  const auto [has_links, can_be_array] = Attempts::run([&] {
-    const auto name_lock = home(node)->lock_name();
+bool Namespace::must_represent_anew(Request& request, NodeId node) {
+  const auto [has_links, can_be_array] = Attempts::run(request, [&] {
+    const auto name_lock = home(node)->lock_name(request);
     return std::pair(name_lock->place().has_links, !name_lock->names().array.empty());
   });
   const bool is_open = tree_.opened_as<OpenContainer>(node) != nullptr;
-  const SourceEntry entry = tree_.entry(node);
+  const SourceEntry entry = tree_.entry(request, node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
   return !entry.is_read_only && (is_open || !fits);
 }
 
-void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
+void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      if (must_represent_anew(node)) services_.contents.represent_anew(node);
+      if (must_represent_anew(request, node)) services_.contents.represent_anew(request, node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes either way.
       log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
@@ -216,90 +211,87 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
   }
 }
 
-void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
+void Namespace::remove_file(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
   // Contents are told when the lock on names is given back: an orphan may have much to let go of.
-  services_.tell_removed(Attempts::run([&] {
-    TreeChanges names(tree_);
+  const std::vector<NodeId> ended = Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, ChangedBy::caller);
     const NamedObject object = find_to_change(names, directory, name);
     if (object.is_directory()) throw_errno(EISDIR, name);
     services_.unsynced_names.before_giving_up();
-    const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
     removal.store_for_links(object);
     removal.remove(object);
     return removal.ended();
-  }));
+  });
+  services_.tell_removed(ended);
 }
 
-void Namespace::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
+void Namespace::remove_directory(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
-  Attempts::run([&] {
-    TreeChanges names(tree_);
+  Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, ChangedBy::caller);
     const NamedObject object = find_to_change(names, directory, name);
     if (!object.is_directory()) throw_errno(ENOTDIR, name);
     services_.unsynced_names.before_giving_up();
-    const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
     if (object.entry.is_store())
       removal.remove(object);
     else
-      removal.remove_directory(object, caller.user);
+      removal.remove_directory(object);
   });
 }
 
-void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
-                       const std::string& to_name, unsigned flags, const Caller& caller) {
+void Namespace::rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+                       const std::string& to_name, unsigned flags) {
   check_name(from, from_name);
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
-  const RenameRequest request{from, from_name, to, to_name, flags, caller};
+  const WantedRename wanted{from, from_name, to, to_name, flags};
   // Commits, and arrays that must become flat, are done between the tries, without the lock on
   // names; a try that then finds another need, since names have changed meanwhile, begins anew.
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<ExchangeNames> exchange_names;
-    const Renaming::Outcome outcome = Attempts::run([&] {
-      TreeChanges names(tree_);
-      const OnBehalfOf behalf(&caller);
-      return Renaming(names, services_, request, exchange_names).run();
+    const Renaming::Outcome outcome = Attempts::run(request, [&] {
+      TreeChanges names(request, tree_, ChangedBy::caller);
+      return Renaming(names, services_, wanted, exchange_names).run();
     });
     if (!outcome.need) {
-      // The names have changed: the request must not be served again.
-      TurnAtNeed::need_no_more();
-      if (outcome.own_name) give_own_name(request, *outcome.own_name);
+      const Change change(request);
+      if (outcome.own_name) give_own_name(change, wanted, *outcome.own_name);
       services_.tell_removed(outcome.ended);
       kept_flat.clear();
-      return tell_renamed(outcome.renamed);
+      return tell_renamed(change, outcome.renamed);
     }
     if (outcome.need->what == Renaming::Need::What::flat)
-      kept_flat.push_back(services_.contents.hold_flat(outcome.need->node));
+      kept_flat.push_back(services_.contents.hold_flat(request, outcome.need->node));
     else
-      services_.contents.commit({outcome.need->node});
+      services_.contents.commit(request, {outcome.need->node});
   }
   throw_errno(EBUSY, from_name);
 }
 
 /// Where that fails it stays as it was placed, which shows it as well.
-void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own) {
+void Namespace::give_own_name(const Change& change, const WantedRename& wanted,
+                              const Renaming::OwnName& own) {
   try {
-    Attempts::run([&] {
-      TreeChanges names(tree_);
-      const auto object = names.find(request.to, request.to_name);
+    Attempts::run(change, [&] {
+      TreeChanges names(change, tree_, ChangedBy::caller);
+      const auto object = names.find(wanted.to, wanted.to_name);
       if (!object) return;
-      const OnBehalfOf behalf(&request.caller);
-      take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
+      take_own_name(names, services_, *object, own.object, wanted.to_name, own.full_name);
     });
   } catch (const std::system_error& error) {
     log::warn(fmt::format("{}: does not get its own name: {}",
-                          join_path(tree_.told_path(request.to), request.to_name), error.what()));
+                          join_path(tree_.told_path(wanted.to), wanted.to_name), error.what()));
   }
 }
 
 /// The chunk files of a sparse frame, and its directory.
-void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
-                                     const NewAttributes& wanted) const {
+void Namespace::set_frame_attributes(const Change& change, const SourceDirectory& frame,
+                                     const struct stat& index, const NewAttributes& wanted) const {
   NewAttributes inside = wanted;
   if (inside.mode) inside.mode = *inside.mode & 0777;
   const SourceRoot files(frame.open(".", O_PATH));
@@ -309,87 +301,88 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
     const struct stat st = file->stat();
     // Nothing that somebody has put in its place.
     if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == index.st_uid)
-      set_owner_and_mode(*file, inside, 0);
+      set_owner_and_mode(change, *file, inside, 0);
   }
   // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
   // chunk files is 0750 for the directory.
   const SourceObject directory = frame.object(".");
   const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
   const mode_t inherited = directory.stat().st_mode & S_ISGID;
-  set_owner_and_mode(directory, inside, search | S_IRWXU | inherited);
+  set_owner_and_mode(change, directory, inside, search | S_IRWXU | inherited);
 }
 
 /// True if the content has taken care of the times.
-bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
+bool Namespace::set_content_times(Request& request, NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
   struct stat now {};
-  if (!wanted.accessed || !wanted.modified) now = tree_.attributes(node);
-  return services_.contents.set_times(node, wanted.accessed.value_or(now.st_atim),
+  if (!wanted.accessed || !wanted.modified) now = tree_.attributes(request, node);
+  return services_.contents.set_times(request, node, wanted.accessed.value_or(now.st_atim),
                                       wanted.modified.value_or(now.st_mtim));
 }
 
-void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
+void Namespace::set_attributes(Request& request, NodeId node, const NewAttributes& wanted,
+                               ChangedBy who) {
   const bool sets_times = wanted.accessed || wanted.modified;
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
-  const bool are_set = sets_times && set_content_times(node, wanted);
+  const bool are_set = sets_times && set_content_times(request, node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
   // Two chmods of one sparse frame that met among its files would leave some with the mode of
   // either.
-  const KeyedMutex::Lock lock(frames_, node);
+  const KeyedMutex::Lock lock(request, frames_, node);
   std::optional<SourceDirectory> frame;
   struct stat index {};
-  change(node, caller, [&](const SourceObject& object, const NamedObject* named) {
-    if (sets_others && named != nullptr && named->entry.is_sframe()) {
-      frame.emplace(root_.directory(named->path()));
-      index = object.stat();
-    }
-    set_owner_and_mode(object, wanted, 0);
-    if (!sets_times || are_set) return;
-    const auto set = [&] {
-      object.set_times(wanted.accessed.value_or(kUnchangedTime),
-                       wanted.modified.value_or(kUnchangedTime));
-    };
-    // What is open of the file goes on.
-    const auto file = tree_.opened_as<OpenContainer>(node);
-    const auto snapshot = file ? file->content->snapshot() : nullptr;
-    snapshot ? snapshot->keep_through(set) : set();
-  });
+  change(request, node, who,
+         [&](const Change& made, const SourceObject& object, const NamedObject* named) {
+           if (sets_others && named != nullptr && named->entry.is_sframe()) {
+             frame.emplace(root_.directory(named->path()));
+             index = object.stat();
+           }
+           set_owner_and_mode(made, object, wanted, 0);
+           if (!sets_times || are_set) return;
+           const auto set = [&] {
+             object.set_times(made, wanted.accessed.value_or(kUnchangedTime),
+                              wanted.modified.value_or(kUnchangedTime));
+           };
+           // What is open of the file goes on.
+           const auto file = tree_.opened_as<OpenContainer>(node);
+           const auto snapshot = file ? file->content->snapshot() : nullptr;
+           snapshot ? snapshot->keep_through(set) : set();
+         });
   if (!frame) return;
   // Without the lock on names: a frame may have millions of chunk files.
-  const OnBehalfOf behalf(caller);
-  set_frame_attributes(*frame, index, wanted);
+  set_frame_attributes(who == ChangedBy::daemon ? Change::by_daemon(request) : Change(request),
+                       *frame, index, wanted);
 }
 
-void Namespace::change(NodeId node, const Caller* caller, const Change& work) {
+void Namespace::change(Request& request, NodeId node, ChangedBy who, const ChangeObject& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
-  Attempts::run([&] {
-    TreeChanges names(tree_);
-    const OnBehalfOf behalf(caller);
-    if (node == kRootId) return work(root_.object({}), nullptr);
+  Attempts::run(request, [&] {
+    TreeChanges names(request, tree_, who);
+    if (node == kRootId) return work(names.change(), root_.object({}), nullptr);
     if (!tree_.has_name(node)) {
-      work(*names.remains(node), nullptr);
+      work(names.change(), *names.remains(node), nullptr);
       return names.changed_by_user(node);
     }
     const auto object = names.object(node);
     if (!object) throw_stale(node);
-    work(*Removal(names, services_).keep(*object), &*object);
+    work(names.change(), *Removal(names, services_).keep(*object), &*object);
     names.touched(*object);
     names.changed_by_user(node);
   });
 }
 
-void Namespace::sync_directory(NodeId directory) {
+void Namespace::sync_directory(Request& request, NodeId directory) {
   if (tree_.is_part(directory) || tree_.is_store(directory) || tree_.is_virtual(directory)) return;
-  TurnAtNeed::need();
+  request.need_slot();
   std::vector<NodeId> pending;
   {
-    TreeChanges names(tree_);
+    const TreeChanges names(request, tree_, ChangedBy::daemon);
     // One that was removed while it was open has no entries any more.
     if (!tree_.has_name(directory)) return;
     pending = names.pending_in(directory);
   }
   // First the files, which get their names by that, then the directory that the names are in.
-  if (!pending.empty()) services_.contents.commit(pending);
+  if (!pending.empty()) services_.contents.commit(request, pending);
   root_.directory(tree_.path(directory)).sync();
 }
 

@@ -8,7 +8,6 @@
 
 #include <sys/stat.h>
 
-#include "fs/source/caller.hpp"
 #include "fs/source/contents.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/source_root.hpp"
@@ -16,7 +15,9 @@
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/support/caller.hpp"
 #include "fs/support/keyed_mutex.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -26,8 +27,7 @@ namespace bloscfs::fs {
 /// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
 /// - EROFS for new contents while there is nobody to keep them, and for another view of a Bloscpack
 ///   file.
-/// What returns a FoundNode has counted one reference of the kernel. What a caller asks for is
-/// done as them (fs/source/local/files/on_behalf.hpp); a null one is the daemon itself.
+/// What returns a FoundNode has counted one reference of the kernel.
 class Namespace {
  public:
   /// `lock` and `rescue` are those of a writable mount, and null otherwise. All others outlive it.
@@ -36,50 +36,50 @@ class Namespace {
       : root_(root), tree_(tree), services_{root,     columns, tree, std::move(policy),
                                             contents, kernel,  lock, rescue} {}
 
-  FoundNode create_file(NodeId directory, const std::string& name, mode_t mode,
-                        const Caller& caller);
-  FoundNode make_directory(NodeId directory, const std::string& name, mode_t mode,
-                           const Caller& caller);
-  FoundNode make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                         const Caller& caller);
+  FoundNode create_file(Request& request, NodeId directory, const std::string& name, mode_t mode);
+  FoundNode make_directory(Request& request, NodeId directory, const std::string& name,
+                           mode_t mode);
+  FoundNode make_symlink(Request& request, NodeId directory, const std::string& name,
+                         const std::string& target);
   /// A fifo, socket or device; a regular file is created as by create_file().
-  FoundNode make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                         const Caller& caller);
-  FoundNode make_link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
-  void remove_file(NodeId directory, const std::string& name, const Caller& caller);
-  void remove_directory(NodeId directory, const std::string& name, const Caller& caller);
+  FoundNode make_special(Request& request, NodeId directory, const std::string& name, mode_t mode,
+                         dev_t device);
+  FoundNode make_link(Request& request, NodeId node, NodeId directory, const std::string& name);
+  void remove_file(Request& request, NodeId directory, const std::string& name);
+  void remove_directory(Request& request, NodeId directory, const std::string& name);
   /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
-  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags, const Caller& caller);
+  void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
+              const std::string& to_name, unsigned flags);
 
-  void set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller);
+  void set_attributes(Request& request, NodeId node, const NewAttributes& wanted, ChangedBy who);
   /// Changes the object whose attributes are the node's, so that this counts as no other state;
   /// `work` gets its name, too, if it has one.
-  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
-  void change(NodeId node, const Caller* caller, const Change& work);
+  using ChangeObject = std::function<void(const Change&, const SourceObject&, const NamedObject*)>;
+  void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& work);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
-  void sync_directory(NodeId directory);
+  void sync_directory(Request& request, NodeId directory);
 
   /// Keeps the node as long as it lives.
   std::shared_ptr<ContentHome> home(NodeId node);
 
  private:
-  using MakeEntry = std::function<void(const SourceDirectory& directory)>;
+  using MakeEntry = std::function<void(const Change&, const SourceDirectory& directory)>;
 
   void check_name(NodeId directory, const std::string& name) const;
-  FoundNode make_entry(NodeId directory, const std::string& name, const Caller& caller,
+  FoundNode make_entry(Request& request, NodeId directory, const std::string& name,
                        const MakeEntry& make);
   NodeId link(TreeChanges& names, const NamedObject& object, NodeId directory,
-              const std::string& name, const Caller& caller);
-  FoundNode found(NodeId node);
-  bool set_content_times(NodeId node, const NewAttributes& wanted);
+              const std::string& name);
+  FoundNode found(const Change& change, NodeId node);
+  bool set_content_times(Request& request, NodeId node, const NewAttributes& wanted);
   /// `index` is as it was before its attributes were changed.
-  void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
-                            const NewAttributes& wanted) const;
-  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own);
-  bool must_represent_anew(NodeId node);
-  void tell_renamed(const std::vector<NodeId>& nodes);
+  void set_frame_attributes(const Change& change, const SourceDirectory& frame,
+                            const struct stat& index, const NewAttributes& wanted) const;
+  void give_own_name(const Change& change, const WantedRename& wanted,
+                     const Renaming::OwnName& own);
+  bool must_represent_anew(Request& request, NodeId node);
+  void tell_renamed(Request& request, const std::vector<NodeId>& nodes);
 
   const SourceRoot& root_;
   Tree& tree_;

@@ -7,27 +7,26 @@
 #include <sys/stat.h>
 
 #include "frame/store/temporary_name.hpp"
-#include "fs/source/caller.hpp"
 #include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/files/source_directory.hpp"
 #include "fs/source/local/files/source_path.hpp"
+#include "fs/support/caller.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
 /// Is removed again with this, unless it was kept.
 class NewTemporary {
  public:
-  /// Made as the caller, who outlives it, by a temporary's name. Throws std::system_error.
-  NewTemporary(const SourceDirectory& directory, mode_t mode, const Caller& caller)
-      : directory_(directory), caller_(caller), name_(frame::temporary_name()) {
-    const OnBehalfOf behalf(&caller);
-    stat_ = frame::status_of(directory.make_file(name_, mode).get());
+  /// Made by a temporary's name. Throws std::system_error.
+  NewTemporary(const Change& change, const SourceDirectory& directory, mode_t mode)
+      : change_(change), directory_(directory), name_(frame::temporary_name()) {
+    stat_ = frame::status_of(directory.make_file(change, name_, mode).get());
   }
   ~NewTemporary() {
     if (is_kept_) return;
     try {
-      const OnBehalfOf behalf(&caller_);
-      directory_.remove_file(name_);
+      directory_.remove_file(change_, name_);
     } catch (const std::exception&) {
       // Nobody sees it, and a later mount removes what this one has left.
     }
@@ -47,8 +46,8 @@ class NewTemporary {
   void keep() { is_kept_ = true; }
 
  private:
+  const Change change_;
   const SourceDirectory directory_;
-  const Caller& caller_;
   const std::string name_;
   struct stat stat_ {};
   bool is_kept_ = false;

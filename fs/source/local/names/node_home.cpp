@@ -62,14 +62,14 @@ std::set<std::string> result_names(const std::string& full_name) {
 
 class NodeHome::Lock final : public NameLock {
  public:
-  Lock(NameServices& services, NodeId node)
-      : services_(services), node_(node), names_(services.tree) {
+  Lock(Request& request, NameServices& services, NodeId node)
+      : services_(services), node_(node), names_(request, services.tree, ChangedBy::daemon) {
     look();
     // For the mount its directory changed when the file got its name there.
     if (!object_) return;
     const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
-        SourceObject(services_.root.enter(directory_path), directory_path.text()),
+        request, SourceObject(services_.root.enter(directory_path), directory_path.text()),
         [this, directory = object_->directory](const timespec& before, const timespec& after) {
           names_.hid_change(directory, before, after);
         });
@@ -160,7 +160,7 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   const NamedObject placed = made_object(directory, stored_as, made, shown);
   const CommitTerms terms{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
-                          {placed, directory, directory, shown_name_, &before, 0, &terms});
+                          {placed, directory, directory, shown_name_, &before, &terms});
   const std::string& full_name = replacement.place(wanted_name);
   if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
   names_.replaced(node_, before.directory, full_name, shown);
@@ -215,42 +215,42 @@ std::string NodeHome::path() {
   return name ? name->path().text() : std::string();
 }
 
-std::unique_ptr<NameLock> NodeHome::lock_name() {
-  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
+std::unique_ptr<NameLock> NodeHome::lock_name(Request& request) {
+  return Attempts::run(request, [&] { return std::make_unique<Lock>(request, services_, node_); });
 }
 
-StoredPlace NodeHome::place_now() {
-  return Attempts::run([&] {
-    ReadTree names(services_.tree);
+StoredPlace NodeHome::place_now(Request& request) {
+  return Attempts::run(request, [&] {
+    ReadTree names(request, services_.tree);
     StoredPlace place;
     find_stored(services_, names, node_, place);
     return place;
   });
 }
 
-void NodeHome::require_changeable() {
+void NodeHome::require_changeable(Request& request) {
   const auto name = services_.tree.name_of(node_);
   if (!name || name->is_lost) return;
   services_.columns.require_changeable(services_.root, name->path().text());
   if (name->shown == ShownAs::array || name->full_name.ends_with(kArraySuffix) ||
       stem(name->full_name).ends_with(kNpySuffix))
-    remove_results(*name);
+    remove_results(Change::by_daemon(request), *name);
 }
 
 /// Removes what python-blosc2 has cached of queries on the array, durably.
-void NodeHome::remove_results(const Tree::NodeName& array) {
+void NodeHome::remove_results(const Change& change, const Tree::NodeName& array) {
   const SourceDirectory directory = services_.root.directory(array.directory_path);
   bool is_removed = false;
   for (const std::string& stem : result_names(array.full_name)) {
     const std::string name = stem + ".__query_cache__.b2frame";
     // An array may itself have the name of such a result: it is what changes, and stays.
     if (name == array.full_name || !directory.stat(name)) continue;
-    const TreeChanges names(services_.tree);
+    const TreeChanges names(change, services_.tree, ChangedBy::daemon);
     // Others may have removed it meanwhile.
     const auto st = directory.stat(name);
     if (!st || !S_ISREG(st->st_mode)) continue;
-    directory.remove_file(name);
-    remove_sidecar(directory, name);
+    directory.remove_file(change, name);
+    remove_sidecar(change, directory, name);
     is_removed = true;
   }
   if (is_removed) directory.sync();

@@ -18,10 +18,10 @@ class NodeHome final : public ContentHome {
   ~NodeHome() override;
 
   std::string path() override;
-  std::unique_ptr<NameLock> lock_name() override;
-  StoredPlace place_now() override;
+  std::unique_ptr<NameLock> lock_name(Request& request) override;
+  StoredPlace place_now(Request& request) override;
   Takeover& takeover() override { return takeover_; }
-  void require_changeable() override;
+  void require_changeable(Request& request) override;
   void committed(const frame::Snapshot& snapshot) override {
     services_.tree.remember_commit(node_, snapshot);
   }
@@ -32,7 +32,7 @@ class NodeHome final : public ContentHome {
 
  private:
   class Lock;
-  void remove_results(const Tree::NodeName& array);
+  void remove_results(const Change& change, const Tree::NodeName& array);
 
   NameServices& services_;
   const NodeId node_;

@@ -56,20 +56,23 @@ bool may_make_files(const struct stat& directory, uid_t user) {
 
 /// A new file's temporary, which may have gone with its directory, and of which nobody needs
 /// anything now.
-void remove_waiting(const NameServices& services, const Tree::NodeName& name) {
+void remove_waiting(const Change& change, const NameServices& services,
+                    const Tree::NodeName& name) {
   if (!name.waiting_as) return;
   try {
-    services.root.directory(name.directory_path).remove_file(*name.waiting_as);
+    services.root.directory(name.directory_path).remove_file(change, *name.waiting_as);
   } catch (const std::system_error& error) {
     // One that stays is removed by the next mount. The tree knows already what has the name.
-    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
+    if (error.code() != std::errc::no_such_file_or_directory)
+      log::warn(change.request().user(), error.what());
   }
 }
 
 class NodeRefuge final : public Refuge {
  public:
-  NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user, RefugeKind kind)
-      : services_(services), user_(user), kind_(kind) {
+  NodeRefuge(Request& request, NameServices& services, NodeId node, ShownAs shown, uid_t user,
+             RefugeKind kind)
+      : request_(request), services_(services), user_(user), kind_(kind) {
     const auto name = services.tree.name_of(node);
     if (!name) frame::throw_errno(ESTALE, "file without a name");
     of_ = *name;
@@ -87,7 +90,7 @@ class NodeRefuge final : public Refuge {
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
     if (kind_ == RefugeKind::conflict) {
-      TreeChanges names(services_.tree);
+      TreeChanges names(request_, services_.tree, ChangedBy::daemon);
       const SourceDirectory from = services_.root.directory(names.path(directory_node_));
       return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
                         shown_name_, FirstName::conflict);
@@ -103,7 +106,7 @@ class NodeRefuge final : public Refuge {
       place_.directory->rename(made.name, place_.name, frame::RenameMode::no_replace);
       place_.directory->sync_name(place_.name);
     }
-    remove_waiting(services_, of_);
+    remove_waiting(Change::by_daemon(request_), services_, of_);
     return kind_ == RefugeKind::recovery ? made.name + ", which `b2frame recover` gives a name"
                                          : place_.path + ", which `b2frame recover` brings back";
   }
@@ -150,6 +153,7 @@ class NodeRefuge final : public Refuge {
     made.writer->set_attributes(wanted);
   }
 
+  Request& request_;
   NameServices& services_;
   const uid_t user_;
   RefugeKind kind_;
@@ -161,19 +165,20 @@ class NodeRefuge final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> NodeTakeover::refuge(RefugeKind kind, ShownAs shown, uid_t user) {
+std::unique_ptr<Refuge> NodeTakeover::refuge(Request& request, RefugeKind kind, ShownAs shown,
+                                             uid_t user) {
   if (kind == RefugeKind::rescue && services_.rescue == nullptr) return nullptr;
-  return std::make_unique<NodeRefuge>(services_, node_, shown, user, kind);
+  return std::make_unique<NodeRefuge>(request, services_, node_, shown, user, kind);
 }
 
-bool NodeTakeover::is_being_written() {
+bool NodeTakeover::is_being_written(Request& request) {
   const auto name = services_.tree.name_of(node_);
   if (!name) return false;
-  const auto seen = services_.tree.successor(*name);
+  const auto seen = services_.tree.successor(request, *name);
   return seen && seen->may_be_unfinished();
 }
 
-Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
+Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make_ready) {
   for (int tries = 0; tries < kFollowTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
@@ -181,7 +186,7 @@ Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
     // taken: then there is nothing to follow.
     if (name->waiting_as && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
-    auto seen = services_.tree.successor(*name);
+    auto seen = services_.tree.successor(request, *name);
     Following following;
     following.is_being_written = seen && seen->may_be_unfinished();
     if (following.is_being_written) return following;
@@ -192,12 +197,12 @@ Takeover::Following NodeTakeover::follow(const MakeReady& make_ready) {
     if (following.is_no_successor) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     if (!make_ready(following.successor)) continue;
-    TreeChanges names(services_.tree);
+    TreeChanges names(request, services_.tree, ChangedBy::daemon);
     TreeChanges::Followed followed;
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree
     // takes it. follow() compares, and the look begins anew.
     if (!names.follow(node_, *name, seen, followed)) continue;
-    remove_waiting(services_, *name);
+    remove_waiting(names.change(), services_, *name);
     if (followed.is_taken) return {nullptr, false, true};
     following.is_own_file = followed.is_own_file;
     return following;

@@ -16,9 +16,10 @@ class NodeTakeover final : public Takeover {
   NodeTakeover(NameServices& services, NodeId node) : services_(services), node_(node) {}
 
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
-  bool is_being_written() override;
-  std::unique_ptr<Refuge> refuge(RefugeKind kind, ShownAs shown, uid_t user) override;
-  Following follow(const MakeReady& make_ready) override;
+  bool is_being_written(Request& request) override;
+  std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
+                                 uid_t user) override;
+  Following follow(Request& request, const MakeReady& make_ready) override;
 
  private:
   std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,

@@ -13,10 +13,10 @@
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/lock_file.hpp"
-#include "fs/source/local/files/on_behalf.hpp"
 #include "fs/source/local/names/leftovers.hpp"
 #include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/support/caller.hpp"
 #include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
@@ -27,8 +27,8 @@ namespace {
 /// directory as it was.
 class HiddenEntries {
  public:
-  HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user)
-      : directory_(directory), services_(services), user_(user) {
+  HiddenEntries(const Change& change, const SourceDirectory& directory, NameServices& services)
+      : change_(change), directory_(directory), services_(services) {
     if (const Journal* const journal = services.journal()) makers_ = journal->makers();
     makers_.push_back(frame::TemporaryMaker::self());
   }
@@ -39,7 +39,7 @@ class HiddenEntries {
   /// What belongs to the store that the directory is in. Only who may remove it otherwise removes
   /// it by this: EACCES.
   void add_of_store(const std::string& name) {
-    directory_.check_removal(name);
+    directory_.check_removal(change_, name);
     leftovers_.push_back({name, nullptr});
   }
   /// What takes long to remove goes from the directory, and is gone when what is returned is
@@ -47,9 +47,9 @@ class HiddenEntries {
   std::vector<std::shared_ptr<void>> remove();
 
  private:
+  const Change change_;
   const SourceDirectory& directory_;
   NameServices& services_;
-  const uid_t user_;
   TemporaryMakers makers_;
   std::list<LockFile> locks_;
   std::vector<Leftover> leftovers_;
@@ -78,7 +78,8 @@ void HiddenEntries::add_temporary(const std::string& name) {
   if (!st) return;
   auto leftover = made_by(makers_, directory_, name, *st);
   if (!leftover && !directory_.stat(name)) return;  // its last reader, or the sweep, was at it
-  const bool is_users = user_ == 0 || st->st_uid == user_ || st->st_uid == ::geteuid();
+  const uid_t user = change_.caller() == nullptr ? ::geteuid() : change_.caller()->user;
+  const bool is_users = user == 0 || st->st_uid == user || st->st_uid == ::geteuid();
   if (!leftover && !S_ISDIR(st->st_mode) && is_users) leftover = Leftover{name, nullptr};
   if (!leftover) frame::throw_errno(ENOTEMPTY, name);
   leftovers_.push_back(*std::move(leftover));
@@ -86,22 +87,22 @@ void HiddenEntries::add_temporary(const std::string& name) {
 
 std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
   // As the daemon: whoever may remove an empty directory need not be permitted to write in it.
-  const OnBehalfOf nobody(nullptr);
+  const Change by_daemon = Change::by_daemon(change_);
   std::vector<std::shared_ptr<void>> leaving;
   for (const auto& [name, frame, is_own] : leftovers_) try {
       if (!frame) {
-        directory_.remove_file(name);
+        directory_.remove_file(by_daemon, name);
         continue;
       }
       // One of this mount's may still be read: it moves to SOURCE itself, with its readers, who
       // have the directory open, and the last of them removes it.
-      directory_.rename(name, services_.root.directory({}), name);
+      directory_.rename(by_daemon, name, services_.root.directory({}), name);
       if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
     } catch (const std::system_error& error) {
       // Its last reader, or the sweep, has removed it meanwhile.
       if (error.code() != std::errc::no_such_file_or_directory) throw;
     }
-  for (LockFile& lock : locks_) lock.remove();
+  for (LockFile& lock : locks_) lock.remove(by_daemon);
   return leaving;
 }
 
@@ -115,9 +116,9 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
 
 void Removal::store_for_links(const NamedObject& object) const {
   if (!has_links(object) || !names_.is_open(object.node)) return;
-  Attempts::once_without_lock(
-      "stored for its links: " + std::to_string(object.node),
-      [&contents = services_.contents, node = object.node] { contents.commit({node}); });
+  Attempts::once_without_lock("stored for its links: " + std::to_string(object.node),
+                              [&contents = services_.contents, &request = names_.request(),
+                               node = object.node] { contents.commit(request, {node}); });
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
@@ -151,8 +152,8 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   if (!object.entry.is_sframe()) {
     const bool has_links = object.entry.own_stat.st_nlink > 1;
     if (has_links) services_.unsynced_names.note_link(object.entry.own_stat);
-    directory.remove_file(stored_name);
-    if (may_have_sidecar(object.entry)) remove_sidecar(directory, stored_name);
+    directory.remove_file(names_.change(), stored_name);
+    if (may_have_sidecar(object.entry)) remove_sidecar(names_.change(), directory, stored_name);
     if (has_links) names_.link_lost(object);
     return;
   }
@@ -161,24 +162,24 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   auto frame =
       std::make_shared<const frame::UniqueFd>(directory.open(stored_name, O_PATH | O_DIRECTORY));
   const std::string aside = frame::name_aside(frame::identity_at(frame->get(), {}).value());
-  if (aside != stored_name) directory.rename(stored_name, directory, aside);
+  if (aside != stored_name) directory.rename(names_.change(), stored_name, directory, aside);
   names_.at_end(object.node, remove_when_unused(std::move(frame), aside, directory.path_of(aside)));
 }
 
-void Removal::remove_directory(const NamedObject& object, uid_t user) {
+void Removal::remove_directory(const NamedObject& object) {
   if (!names_.is_empty(object)) frame::throw_errno(ENOTEMPTY, object.path().text());
   // What the mount hides would keep rmdir(2) from removing a directory that looks empty.
-  clear(object, user);
+  clear(object);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);
   services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
-  parent.remove_directory(object.stored_name);
+  parent.remove_directory(names_.change(), object.stored_name);
   remove_name(object, std::move(remains));
 }
 
-void Removal::clear(const NamedObject& directory, uid_t user) {
+void Removal::clear(const NamedObject& directory) {
   const SourceDirectory inside = services_.root.directory(directory.path());
-  HiddenEntries hidden(inside, services_, user);
+  HiddenEntries hidden(names_.change(), inside, services_);
   const std::vector<SourceRoot::Entry> entries = services_.root.list(directory.path());
   for (const SourceRoot::Entry& entry : entries)
     if (is_lock_file(entry.name)) hidden.add_journal(entry.name);

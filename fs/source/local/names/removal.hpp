@@ -22,13 +22,14 @@ class Removal {
   void remove(const NamedObject& object);
   /// The same for the name alone, which something else has taken; keep() was called before that.
   void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
-  /// Removes a directory in which the mount shows nothing, with what is hidden there, for a user.
-  void remove_directory(const NamedObject& object, uid_t user);
+  /// Removes a directory in which the mount shows nothing, with what is hidden there.
+  void remove_directory(const NamedObject& object);
   /// Clears what is hidden out of such a directory: what this mount or an earlier one has left
-  /// (fs/source/local/names/leftovers.hpp), and what else is no directory and belongs to the user,
-  /// or to the daemon's. Throws, before anything is gone, EBUSY if it is mounted for writing
-  /// itself, ENOTEMPTY if there is anything else, or something that waits for `b2frame recover`.
-  void clear(const NamedObject& directory, uid_t user);
+  /// (fs/source/local/names/leftovers.hpp), and what else is no directory and belongs to the
+  /// caller, or to the daemon's user. Throws, before anything is gone, EBUSY if it is mounted for
+  /// writing itself, ENOTEMPTY if there is anything else, or something that waits for `b2frame
+  /// recover`.
+  void clear(const NamedObject& directory);
 
   /// Removes what an object is in SOURCE, where it has `stored_name` of `directory`, but not its
   /// name.

@@ -30,17 +30,17 @@ bool becomes_flat_as(const NamedObject& object, const std::string& name) {
   return true;
 }
 
-Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+Renaming::Renaming(TreeChanges& names, NameServices& services, const WantedRename& wanted,
                    std::optional<ExchangeNames>& exchange_names)
     : names_(names),
       services_(services),
-      request_(request),
+      wanted_(wanted),
       exchange_names_(exchange_names),
       removal_(names, services),
-      source_(find_to_change(names, request.from, request.from_name)),
-      target_(names.find(request.to, request.to_name)),
-      from_(services.root.directory(names.path(request.from))),
-      to_(services.root.directory(names.path(request.to))),
+      source_(find_to_change(names, wanted.from, wanted.from_name)),
+      target_(names.find(wanted.to, wanted.to_name)),
+      from_(services.root.directory(names.path(wanted.from))),
+      to_(services.root.directory(names.path(wanted.to))),
       after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
 
 Renaming::Outcome Renaming::run() {
@@ -50,25 +50,25 @@ Renaming::Outcome Renaming::run() {
 }
 
 std::optional<Renaming::Need> Renaming::rename() {
-  if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
-  const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
-  if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
+  if ((wanted_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, wanted_.to_name);
+  const bool exchanges = (wanted_.flags & RENAME_EXCHANGE) != 0;
+  if (exchanges && !target_) throw_errno(ENOENT, wanted_.to_name);
   // Two links to one file: rename(2) does nothing then, and reports no error.
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
     return std::nullopt;
-  if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
+  if (becomes_flat_as(source_, wanted_.to_name)) return Need{Need::What::flat, source_.node};
   services_.unsynced_names.before_giving_up();
   return exchanges ? exchange() : move();
 }
 
 void Renaming::check_types() {
   if (!target_) return;
-  if (source_.is_directory() && !target_->is_directory()) throw_errno(ENOTDIR, request_.to_name);
-  if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, request_.to_name);
+  if (source_.is_directory() && !target_->is_directory()) throw_errno(ENOTDIR, wanted_.to_name);
+  if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, wanted_.to_name);
   if (target_->is_directory() && !names_.is_empty(*target_))
-    throw_errno(ENOTEMPTY, request_.to_name);
+    throw_errno(ENOTEMPTY, wanted_.to_name);
   // A file cannot take the place of a directory of SOURCE.
-  if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, request_.to_name);
+  if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, wanted_.to_name);
 }
 
 std::string Renaming::target_name(const NamedObject& object, NodeId directory,
@@ -106,7 +106,7 @@ std::optional<Renaming::Need> Renaming::move() {
 /// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
 std::optional<Renaming::Need> Renaming::move_pending() {
   const std::string full_name =
-      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+      target_name(source_, wanted_.to, wanted_.to_name, target_ ? &*target_ : nullptr);
   const bool shadows = target_ && target_->full_name == full_name;
   // Links to the replaced file have to show one less at once; a pending file replaces nothing in
   // SOURCE before its commit.
@@ -126,26 +126,25 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   // By another name also where it could keep its own: this changes the directory's times.
   const std::string temporary = frame::temporary_name();
-  from_.rename_to_free(source_.stored_name, to_, temporary);
+  from_.rename_to_free(names_.change(), source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
   if (target_ && !shadows) removal_.remove_behind(*target_, to_);
   removal_.remove_behind(source_, from_);
-  names_.moved(source_, request_.to, temporary, TreeChanges::Wait{full_name, replaces});
+  names_.moved(source_, wanted_.to, temporary, TreeChanges::Wait{full_name, replaces});
   note_renamed(source_);
   return std::nullopt;
 }
 
 void Renaming::move_stored() {
   NamedObject* const old = target_ ? &*target_ : nullptr;
-  const std::string full_name = target_name(source_, request_.to, request_.to_name, old);
+  const std::string full_name = target_name(source_, wanted_.to, wanted_.to_name, old);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  Replacement replacement(names_, services_,
-                          {source_, from_, to_, request_.to_name, old, request_.caller.user});
+  Replacement replacement(names_, services_, {source_, from_, to_, wanted_.to_name, old});
   const std::string& placed_as = replacement.place(full_name);
   replacement.remove_old();
   if (target_) removal_.remove_name(*target_, std::move(remains));
-  names_.moved(source_, request_.to, placed_as);
+  names_.moved(source_, wanted_.to, placed_as);
   if (placed_as != full_name) outcome_.own_name = {full_name, identity_of(source_.entry.own_stat)};
   note_renamed(source_);
 }
@@ -160,12 +159,12 @@ ExchangeNames Renaming::choose_exchange_names() {
     return full_name;
   };
   const auto choose_for_target = [&] {
-    chosen.target_gets = choose(*target_, request_.from, request_.from_name, source_);
+    chosen.target_gets = choose(*target_, wanted_.from, wanted_.from_name, source_);
   };
   // One may want the very name that the other must have: what is shown as itself has no choice.
   const bool target_is_first = target_->entry.shown == ShownAs::itself;
   if (target_is_first) choose_for_target();
-  chosen.source_gets = choose(source_, request_.to, request_.to_name, *target_);
+  chosen.source_gets = choose(source_, wanted_.to, wanted_.to_name, *target_);
   if (!target_is_first) choose_for_target();
   return chosen;
 }
@@ -173,14 +172,14 @@ ExchangeNames Renaming::choose_exchange_names() {
 bool Renaming::are_still_good(const ExchangeNames& chosen) {
   return chosen.source == identity_of(source_.entry.own_stat) &&
          chosen.target == identity_of(target_->entry.own_stat) &&
-         names_.fits(request_.to, request_.to_name, chosen.source_gets, source_.entry.shown,
+         names_.fits(wanted_.to, wanted_.to_name, chosen.source_gets, source_.entry.shown,
                      after_change_) &&
-         names_.fits(request_.from, request_.from_name, chosen.target_gets, target_->entry.shown,
+         names_.fits(wanted_.from, wanted_.from_name, chosen.target_gets, target_->entry.shown,
                      after_change_);
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
-  if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
+  if (becomes_flat_as(*target_, wanted_.from_name)) return Need{Need::What::flat, target_->node};
   // SOURCE has both files by then under their own names, so that one call of the system exchanges
   // them.
   for (const NamedObject* object : {&source_, &*target_})
@@ -189,15 +188,15 @@ std::optional<Renaming::Need> Renaming::exchange() {
     exchange_names_ = choose_exchange_names();
   const std::string& source_name = exchange_names_->source_gets;
   const std::string& old_name = exchange_names_->target_gets;
-  take_name_of_replacement(names_, services_, *target_, to_, request_.to_name, source_name);
-  take_name_of_replacement(names_, services_, source_, from_, request_.from_name, old_name);
+  take_name_of_replacement(names_, services_, *target_, to_, wanted_.to_name, source_name);
+  take_name_of_replacement(names_, services_, source_, from_, wanted_.from_name, old_name);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
-  from_.exchange(source_.stored_name, to_, target_->stored_name);
-  exchange_sidecars(from_, source_.stored_name, source_.entry, to_, target_->stored_name,
-                    target_->entry);
-  finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
-  finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
+  from_.exchange(names_.change(), source_.stored_name, to_, target_->stored_name);
+  exchange_sidecars(names_.change(), from_, source_.stored_name, source_.entry, to_,
+                    target_->stored_name, target_->entry);
+  finish_exchange(source_, to_, wanted_.to, target_->stored_name, source_name);
+  finish_exchange(*target_, from_, wanted_.from, source_.stored_name, old_name);
   return std::nullopt;
 }
 
@@ -207,8 +206,9 @@ void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory&
   // The exchange has left the file under the other's stored name: the suffix of its own kind
   // follows, for each file by itself.
   if (stored_name != full_name) {
-    directory.rename_to_free(stored_name, directory, full_name);
-    if (may_have_sidecar(object.entry)) carry_sidecar(directory, stored_name, directory, full_name);
+    directory.rename_to_free(names_.change(), stored_name, directory, full_name);
+    if (may_have_sidecar(object.entry))
+      carry_sidecar(names_.change(), directory, stored_name, directory, full_name);
   }
   names_.moved(object, directory_node, full_name);
   services_.unsynced_names.note_exchanged(directory, full_name, object.entry.shown);

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "fs/source/caller.hpp"
 #include "fs/source/local/names/name_services.hpp"
 #include "fs/source/local/names/removal.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
+#include "fs/support/caller.hpp"
 
 namespace bloscfs::fs {
 
@@ -20,13 +20,12 @@ bool becomes_flat_as(const NamedObject& object, const std::string& name);
 /// What has the shown name; ENOENT if nothing has.
 NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name);
 
-struct RenameRequest {
+struct WantedRename {
   NodeId from = 0;
   std::string from_name;  ///< shown names
   NodeId to = 0;
   std::string to_name;
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
-  const Caller& caller;
 };
 
 /// The full names that an exchange is to end with, which the first try chooses: by another one the
@@ -39,7 +38,7 @@ struct ExchangeNames {
 /// For one request, while nobody else changes names. `exchange_names` are one for all its tries.
 class Renaming {
  public:
-  Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+  Renaming(TreeChanges& names, NameServices& services, const WantedRename& wanted,
            std::optional<ExchangeNames>& exchange_names);
 
   /// What has to be done before, without the lock on names.
@@ -80,7 +79,7 @@ class Renaming {
 
   TreeChanges& names_;
   NameServices& services_;
-  const RenameRequest& request_;
+  const WantedRename& wanted_;
   std::optional<ExchangeNames>& exchange_names_;
   Removal removal_;
   NamedObject source_;

@@ -58,7 +58,8 @@ bool can_be_called(TreeChanges& names, const NamedObject& object, const SourceDi
 void follow_renamed(TreeChanges& names, NameServices& services, const NamedObject& object,
                     const SourceDirectory& directory, const std::string& full_name) {
   const std::string& before = object.stored_name;
-  if (may_have_sidecar(object.entry)) carry_sidecar(directory, before, directory, full_name);
+  if (may_have_sidecar(object.entry))
+    carry_sidecar(names.change(), directory, before, directory, full_name);
   names.moved(object, object.directory, full_name);
   services.unsynced_names.note(directory, before, object.entry.shown);
 }
@@ -74,7 +75,7 @@ void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedO
                               const std::string& full_name) {
   if (!can_be_called(names, object, directory, shown_name, full_name)) return;
   flush_name(directory, object.stored_name);
-  directory.rename_to_free(object.stored_name, directory, full_name);
+  directory.rename_to_free(names.change(), object.stored_name, directory, full_name);
   follow_renamed(names, services, object, directory, full_name);
   object.full_name = object.stored_name = full_name;
   Attempts::end_change();
@@ -90,9 +91,9 @@ bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject
   if (!leads_to(directory, meeting, placed)) return false;
   services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
   flush_name(directory, meeting);
-  directory.rename_to_free(meeting, directory, full_name);
+  directory.rename_to_free(names.change(), meeting, directory, full_name);
   if (!leads_to(directory, full_name, placed)) {
-    directory.rename_to_free(full_name, directory, meeting);
+    directory.rename_to_free(names.change(), full_name, directory, meeting);
     return false;
   }
   follow_renamed(names, services, object, directory, full_name);
@@ -147,7 +148,8 @@ void Replacement::put(const std::string& full_name) {
     put_over(*there, full_name);
   } else {
     try {
-      objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+      objects_.from.rename_to_free(names_.change(), objects_.placed.stored_name, objects_.to,
+                                   full_name);
     } catch (const std::system_error& error) {
       if (error.code() == std::errc::file_exists && is_commit && objects_.old->is_pending)
         throw_overtaken(full_name);
@@ -164,15 +166,15 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
   const SourceDirectory& from = objects_.from;
   if (identity_of(placed.entry.own_stat) == identity_of(occupant.entry.own_stat)) {
     // A hard link that a waiting file has replaced: rename(2) would leave both names.
-    from.remove_file(placed.stored_name);
+    from.remove_file(names_.change(), placed.stored_name);
   } else if (!is_stored_directory(placed) && !is_stored_directory(occupant)) {
-    from.rename(placed.stored_name, objects_.to, full_name);
+    from.rename(names_.change(), placed.stored_name, objects_.to, full_name);
     names_.link_lost(occupant);
   } else if (placed.is_directory() && occupant.is_directory()) {
-    removal_.clear(occupant, objects_.user);
-    from.rename(placed.stored_name, objects_.to, full_name);
+    removal_.clear(occupant);
+    from.rename(names_.change(), placed.stored_name, objects_.to, full_name);
   } else {
-    from.exchange(placed.stored_name, objects_.to, full_name);
+    from.exchange(names_.change(), placed.stored_name, objects_.to, full_name);
     removal_.remove_stored(occupant, from, placed.stored_name);
   }
 }
@@ -182,6 +184,7 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
   const NamedObject& old = *objects_.old;
   const std::string& stored_as = objects_.placed.stored_name;
   // The rename is the frame layer's. An attempt from the beginning would find its own file there.
+  [[maybe_unused]] const Change change = names_.change();
   Attempts::begin_change();
   const bool has_taken = frame::replace_expected(
       *objects_.terms->directory, stored_as, full_name, [&](const frame::FileStamp& replaced) {
@@ -199,10 +202,11 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
 /// What a user renames takes its sidecar along; that of what it replaces goes.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
-  const bool is_carried = may_have_sidecar(placed.entry) &&
-                          carry_sidecar(objects_.from, placed.stored_name, objects_.to, placed_as_);
+  const bool is_carried =
+      may_have_sidecar(placed.entry) &&
+      carry_sidecar(names_.change(), objects_.from, placed.stored_name, objects_.to, placed_as_);
   if (!is_carried && replaced && may_have_sidecar(replaced->entry))
-    remove_sidecar(objects_.to, placed_as_);
+    remove_sidecar(names_.change(), objects_.to, placed_as_);
 }
 
 /// What a commit stores anew is the same file for other programs, which may hold its sidecar.
@@ -210,9 +214,9 @@ void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
   if (!leads_to(to, placed_as_, identity_of(objects_.placed.entry.own_stat)))
     throw_overtaken(placed_as_);
-  carry_sidecar(to, objects_.placed.stored_name, to, placed_as_);
+  carry_sidecar(names_.change(), to, objects_.placed.stored_name, to, placed_as_);
   if (objects_.old->stored_name != objects_.placed.stored_name)
-    carry_sidecar(to, objects_.old->stored_name, to, placed_as_);
+    carry_sidecar(names_.change(), to, objects_.old->stored_name, to, placed_as_);
 }
 
 void Replacement::remove_old() {
@@ -237,16 +241,16 @@ void Replacement::leave(const NamedObject& object, const std::function<bool()>& 
   if (!identity || identity->inode != object.entry.own_stat.st_ino) return;
   // A name of that object alone: another one that gets it meanwhile is no leftover.
   const std::string aside = frame::name_aside(*identity);
-  directory.rename_to_free(name, directory, aside);
+  directory.rename_to_free(names_.change(), name, directory, aside);
   bool goes = false;
   try {
     const auto st = directory.stat(aside);
     goes = st && identity_of(*st) == identity_of(object.entry.own_stat) && is_own();
   } catch (...) {
-    directory.rename_to_free(aside, directory, name);
+    directory.rename_to_free(names_.change(), aside, directory, name);
     throw;
   }
-  if (!goes) return directory.rename_to_free(aside, directory, name);
+  if (!goes) return directory.rename_to_free(names_.change(), aside, directory, name);
   services_.unsynced_names.note(directory, name, object.entry.shown);
   removal_.remove_stored(object, directory, aside);
 }

@@ -88,7 +88,6 @@ class Replacement {
     const SourceDirectory& to;
     const std::string& shown_name;       ///< that it gets
     NamedObject* old = nullptr;          ///< what has that, or null; follows in step 2
-    uid_t user = 0;                      ///< clears a directory of what is hidden in it
     const CommitTerms* terms = nullptr;  ///< null: a user's rename
   };
 

@@ -4,6 +4,7 @@
 
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {

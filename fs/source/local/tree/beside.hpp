@@ -13,6 +13,7 @@
 #include "fs/source/archives/archive.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/local/tree/node_table.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -40,25 +41,27 @@ class Beside {
   // (fs/support/lock_breaks.hpp).
 
   /// What has that full name, hidden by a file or not.
-  virtual std::optional<ArchiveEntry> find(const StorePlace& place,
+  virtual std::optional<ArchiveEntry> find(Request& request, const StorePlace& place,
                                            const std::string& full_name) = 0;
   /// True if something of the store is in that group or below it, groups' attributes aside.
-  virtual bool has_any(const StorePlace& place) = 0;
+  virtual bool has_any(Request& request, const StorePlace& place) = 0;
 
   // Called without locks.
 
   /// EIO where damage has left unknown what is embedded, of which `name` may be.
-  virtual void require_complete(const StorePlace& place, const std::string& name) = 0;
+  virtual void require_complete(Request& request, const StorePlace& place,
+                                const std::string& name) = 0;
   struct Listed {
     std::vector<ArchiveEntry> entries;
     std::shared_ptr<const struct stat> embed;  ///< for inode_in_archive()
   };
   /// Everything, hidden by files or not. Where there is anything `if_any` is called before.
-  virtual Listed list(const StorePlace& place, const std::function<void()>& if_any) = 0;
+  virtual Listed list(Request& request, const StorePlace& place,
+                      const std::function<void()>& if_any) = 0;
   /// What has that full name now, with its size; null if nothing has.
-  virtual std::shared_ptr<const ArchivePart> part(const StorePlace& place,
+  virtual std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                                   const std::string& full_name) = 0;
-  virtual struct stat attributes(const ArchivePart& part) = 0;
+  virtual struct stat attributes(Request& request, const ArchivePart& part) = 0;
 };
 
 }  // namespace bloscfs::fs

@@ -192,7 +192,8 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
     const std::string& text = path.text();
     entry.shown = promised(std::string_view(text).substr(text.rfind('/') + 1), false, settings_);
   }
-  log_.error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
+  log_.error(Attempts::user(),
+             fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
 /// The kind that the name promises, if archives are shown.
@@ -251,13 +252,15 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
       verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
-    log::warn(fmt::format("{}: {}: {}", path.text(),
+    log::warn(Attempts::user(),
+              fmt::format("{}: {}: {}", path.text(),
                           verdict.is_left_out() ? "left out" : "shown as it is", verdict.reason));
   const bool is_no_frame = is_itself && verdict.reason.empty() && S_ISREG(entry.own_stat.st_mode);
   // Somebody may be writing a young one.
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
-    log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
+    log::warn(Attempts::user(),
+              fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
   verdicts_.remember(remembered);
 }
 

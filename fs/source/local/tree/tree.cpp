@@ -46,25 +46,26 @@ std::optional<std::string> Tree::single() const {
 
 // --- names
 
-std::optional<FoundNode> Tree::lookup(NodeId directory, const std::string& name,
+std::optional<FoundNode> Tree::lookup(Request& request, NodeId directory, const std::string& name,
                                       const std::string* listed_as) {
   // At first by whoever owns the name: a content that is written to and was overtaken goes on from
   // what is there now (follower_), without the lock on names, and then the look is repeated as
   // anybody's.
-  auto found = adopt(directory, name, listed_as, follower_ ? First::owner : First::look);
+  auto found = adopt(request, directory, name, listed_as, follower_ ? First::owner : First::look);
   if (found && found->trust == Trust::outdated && follower_) {
     const std::shared_ptr<void> counted(nullptr, [this, id = found->id](void*) { forget(id, 1); });
-    follower_(found->id);
-    found = adopt(directory, name, listed_as, First::look);
+    follower_(request, found->id);
+    found = adopt(request, directory, name, listed_as, First::look);
   }
-  if (!found) return find_part_beside(directory, name);
-  found->attributes = with_live({found->attributes, found->trust}, found->id);
+  if (!found) return find_part_beside(request, directory, name);
+  found->attributes = with_live(request, {found->attributes, found->trust}, found->id);
   return found;
 }
 
-std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const std::string& name,
-                                         const std::string* listed_as, First first) {
-  return Attempts::run([&]() -> std::optional<Adopted> {
+std::optional<Tree::Adopted> Tree::adopt(Request& request, NodeId directory,
+                                         const std::string& name, const std::string* listed_as,
+                                         First first) {
+  return Attempts::run(request, [&]() -> std::optional<Adopted> {
     const ReadNames names(names_);
     const Directory in = this->directory(directory);
     root_.require(in.path);  // ESTALE has the kernel look for the directory again
@@ -73,14 +74,14 @@ std::optional<Tree::Adopted> Tree::adopt(NodeId directory, const std::string& na
     std::optional<Shown> shown;
     if (listed_as != nullptr) shown = {*listed_as, visible_entry(in, *listed_as)};
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    if (!shown || !shown->entry) shown = resolve(in, name);
+    if (!shown || !shown->entry) shown = resolve(request, in, name);
     if (!shown || !shown->entry) return std::nullopt;
-    return adopt_shown(in, name, *shown, first);
+    return adopt_shown(request, in, name, *shown, first);
   });
 }
 
-Tree::Adopted Tree::adopt_shown(const Directory& in, const std::string& shown_name,
-                                const Shown& shown, First first) {
+Tree::Adopted Tree::adopt_shown(Request& request, const Directory& in,
+                                const std::string& shown_name, const Shown& shown, First first) {
   const SourceEntry& entry = *shown.entry;
   const SourcePath path = join_path(in.path, shown.full_name);
   if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
@@ -98,7 +99,7 @@ Tree::Adopted Tree::adopt_shown(const Directory& in, const std::string& shown_na
                                                      : 0)
     return {reference(overtaken, {}), Trust::outdated};
   // Done before a reference is counted: the look at where the link leads may throw, for a break.
-  const struct stat linked = with_link_size(attributes_of(entry), entry, path.text());
+  const struct stat linked = with_link_size(request, attributes_of(entry), entry, path.text());
   Adopted found{adopt_entry(in.id, shown.full_name, entry), entry.trust};
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(shown.full_name, entry.shown) != shown_name;
@@ -171,7 +172,12 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
 // --- entries
 
 bool Tree::is_store(NodeId id) {
-  if (is_virtual(id)) return store_entry(id).is_store();
+  if (is_virtual(id)) {
+    Request request;
+    const auto single = single_entry(request);
+    if (!single) throw_stale(id);
+    return single->is_store();
+  }
   const MutexLock lock(mutex_);
   const Node* const node = nodes_.find(id);
   return node != nullptr && node->is_store();
@@ -181,26 +187,23 @@ SourcePath Tree::store_path(NodeId id) const {
   return is_virtual(id) ? SourcePath(single().value()) : path(id);
 }
 
-SourceEntry Tree::store_entry(NodeId id) {
-  if (!is_virtual(id)) return entry(id);
-  const auto found = Attempts::run([&] {
-    const ReadNames names(names_);
-    return look(store_path(id));
-  });
+SourceEntry Tree::store_entry(Request& request, NodeId id) {
+  if (!is_virtual(id)) return entry(request, id);
+  const auto found = single_entry(request);
   if (!found) throw_stale(id);
   return *found;
 }
 
-SourceEntry Tree::entry(NodeId id) {
+SourceEntry Tree::entry(Request& request, NodeId id) {
   const auto look = [&] {
-    return Attempts::run([&] {
+    return Attempts::run(request, [&] {
       const ReadNames names(names_);
       return entry_of(known(id));
     });
   };
   SourceEntry entry = look();
   if (entry.trust != Trust::outdated || !follower_) return entry;
-  follower_(id);
+  follower_(request, id);
   return look();
 }
 
@@ -233,8 +236,8 @@ bool Tree::is_name_taken(NodeId id) const {
   return present && frame::stamp_of(*present) != nodes_.node(id).rare().replaces;
 }
 
-std::optional<SourceEntry> Tree::successor(const NodeName& name) {
-  return Attempts::run([&]() -> std::optional<SourceEntry> {
+std::optional<SourceEntry> Tree::successor(Request& request, const NodeName& name) {
+  return Attempts::run(request, [&]() -> std::optional<SourceEntry> {
     const ReadNames names(names_);
     const SourcePath path = name.path();
     const auto object = name.is_lost ? nullptr : root_.find_any(path);
@@ -349,26 +352,27 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 
 // --- attributes
 
-struct stat Tree::attributes(NodeId id) {
-  if (is_virtual(id)) return single_root_attributes();
-  StoredAttributes stored = stored_attributes(id);
+struct stat Tree::attributes(Request& request, NodeId id) {
+  if (is_virtual(id)) return single_root_attributes(request);
+  StoredAttributes stored = stored_attributes(request, id);
   if (stored.trust == Trust::outdated && follower_) {
-    follower_(id);
-    stored = stored_attributes(id);
+    follower_(request, id);
+    stored = stored_attributes(request, id);
   }
-  return with_live(stored, id);
+  return with_live(request, stored, id);
 }
 
-Tree::StoredAttributes Tree::stored_attributes(NodeId id) {
-  return Attempts::run([&]() -> StoredAttributes {
+Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
+  return Attempts::run(request, [&]() -> StoredAttributes {
     const ReadNames names(names_);
     const Known what = known(id);
     try {
       const SourceEntry entry = entry_of(what);
       const struct stat st = with_shown_change(attributes_of(entry), what.shown_change);
       const bool is_open = entry.trust == Trust::file && what.open_file;
-      return {what.paths.empty() ? st : with_link_size(st, entry, what.paths.front().text()),
-              is_open ? Trust::content : entry.trust};
+      return {
+          what.paths.empty() ? st : with_link_size(request, st, entry, what.paths.front().text()),
+          is_open ? Trust::content : entry.trust};
     } catch (const std::system_error& error) {
       // Whoever has the old state open keeps seeing it.
       if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
@@ -388,12 +392,12 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
   return owned(st);
 }
 
-struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
+struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id) {
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
   if (!file && stored.trust != Trust::file) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
-    st = stored_attributes(id).st;
+    st = stored_attributes(request, id).st;
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
@@ -403,7 +407,7 @@ struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
   if (!counts) {
     // The attributes may be from the midst of a commit, before that gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
-    return stored_attributes(id).st;
+    return stored_attributes(request, id).st;
   }
   st.st_size = live.size;
   st.st_blocks =
@@ -426,16 +430,19 @@ struct stat Tree::owned(struct stat st) const {
   return st;
 }
 
-struct stat Tree::single_root_attributes() {
+std::optional<SourceEntry> Tree::single_entry(Request& request) {
+  return Attempts::run(request, [&] {
+    const ReadNames names(names_);
+    return look(single().value());
+  });
+}
+
+struct stat Tree::single_root_attributes(Request& request) {
   struct stat st {};
   st.st_nlink = 2;
   st.st_ino = kRootId;
   st.st_mode = S_IFDIR | 0755;
-  const auto entry = Attempts::run([&] {
-    const ReadNames names(names_);
-    return look(single().value());
-  });
-  if (entry) {
+  if (const auto entry = single_entry(request)) {
     const struct stat file = attributes_of(*entry);
     if (entry->is_store()) st.st_mode = file.st_mode;
     st.st_uid = file.st_uid;

@@ -43,9 +43,9 @@ class Tree : public Nodes {
 
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   /// `listed_as`: the full name by which list() had it; null where it comes from no listing.
-  std::optional<FoundNode> lookup(NodeId directory, const std::string& name,
+  std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name,
                                   const std::string* listed_as = nullptr);
-  struct stat attributes(NodeId id);
+  struct stat attributes(Request& request, NodeId id);
   /// What is shown of an entry whose file has no content that knows better.
   struct stat attributes_of(const SourceEntry& entry) const;
 
@@ -57,7 +57,7 @@ class Tree : public Nodes {
   bool is_store(NodeId id);
   /// Its file, and what that is now. ESTALE as of entry().
   SourcePath store_path(NodeId id) const;
-  SourceEntry store_entry(NodeId id);
+  SourceEntry store_entry(Request& request, NodeId id);
 
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
@@ -69,25 +69,27 @@ class Tree : public Nodes {
   /// Nothing for a directory that is in none. ESTALE as of path().
   std::optional<StorePlace> store_place(NodeId directory) const;
   /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
-  std::optional<ArchiveEntry> find_beside(NodeId directory, const std::string& name);
+  std::optional<ArchiveEntry> find_beside(Request& request, NodeId directory,
+                                          const std::string& name);
 
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
 
-  /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoTurn where files have to be
+  /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoSlot where files have to be
   /// read.
-  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
+  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
+                                   const std::function<void()>& if_many);
 
   /// Microseconds that names were locked at the longest.
   std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
 
   /// The text of a symlink. A relative one that names, from where it is, a frame of SOURCE by its
   /// stored name and no shown entry is given with the name that is shown.
-  std::string read_link(NodeId id);
+  std::string read_link(Request& request, NodeId id);
 
   /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
   /// this one is gone; until then it stands for what is there now.
-  SourceEntry entry(NodeId id);
+  SourceEntry entry(Request& request, NodeId id);
   /// The object whose mode, owner, times and extended attributes are the node's, also when it has
   /// no name any more.
   std::shared_ptr<const SourceObject> object(NodeId id);
@@ -97,11 +99,11 @@ class Tree : public Nodes {
   /// that waits for a name that something else has got.
   bool is_in_place(NodeId id);
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
-  std::optional<SourceEntry> successor(const NodeName& name);
+  std::optional<SourceEntry> successor(Request& request, const NodeName& name);
   const Classifier& classifier() const { return classifier_; }
   /// What to do about a node whose content was made of another state of SOURCE; called without any
   /// lock, and before anybody asks.
-  using Follower = std::function<void(NodeId)>;
+  using Follower = std::function<void(Request&, NodeId)>;
   void set_follower(Follower follower) { follower_ = std::move(follower); }
   /// The state of SOURCE's file; nullopt where the node's object is not there.
   std::optional<FileState> state_in_source(NodeId id);
@@ -126,7 +128,7 @@ class Tree : public Nodes {
     struct stat st {};
     Trust trust = Trust::file;
   };
-  StoredAttributes stored_attributes(NodeId id);
+  StoredAttributes stored_attributes(Request& request, NodeId id);
 
   /// A directory, and where it is now.
   struct Directory {
@@ -159,19 +161,20 @@ class Tree : public Nodes {
       REQUIRES_SHARED(names_);
   bool is_hidden(const Directory& in, const std::string& full_name) REQUIRES_SHARED(names_);
   /// What stands beside, by full name, unless a file hides it.
-  std::optional<ArchiveEntry> beside_entry(const Directory& in, const std::string& full_name)
-      REQUIRES_SHARED(names_);
+  std::optional<ArchiveEntry> beside_entry(Request& request, const Directory& in,
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
   bool is_leaf_hidden(const Directory& in, const std::string& key_name) REQUIRES_SHARED(names_);
   bool is_hidden_in_store(const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// The node of what find_beside() finds.
-  std::optional<FoundNode> find_part_beside(NodeId directory, const std::string& name);
+  std::optional<FoundNode> find_part_beside(Request& request, NodeId directory,
+                                            const std::string& name);
   /// What is shown by a name, as it was seen for that; no entry for what stands beside.
   struct Shown {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
-  std::optional<Shown> resolve(const Directory& in, const std::string& name)
+  std::optional<Shown> resolve(Request& request, const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
@@ -183,34 +186,35 @@ class Tree : public Nodes {
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
   std::vector<std::string> names_in(const Directory& in, const std::function<void()>& if_many);
-  void see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen)
-      REQUIRES_SHARED(names_);
+  void see_all(Request& request, const Directory& in, std::span<const std::string> names,
+               ListedEntries& seen) REQUIRES_SHARED(names_);
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  std::optional<Adopted> adopt(NodeId directory, const std::string& name,
+  std::optional<Adopted> adopt(Request& request, NodeId directory, const std::string& name,
                                const std::string* listed_as, First first);
   /// `shown` has an entry.
-  Adopted adopt_shown(const Directory& in, const std::string& shown_name, const Shown& shown,
-                      First first) REQUIRES_SHARED(names_);
+  Adopted adopt_shown(Request& request, const Directory& in, const std::string& shown_name,
+                      const Shown& shown, First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
   /// The same as the mount gives it.
-  std::string shown_link(const std::string& path, std::string text) REQUIRES_SHARED(names_);
+  std::string shown_link(Request& request, const std::string& path, std::string text)
+      REQUIRES_SHARED(names_);
   /// The directory that a text leads to; nullopt where that is none of SOURCE.
   std::optional<std::string> walk(std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
   /// The shown name of a frame whose stored name no entry of the directory is shown by.
-  std::optional<std::string> shown_instead(const std::string& directory, const std::string& name)
-      REQUIRES_SHARED(names_);
-  struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path)
-      REQUIRES_SHARED(names_);
+  std::optional<std::string> shown_instead(Request& request, const std::string& directory,
+                                           const std::string& name) REQUIRES_SHARED(names_);
+  struct stat with_link_size(Request& request, struct stat st, const SourceEntry& entry,
+                             const std::string& path) REQUIRES_SHARED(names_);
 
   /// Another node that was known by a name that is shown, if its content leads and SOURCE has
   /// nothing under the full name.
@@ -221,9 +225,11 @@ class Tree : public Nodes {
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
-  struct stat with_live(StoredAttributes stored, NodeId id);
+  struct stat with_live(Request& request, StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
-  struct stat single_root_attributes();
+  /// What the container of such a mount is now; nullopt where it is gone.
+  std::optional<SourceEntry> single_entry(Request& request);
+  struct stat single_root_attributes(Request& request);
 
   const SourceRoot& root_;
   Classifier& classifier_;

@@ -130,7 +130,7 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     if (const auto entry = tree_.visible_entry(in, name)) return entry->shown;
-    const auto beside = tree_.beside_entry(in, name);
+    const auto beside = tree_.beside_entry(request_, in, name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
@@ -240,7 +240,7 @@ void TreeChanges::changed_by_user(NodeId id) {
     file = node->open_file.lock();
   }
   if (const auto* container = dynamic_cast<const OpenContainer*>(file.get()))
-    container->content->note_change();
+    container->content->note_change(change());
 }
 
 void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
@@ -378,7 +378,7 @@ void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
   const Tree::Directory in = tree_.directory(directory);
-  const auto shown = tree_.resolve(in, shown_name);
+  const auto shown = tree_.resolve(request_, in, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
@@ -416,7 +416,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
   tree_.names_.assert_alone();
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
-  const auto owner = tree_.resolve({object.directory, object.directory_path}, preferred);
+  const auto owner = tree_.resolve(request_, {object.directory, object.directory_path}, preferred);
   return owner && owner->full_name == object.full_name ? preferred : object.full_name;
 }
 
@@ -424,7 +424,7 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
   if (directory.entry.is_store() || directory.entry.has_embedded) return false;
   const auto above = tree_.store_place(directory.directory);
   if (above && !directory.entry.is_store_directory() &&
-      tree_.beside_->has_any(above->inside(directory.stored_name)))
+      tree_.beside_->has_any(request_, above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;
   const Tree::Directory in{directory.node, directory.path()};

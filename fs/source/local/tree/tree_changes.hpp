@@ -10,6 +10,7 @@
 
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/one_look.hpp"
+#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 
@@ -40,6 +41,7 @@ void require_no_links(const NamedObject& object);
 /// For whoever has names locked, alone or shared. Errors as the tree's.
 class TreeLooks {
  public:
+  Request& request() const { return request_; }
   SourcePath path(NodeId directory) const { return tree_.path(directory); }
   /// Whether a file counts as the node's after another program has changed it.
   enum class State { same, any };
@@ -63,12 +65,13 @@ class TreeLooks {
             ShownAs shown, const AfterChange& after_change);
 
  protected:
-  explicit TreeLooks(Tree& tree) : tree_(tree) {}
+  TreeLooks(Request& request, Tree& tree) : request_(request), tree_(tree) {}
   ~TreeLooks() = default;
 
   NamedObject describe(const Tree::Directory& in, const std::string& full_name,
                        const SourceEntry& entry, State state);
 
+  Request& request_;
   Tree& tree_;
 
  private:
@@ -78,8 +81,9 @@ class TreeLooks {
 /// Nobody changes names while one of these lives, and others look as well.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLooks {
  public:
-  explicit ReadTree(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(tree.names_))
-      : TreeLooks(tree), names_(tree.names_) {}
+  ReadTree(Request& request, Tree& tree)
+      BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(tree.names_))
+      : TreeLooks(request, tree), names_(tree.names_) {}
   ~ReadTree() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
   ReadTree(const ReadTree&) = delete;
   ReadTree& operator=(const ReadTree&) = delete;
@@ -88,17 +92,29 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLook
   const ReadNames names_;
 };
 
+/// As whom SOURCE is changed.
+enum class ChangedBy : std::uint8_t {
+  caller,  ///< of the request
+  daemon,  ///< whoever the request is of: by a commit, or for what nobody has asked for
+};
+
 /// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
 /// but SOURCE. Errors as the tree's.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeLooks {
  public:
-  explicit TreeChanges(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
-      : TreeLooks(tree) {
+  TreeChanges(Request& request, Tree& tree, ChangedBy changed_by)
+      BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
+      : TreeLooks(request, tree), changed_by_(changed_by) {
     tree_.names_.lock();
   }
   ~TreeChanges() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { tree_.names_.unlock(); }
   TreeChanges(const TreeChanges&) = delete;
   TreeChanges& operator=(const TreeChanges&) = delete;
+
+  /// For each change in SOURCE anew.
+  Change change() const {
+    return changed_by_ == ChangedBy::daemon ? Change::by_daemon(request_) : Change(request_);
+  }
 
   // --- looking
 
@@ -179,6 +195,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
 
+  const ChangedBy changed_by_;
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
   /// What is changed meanwhile ends what was known; what others change takes effect by the system
   /// call that makes the change, which replaces nothing unseen.

@@ -11,7 +11,6 @@
 #include "fs/options/container_suffixes.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/support/lock_breaks.hpp"
-#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -137,7 +136,8 @@ bool Tree::is_hidden(const Directory& in, const std::string& full_name) {
          is_hidden_in_store(in, full_name);
 }
 
-std::optional<Tree::Shown> Tree::resolve(const Directory& in, const std::string& name) {
+std::optional<Tree::Shown> Tree::resolve(Request& request, const Directory& in,
+                                         const std::string& name) {
   std::vector<Shown> seen;
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
@@ -146,7 +146,7 @@ std::optional<Tree::Shown> Tree::resolve(const Directory& in, const std::string&
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = beside_entry(in, full_name);
+    const auto beside = beside_entry(request, in, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
@@ -166,7 +166,8 @@ std::optional<Tree::Shown> Tree::resolve(const Directory& in, const std::string&
 /// Lists anew while names change, so that a file is there once, under the name that it has when
 /// this ends: the lock is given back between batches, and where a becomes z after the directory was
 /// read and before a is looked at, the listing would have neither.
-std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<void()>& if_many) {
+std::vector<DirectoryEntry> Tree::list(Request& request, NodeId directory,
+                                       const std::function<void()>& if_many) {
   // Counted while no change is under way.
   const auto changes = [&] {
     const ReadNames names(names_);
@@ -179,7 +180,7 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
     const auto place = store_place(directory);
-    Beside::Listed beside = place ? beside_->list(*place, if_many) : Beside::Listed();
+    Beside::Listed beside = place ? beside_->list(request, *place, if_many) : Beside::Listed();
     try {
       present = names_in(this->directory(directory), if_many);
     } catch (const std::system_error& error) {
@@ -193,10 +194,11 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
     if (present.size() <= kListBatch) seen.clear();
     for (std::size_t done = 0; done < present.size(); done += kListBatch) {
       frame::Interruption::check();
-      Attempts::run([&] {
+      Attempts::run(request, [&] {
         const ReadNames names(names_);
         const std::span batch = std::span(present).subspan(done);
-        see_all(this->directory(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+        see_all(request, this->directory(directory),
+                batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     }
     if (changes() == before || tries == kListTries)
@@ -205,7 +207,8 @@ std::vector<DirectoryEntry> Tree::list(NodeId directory, const std::function<voi
 }
 
 /// Throws one break for all names of the batch that have to be read.
-void Tree::see_all(const Directory& in, std::span<const std::string> names, ListedEntries& seen) {
+void Tree::see_all(Request& request, const Directory& in, std::span<const std::string> names,
+                   ListedEntries& seen) {
   const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
     if (!entry.is_left_out()) seen.emplace(name, entry);
   };
@@ -219,8 +222,8 @@ void Tree::see_all(const Directory& in, std::span<const std::string> names, List
       note(name, *entry);
   }
   if (unread->empty()) return;
-  throw LockBreak{[this, path = in.path, unread, note] {
-    TurnAtNeed::need();
+  throw LockBreak{[this, &request, path = in.path, unread, note] {
+    request.need_slot();
     for (auto& [name, entry] : *unread)
       entry = classifier_.read(join_path(path, name), std::move(entry));
     const ReadNames shared(names_);
@@ -317,33 +320,36 @@ bool Tree::is_leaf_hidden(const Directory& in, const std::string& key_name) {
   return false;
 }
 
-std::optional<ArchiveEntry> Tree::beside_entry(const Directory& in, const std::string& full_name) {
+std::optional<ArchiveEntry> Tree::beside_entry(Request& request, const Directory& in,
+                                               const std::string& full_name) {
   const auto place = store_place(in.id);
   if (!place) return std::nullopt;
-  auto entry = beside_->find(*place, full_name);
+  auto entry = beside_->find(request, *place, full_name);
   if (!entry || entry->is_group()) return entry;
   const std::string key_name(frame::last_part(entry->key));
   return is_leaf_hidden(in, key_name) ? std::nullopt : std::move(entry);
 }
 
-std::optional<ArchiveEntry> Tree::find_beside(NodeId directory, const std::string& name) {
+std::optional<ArchiveEntry> Tree::find_beside(Request& request, NodeId directory,
+                                              const std::string& name) {
   if (!store_place(directory)) return std::nullopt;
-  return Attempts::run([&] {
+  return Attempts::run(request, [&] {
     const ReadNames names(names_);
     const Directory in = this->directory(directory);
-    const auto shown = resolve(in, name);
-    return shown && !shown->entry ? beside_entry(in, shown->full_name) : std::nullopt;
+    const auto shown = resolve(request, in, name);
+    return shown && !shown->entry ? beside_entry(request, in, shown->full_name) : std::nullopt;
   });
 }
 
-std::optional<FoundNode> Tree::find_part_beside(NodeId directory, const std::string& name) {
+std::optional<FoundNode> Tree::find_part_beside(Request& request, NodeId directory,
+                                                const std::string& name) {
   const auto place = store_place(directory);
   if (!place) return std::nullopt;
-  const auto entry = find_beside(directory, name);
-  if (!entry) beside_->require_complete(*place, name);
-  const auto part = entry ? beside_->part(*place, entry->full_name) : nullptr;
+  const auto entry = find_beside(request, directory, name);
+  if (!entry) beside_->require_complete(request, *place, name);
+  const auto part = entry ? beside_->part(request, *place, entry->full_name) : nullptr;
   if (!part) return std::nullopt;
-  const struct stat attributes = beside_->attributes(*part);
+  const struct stat attributes = beside_->attributes(request, *part);
   const bool is_fallback = preferred_name(entry->full_name, entry->shown) != name;
   return FoundNode{enter_part(directory, part), attributes, is_fallback};
 }

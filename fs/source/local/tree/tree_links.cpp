@@ -32,11 +32,11 @@ void push_names(std::string_view text, std::vector<std::string>& stack) {
 
 }  // namespace
 
-std::string Tree::read_link(NodeId id) {
-  return Attempts::run([&] {
+std::string Tree::read_link(Request& request, NodeId id) {
+  return Attempts::run(request, [&] {
     const ReadNames names(names_);
     const SourcePath path = this->path(id);
-    return shown_link(path.text(), root_.read_link(path));
+    return shown_link(request, path.text(), root_.read_link(path));
   });
 }
 
@@ -58,13 +58,14 @@ std::string Tree::stored_link(const SourcePath& path, const struct stat& stored)
   return text;
 }
 
-std::string Tree::shown_link(const std::string& path, std::string text) {
+std::string Tree::shown_link(Request& request, const std::string& path, std::string text) {
   const std::string_view name = last_name(text);
   if (text.starts_with('/') || name.empty() || name == "." || name == "..") return text;
   const std::string before = text.substr(0, text.size() - name.size());
   try {
     const auto directory = walk(parent_of(path), before);
-    const auto shown = directory ? shown_instead(*directory, std::string(name)) : std::nullopt;
+    const auto shown =
+        directory ? shown_instead(request, *directory, std::string(name)) : std::nullopt;
     return shown && before.size() + shown->size() < PATH_MAX ? before + *shown : text;
   } catch (const std::system_error&) {
     return text;  // it leads nowhere that can be looked at
@@ -99,7 +100,7 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
   return directory;
 }
 
-std::optional<std::string> Tree::shown_instead(const std::string& directory,
+std::optional<std::string> Tree::shown_instead(Request& request, const std::string& directory,
                                                const std::string& name) {
   NodeId id = kRootId;
   if (!directory.empty()) {
@@ -112,20 +113,20 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
   }
   const Directory in{id, directory};
   // The text leads somewhere as it is.
-  if (resolve(in, name)) return std::nullopt;
+  if (resolve(request, in, name)) return std::nullopt;
   const auto entry = visible_entry(in, name);
   if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
-  const auto owner = resolve(in, shown);
+  const auto owner = resolve(request, in, shown);
   return owner && owner->full_name == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
-struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,
+struct stat Tree::with_link_size(Request& request, struct stat st, const SourceEntry& entry,
                                  const std::string& path) {
   if (!S_ISLNK(st.st_mode)) return st;
   try {
-    st.st_size = std::ssize(shown_link(path, stored_link(path, entry.own_stat)));
+    st.st_size = std::ssize(shown_link(request, path, stored_link(path, entry.own_stat)));
   } catch (const std::system_error&) {
     // Something else has the name by now, as the next look tells.
   }

@@ -1,2 +1,0 @@
-#pragma once
-#include "frame/store/wait_context.hpp"  // IWYU pragma: export

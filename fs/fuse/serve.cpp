@@ -1,0 +1,105 @@
+#include "fs/fuse/serve.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "frame/store/wait_context.hpp"
+#include "fs/support/error_number.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Of the processor, for a request for what is far away.
+constexpr std::chrono::seconds kMostOfFar{30};
+
+Caller sender_of(fuse_req_t request) {
+  const fuse_ctx* const context = fuse_req_ctx(request);
+  return {context->uid, context->gid, context->umask, context->pid};
+}
+
+/// libfuse calls it at once if the request is interrupted already, which finds nothing then.
+void end_waiting(fuse_req_t request, void* slots) {
+  if (static_cast<RequestSlots*>(slots)->leave(request)) fuse_reply_err(request, EINTR);
+}
+
+/// Of what is gone nobody but `user` waits for a lock.
+uid_t owner_of(Source& source, NodeId node, uid_t user) {
+  try {
+    return source.owner(node);
+  } catch (const std::system_error&) {
+    return user;
+  }
+}
+
+}  // namespace
+
+bool is_given_up(fuse_req_t request) {
+  return fuse_req_interrupted(request) != 0 ||
+         fuse_session_exited(mount_state(request).session) != 0;
+}
+
+KernelRequest::KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot)
+    : Request(slot == Slot::taken ? nullptr : mount_state(request).slots, sender_of(request)),
+      request_(request),
+      entry_(std::move(entry)) {
+  frame::WaitMark::work_at(entry_.waits());
+}
+
+KernelRequest::~KernelRequest() { frame::WaitMark::work_at(nullptr); }
+
+void KernelRequest::limit(std::chrono::milliseconds most) {
+  Request::limit([this] { return is_given_up(request_); }, most);
+}
+
+void KernelRequest::limit_if_far(NodeId node, NodeId other) {
+  Source& source = source_of(request_);
+  if (source.is_far(node) || source.is_far(other)) limit(kMostOfFar);
+}
+
+RequestWatch::Entry KernelRequest::hand_over() {
+  frame::WaitMark::work_at(nullptr);
+  limit_no_more();
+  return std::move(entry_);
+}
+
+bool wait_for_slot(fuse_req_t request, NodeId node, std::function<void()> work,
+                   AtSessionEnd at_end) noexcept {
+  MountState& state = mount_state(request);
+  const uid_t user = fuse_req_ctx(request)->uid;
+  try {
+    const auto serve = [request, session = state.session, work = std::move(work), at_end] {
+      if (at_end == AtSessionEnd::refuse && fuse_session_exited(session) != 0)
+        fuse_reply_err(request, ENOTCONN);
+      else
+        work();
+    };
+    RequestSlots::Waiting waiting{request, serve};
+    // Before somebody else may have answered the request.
+    fuse_req_interrupt_func(request, end_waiting, state.slots);
+    const auto is_over = [request] { return fuse_req_interrupted(request) != 0; };
+    const uid_t owner = owner_of(state.mount->source(), node, user);
+    switch (state.slots->take_or_wait(user, owner, waiting, is_over)) {
+      case RequestSlots::Answer::waits:
+        return false;
+      case RequestSlots::Answer::is_over:
+        fuse_reply_err(request, EINTR);
+        return false;
+      case RequestSlots::Answer::taken:
+        waiting.work();
+    }
+    return true;
+  } catch (const std::exception& error) {
+    fuse_reply_err(request, errno_of(error));
+    return false;
+  }
+}
+
+void give_back_slot(RequestSlots& slots, uid_t user) noexcept {
+  while (const auto next = slots.give_back(user)) {
+    next->work();
+    user = next->user;
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,140 @@
+#pragma once
+// The doors for requests of the kernel. Each request is served by a body, whose last act is its
+// reply, or that it hands the request on by later().
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/fuse/reply.hpp"
+#include "fs/support/caller.hpp"
+#include "fs/support/request.hpp"
+#include "fs/support/request_watch.hpp"
+
+namespace bloscfs::fs {
+
+/// Whether nobody waits for the answer any more. A network may keep it for longer than the mount.
+bool is_given_up(fuse_req_t request);
+
+/// A request of the kernel on the thread that serves it. It is listed, and timed, until it ends.
+class KernelRequest final : public Request {
+ public:
+  enum class Slot : std::uint8_t {
+    when_needed,
+    taken,  ///< or there is none to be had where it is served
+  };
+  KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot);
+  ~KernelRequest() override;
+  KernelRequest(const KernelRequest&) = delete;
+  KernelRequest& operator=(const KernelRequest&) = delete;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands for it wherever libfuse is called.
+  operator fuse_req_t() const { return request_; }
+
+  /// As Request::limit(), for who gives up.
+  void limit(std::chrono::milliseconds most = kMostProcessorTime);
+  /// The same where one of the nodes is behind a network or in a store: there a file decides how
+  /// many leaves a listing opens, and how long one is that becomes a file.
+  void limit_if_far(NodeId node, NodeId other);
+  void limit_if_far(NodeId node) { limit_if_far(node, node); }
+
+  void add_bytes(std::size_t count) { entry_.add_bytes(count); }
+  /// It goes on elsewhere: this one has nothing left to do.
+  RequestWatch::Entry hand_over();
+
+ private:
+  const fuse_req_t request_;
+  RequestWatch::Entry entry_;
+};
+
+/// What happens to a request that still waits for a slot when the session ends.
+enum class AtSessionEnd : std::uint8_t {
+  refuse,  ///< ENOTCONN, like the kernel's answer to a request that nobody has read
+  serve,
+};
+
+/// Runs the body; a failure is replied instead. NoSlot is the caller's.
+template <typename Body>
+void run_body(KernelRequest& request, Operation operation, const Body& body) {
+  try {
+    body(request);
+  } catch (const std::exception& error) {
+    fuse_reply_err(request, errno_of(error, name_of(operation), request));
+  }
+}
+
+/// Work that goes on with a request which waits for `reason` until it is called: on any thread, in
+/// a slot of that thread's or without one.
+template <typename Body>
+std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame::WaitReason reason,
+                            Operation operation, Body body) {
+  const auto kept = std::make_shared<RequestWatch::Entry>(std::move(entry));
+  if (frame::WaitState* const waits = kept->waits()) waits->begin(reason);
+  return [=] {
+    if (frame::WaitState* const waits = kept->waits()) waits->reason = frame::WaitReason::nothing;
+    KernelRequest again(request, std::move(*kept), KernelRequest::Slot::taken);
+    run_body(again, operation, body);
+  };
+}
+
+/// Keeps a request for `node` until its user has a slot: `work` is called then, or at once where
+/// there is one by now. A request that is interrupted meanwhile is answered EINTR. True if this
+/// thread has a slot of the user now.
+bool wait_for_slot(fuse_req_t request, NodeId node, std::function<void()> work,
+                   AtSessionEnd at_end) noexcept;
+
+/// Gives back the slot of this thread, and serves those that wait for it.
+void give_back_slot(RequestSlots& slots, uid_t user) noexcept;
+
+/// Serves a request for `node`. Where the body needs a slot and there is none it is called once
+/// more, perhaps by another thread: a copy of it must know all it needs.
+template <typename Body>
+void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
+           AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
+  const fuse_ctx* const sender = fuse_req_ctx(request);
+  const uid_t user = sender->uid;
+  MountState& state = mount_state(request);
+  bool has_slot = false;
+  std::function<void()> again;
+  {
+    KernelRequest served(request, {state.watch, operation, node, {user, sender->pid}},
+                         KernelRequest::Slot::when_needed);
+    try {
+      run_body(served, operation, body);
+    } catch (const NoSlot&) {
+      again = later(request, served.hand_over(), frame::WaitReason::turn, operation, body);
+    }
+    has_slot = served.has_slot();
+  }
+  if (again) has_slot = wait_for_slot(request, node, std::move(again), at_end);
+  if (has_slot) give_back_slot(*state.slots, user);
+}
+
+/// Serves one that needs no slot, in place: the body may refer to what the caller has.
+template <typename Body>
+void serve_at_once(fuse_req_t request, NodeId node, Operation operation,
+                   const Body& body) noexcept {
+  const fuse_ctx* const sender = fuse_req_ctx(request);
+  KernelRequest served(request,
+                       {mount_state(request).watch, operation, node, {sender->uid, sender->pid}},
+                       KernelRequest::Slot::taken);
+  run_body(served, operation, body);
+}
+
+/// Runs what nobody waits for, such as what a reply calls for that was not delivered: its request
+/// is gone by then.
+template <typename Work>
+void run_unanswered(const char* operation, const Work& work) noexcept {
+  Request request;
+  try {
+    work(request);
+  } catch (const std::exception& error) {
+    errno_of(error, operation, request);
+  }
+}
+
+}  // namespace bloscfs::fs
