@@ -154,7 +154,7 @@ class Converter {
   RemoteFiles remote_;
   RunLimits limits_;
   unsigned chunk_threads_ = 1;
-  fs::Mutex mutex_;
+  fs::Mutex mutex_{fs::LockLevel::request};
   std::set<std::string> outputs_ GUARDED_BY(mutex_);
 };
 

@@ -101,7 +101,7 @@ class Pieces {
 
   const VerifyOptions& options_;
   const RemoteFiles& remote_;
-  fs::Mutex mutex_;
+  fs::Mutex mutex_{fs::LockLevel::request};
   std::size_t named_ GUARDED_BY(mutex_) = 0;
   std::uint64_t given_ GUARDED_BY(mutex_) = 0;
   std::shared_ptr<FileTree> tree_ GUARDED_BY(mutex_);
@@ -360,7 +360,7 @@ class Verification {
   RunLimits limits_;
   Pieces pieces_;
   OrderedOutput output_;
-  fs::Mutex mutex_;
+  fs::Mutex mutex_{fs::LockLevel::request};
   Health worst_ GUARDED_BY(mutex_) = Health::ok;
 };
 

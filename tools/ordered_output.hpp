@@ -41,7 +41,7 @@ class OrderedOutput {
   /// Prints what the first piece has kept, and passes on over those that have ended.
   void print_first() REQUIRES(mutex_);
 
-  fs::Mutex mutex_;
+  fs::Mutex mutex_{fs::LockLevel::request};
   fs::CondVar first_changed_;
   Progress progress_ GUARDED_BY(mutex_);
   std::uint64_t first_ GUARDED_BY(mutex_) = 0;  ///< of those that have not ended

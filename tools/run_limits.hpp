@@ -56,7 +56,7 @@ class RunLimits {
   fs::PagePool pages_;
   fs::Stats stats_;
   fs::BlockCache cache_;
-  fs::Mutex growth_mutex_;
+  fs::Mutex growth_mutex_{fs::LockLevel::queue};
   std::atomic<std::uint64_t> contents_{0};
 };
 

@@ -54,7 +54,7 @@ class TreeTarget {
   std::string path_;
   const TreeOptions options_;
   std::optional<fs::SourceRoot> root_;  ///< none of a dry run before the first
-  fs::Mutex mutex_;
+  fs::Mutex mutex_{fs::LockLevel::request};
   std::vector<MadeDirectory> made_ GUARDED_BY(mutex_);
 };
 

@@ -149,8 +149,8 @@ class Committer {
   /// Beside the thread that has the batch. They wait for the workers that encode, and so cannot be
   /// these.
   std::optional<WorkerPool> helpers_;
-  Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
-  Mutex mutex_;
+  Mutex batch_mutex_{LockLevel::batch};  ///< one batch at a time, since it holds several contents
+  Mutex mutex_{LockLevel::queue};
   CondVar wake_;
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);

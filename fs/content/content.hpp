@@ -289,10 +289,10 @@ class Content {
   const ContentServices services_;
   /// Held by those who read what is committed, which a file can make take long. What has it alone
   /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_.
-  mutable SharedMutex reading_;
+  mutable SharedMutex reading_{LockLevel::names};
   /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
   /// it, and nothing that takes long.
-  mutable SharedMutex mutex_;
+  mutable SharedMutex mutex_{LockLevel::content};
   std::uint64_t id_;                                         ///< names the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
@@ -321,7 +321,7 @@ class Content {
   std::error_code error_ GUARDED_BY(mutex_);
   Epochs epochs_ GUARDED_BY(mutex_){services_.clock};
 
-  mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
+  mutable Mutex commit_mutex_{LockLevel::commit};  ///< one commit at a time; taken before mutex_
   /// Replaced with commit_mutex_ held, too.
   std::shared_ptr<ContentHome> home_ GUARDED_BY(mutex_);
   std::unique_ptr<frame::FrameWriter> writer_ GUARDED_BY(commit_mutex_);

@@ -28,7 +28,7 @@ struct MountState {
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
   RequestWatch watch;
-  Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
+  Mutex telling{LockLevel::request};           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
   bool is_far = false;     ///< what is read may be long in coming
 };

@@ -25,7 +25,7 @@ class RunningOptions {
 
  private:
   const std::function<void(const MountOptions&)> change_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockLevel::request};
   std::vector<std::string> own_ GUARDED_BY(mutex_);
 };
 

@@ -46,7 +46,7 @@ class DirectoryHandles {
   struct Kept;
   struct Handle {
     NodeId node = 0;
-    Mutex mutex;
+    Mutex mutex{LockLevel::request};
     bool was_read GUARDED_BY(mutex) = false;
     Listing listing GUARDED_BY(mutex);
   };
@@ -67,7 +67,7 @@ class DirectoryHandles {
   FairShare share_;
   HandleTable<Handle> handles_;
   std::atomic<std::uint64_t> begun_{0};
-  KeyedMutex large_;  ///< by user
+  KeyedMutex large_{LockLevel::batch};  ///< by user
   Mutex mutex_;
   /// The last listing of each directory, as long as somebody reads it.
   std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);

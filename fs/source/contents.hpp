@@ -105,7 +105,7 @@ class Contents {
   Source* source_ = nullptr;
   std::atomic<int> waiting_{0};  ///< for what is being written
   /// Of all files: a metalayer that was found to have room is set before another one is looked at.
-  Mutex metalayers_;
+  Mutex metalayers_{LockLevel::queue};
 };
 
 }  // namespace bloscfs::fs

@@ -12,12 +12,19 @@ namespace bloscfs::fs {
 /// Thread-safe. A request waits for a lock with a slot; the constructor of Lock throws NoSlot.
 class KeyedMutex {
  public:
+  explicit KeyedMutex(LockLevel level) : level_(level) {}
+
   class Lock {
    public:
     Lock(Request& request, KeyedMutex& mutex, std::uint64_t key) : mutex_(mutex), key_(key) {
+      check_order(this, mutex_.level_);
       mutex_.lock(request, key_);
+      note_locked(this, mutex_.level_);
     }
-    ~Lock() { mutex_.unlock(key_); }
+    ~Lock() {
+      note_unlocked(this);
+      mutex_.unlock(key_);
+    }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
@@ -41,6 +48,7 @@ class KeyedMutex {
     unlocked_.notify_all();
   }
 
+  const LockLevel level_;  ///< of all its locks
   Mutex mutex_;
   CondVar unlocked_;
   std::set<std::uint64_t> locked_ GUARDED_BY(mutex_);

@@ -57,7 +57,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
     }
   }
 
-  SharedMutex mutex_;
+  SharedMutex mutex_{LockLevel::names};
   Clock::time_point since_;  ///< of who has it alone
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<std::uint64_t> longest_ = 0;

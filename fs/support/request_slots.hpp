@@ -69,7 +69,7 @@ class RequestSlots {
   void forget_idle(std::map<uid_t, User>::iterator user) REQUIRES(mutex_);
 
   const unsigned most_;
-  Mutex mutex_;
+  Mutex mutex_{LockLevel::slots};
   unsigned free_ GUARDED_BY(mutex_);
   std::uint64_t taken_ GUARDED_BY(mutex_) = 0;
   /// Users who have a slot, or wait. Nobody waits who could have one.

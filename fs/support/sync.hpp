@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "frame/store/clock.hpp"
+#include "fs/support/lock_level.hpp"
 
 #if defined(__clang__)
 #define BLOSCFS_THREAD_ATTRIBUTE(x) __attribute__((x))
@@ -24,16 +25,28 @@ namespace bloscfs::fs {
 
 class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
-  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
-  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  explicit Mutex(LockLevel level = LockLevel::leaf) : level_(level) {}
+
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
+    check_order(this, level_);
+    mutex_.lock();
+    note_locked(this, level_);
+  }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    note_unlocked(this);
+    mutex_.unlock();
+  }
   bool try_lock() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
-    return mutex_.try_lock();
+    const bool is_locked = mutex_.try_lock();
+    if (is_locked) note_locked(this, level_);
+    return is_locked;
   }
   /// For the analysis, where a lock that is a member of the caller holds it.
   void assert_held() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
 
  private:
   friend class CondVar;
+  const LockLevel level_;
   std::mutex mutex_;
 };
 
@@ -82,7 +95,7 @@ class CondVar {
 /// thread must not take it twice. std::shared_mutex promises nothing of the kind.
 class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
  public:
-  SharedMutex() {
+  explicit SharedMutex(LockLevel level = LockLevel::leaf) : level_(level) {
     pthread_rwlockattr_t attributes;
     pthread_rwlockattr_init(&attributes);
     pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
@@ -94,16 +107,26 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
   SharedMutex& operator=(const SharedMutex&) = delete;
 
   void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
+    check_order(this, level_);
     require(pthread_rwlock_wrlock(&lock_));
+    note_locked(this, level_);
   }
-  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { pthread_rwlock_unlock(&lock_); }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    note_unlocked(this);
+    pthread_rwlock_unlock(&lock_);
+  }
   void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
+    check_order(this, level_);
     require(pthread_rwlock_rdlock(&lock_));
+    note_locked(this, level_);
   }
   bool try_lock_shared() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_shared_capability(true)) {
-    return pthread_rwlock_tryrdlock(&lock_) == 0;
+    const bool is_locked = pthread_rwlock_tryrdlock(&lock_) == 0;
+    if (is_locked) note_locked(this, level_);
+    return is_locked;
   }
   void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
+    note_unlocked(this);
     pthread_rwlock_unlock(&lock_);
   }
 
@@ -113,6 +136,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
     if (error != 0) throw std::system_error(error, std::generic_category(), "lock");
   }
 
+  const LockLevel level_;
   pthread_rwlock_t lock_;
 };
 

@@ -155,7 +155,7 @@ class BlockCache {
   RecentlyGiven recently_given_;
   UseCounter uses_;
   std::array<Shard, kShards> shards_;
-  Mutex order_mutex_;                               ///< comes before that of a shard
+  Mutex order_mutex_{LockLevel::cache};             ///< comes before that of a shard
   EvictionPolicy policy_ GUARDED_BY(order_mutex_);  ///< lets go of entries before they are gone
 };
 

@@ -131,7 +131,7 @@ class MemoryBudget {
     const std::optional<uid_t> user_;
     const std::string name_;
     const std::function<bool()> make_room_;
-    mutable Mutex mutex_;
+    mutable Mutex mutex_{LockLevel::watch};
     FairShare::Part share_ GUARDED_BY(mutex_);  ///< in steps; the budget has as much of it
     std::size_t taken_ GUARDED_BY(mutex_) = 0;
   };

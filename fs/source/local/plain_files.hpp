@@ -59,7 +59,7 @@ class PlainFiles {
   const ContentServices& services_;
   Namespace& names_;
   const bool writeback_;
-  KeyedMutex opening_;  ///< nobody opens one while it becomes a frame
+  KeyedMutex opening_{LockLevel::request};  ///< nobody opens one while it becomes a frame
 };
 
 }  // namespace bloscfs::fs

@@ -91,7 +91,7 @@ class ObjectListings {
   const std::chrono::milliseconds revalidate_;
   const frame::Clock& clock_;
   OnceLog log_;
-  Mutex mutex_;
+  Mutex mutex_{LockLevel::table};
   CondVar made_;
   /// What is being listed, and whether it was forgotten meanwhile.
   std::map<std::string, bool> making_ GUARDED_BY(mutex_);

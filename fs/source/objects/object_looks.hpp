@@ -138,7 +138,7 @@ class ObjectLooks {
   const HasObject has_object_;
   const frame::Clock& clock_;
   OnceLog log_;
-  Mutex mutex_;
+  Mutex mutex_{LockLevel::table};
   frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
   /// Objects that were asked for last, each with its first 64 KiB: who opens what was just looked
   /// at asks for nothing.

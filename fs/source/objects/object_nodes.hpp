@@ -107,7 +107,7 @@ class ObjectNodes {
   void rekey_locked(NodeId id, Node& node, LookPointer look) REQUIRES(mutex_);
   void leave_leading(NodeId id, const Node& node) REQUIRES(mutex_);
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockLevel::table};
   NodeId next_id_ GUARDED_BY(mutex_) = kRootId + 1;
   std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
   std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);

@@ -83,7 +83,7 @@ class EmbeddedStores final : public Beside {
   Tree& tree_;
   const bool raw_;
   RecentLocalArchives& recent_;
-  Mutex mutex_;
+  Mutex mutex_{LockLevel::queue};
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
   std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;
 };

@@ -58,7 +58,7 @@ class Journal {
   void cancel(std::size_t number) REQUIRES(mutex_);
 
   const std::shared_ptr<frame::StoreFile> file_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockLevel::table};
   std::vector<Line> lines_ GUARDED_BY(mutex_);
   std::unordered_multimap<std::string, std::size_t> kept_ GUARDED_BY(mutex_);  ///< by temporary
   std::uint64_t end_ GUARDED_BY(mutex_) = 0;

@@ -137,7 +137,7 @@ class WatchedDirectories {
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
 
-  SharedMutex mutex_;
+  SharedMutex mutex_{LockLevel::watch};
   /// Taken last, for an instant: the objects of all names and `kept_`, which those who share mutex_
   /// change, too.
   Mutex kept_mutex_;

@@ -84,7 +84,7 @@ class Namespace {
   const SourceRoot& root_;
   Tree& tree_;
   NameServices services_;
-  KeyedMutex frames_;  ///< whose chunk files get other attributes, by node
+  KeyedMutex frames_{LockLevel::request};  ///< whose chunk files get other attributes, by node
 };
 
 }  // namespace bloscfs::fs

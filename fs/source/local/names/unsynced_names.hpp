@@ -55,7 +55,7 @@ class UnsyncedNames {
   void sync_all();
 
   const SourceRoot& root_;
-  Mutex mutex_;
+  Mutex mutex_{LockLevel::table};
   /// Of names and files together. A change that has begun may exceed it by what it gives up.
   std::size_t bound_ GUARDED_BY(mutex_);
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;

@@ -107,7 +107,7 @@ class Classifier {
   const SourceRoot& root_;
   const JudgeSettings settings_;
   frame::SourceCounters* counters_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockLevel::table};
   VerdictTable verdicts_ GUARDED_BY(mutex_);
   OnceLog log_;
 };

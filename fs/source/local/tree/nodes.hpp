@@ -179,7 +179,7 @@ class Nodes {
   /// The node has an open file by that name.
   void note_opened(const Node& node) REQUIRES(mutex_);
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockLevel::table};
   NodeTable nodes_ GUARDED_BY(mutex_);
 
  private:

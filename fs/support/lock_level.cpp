@@ -1,0 +1,53 @@
+#include "fs/support/lock_level.hpp"
+
+#ifndef NDEBUG
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+#endif
+
+namespace bloscfs::fs {
+
+#ifndef NDEBUG
+namespace {
+
+constexpr std::array kLevelNames = {"request", "batch", "commit", "names", "queue", "table",
+                                    "content", "watch", "cache",  "leaf",  "slots"};
+
+struct Held {
+  const void* lock;
+  LockLevel level;
+};
+thread_local std::vector<Held> held;
+
+const char* name_of(LockLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
+
+bool may_follow(const Held& before, const void* lock, LockLevel level) {
+  if (before.level != level) return before.level < level;
+  return level == LockLevel::commit && std::less<>()(before.lock, lock);
+}
+
+}  // namespace
+
+void check_order(const void* lock, LockLevel level) {
+  for (const Held& before : held)
+    if (!may_follow(before, lock, level)) {
+      std::fprintf(stderr, "a lock of level '%s' would be taken behind one of level '%s'\n",
+                   name_of(level), name_of(before.level));
+      std::abort();
+    }
+}
+
+void note_locked(const void* lock, LockLevel level) { held.push_back({lock, level}); }
+
+void note_unlocked(const void* lock) {
+  const auto last = std::find_if(held.rbegin(), held.rend(),
+                                 [lock](const Held& one) { return one.lock == lock; });
+  if (last != held.rend()) held.erase(std::next(last).base());
+}
+#endif
+
+}  // namespace bloscfs::fs
