@@ -28,9 +28,10 @@ struct MountState {
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
   RequestWatch watch;
-  Mutex telling{LockLevel::request};           ///< who opens a changed file waits for who tells the kernel of it
-  bool writeback = false;  ///< the kernel's writeback cache is wanted
-  bool is_far = false;     ///< what is read may be long in coming
+  Mutex telling{
+      LockLevel::request};  ///< who opens a changed file waits for who tells the kernel of it
+  bool writeback = false;   ///< the kernel's writeback cache is wanted
+  bool is_far = false;      ///< what is read may be long in coming
 };
 
 inline MountState& mount_state(fuse_req_t request) {

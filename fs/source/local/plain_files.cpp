@@ -23,8 +23,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// One request copies no more, so that its slot is free soon. Programs call copy_file_range(2) again
-/// for the rest.
+/// One request copies no more, so that its slot is free soon. Programs call copy_file_range(2)
+/// again for the rest.
 constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 20;
 
 /// ESTALE if it was replaced since its entry was read, as by the close of a writer who had put the

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(user_with_too_many_open_files_leaves_others_some) {
   std::vector<std::uint64_t> handles;
   int error = 0;
   const auto open_as = [&](uid_t user) {
-    fs::Request request({user});
+    fs::Request request(fs::Caller{user});
     return error_of([&] { handles.push_back(mount->open(request, *node, O_RDONLY).handle); });
   };
   while (error == 0 && handles.size() < 1000) error = open_as(1001);
