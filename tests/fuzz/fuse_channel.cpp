@@ -51,7 +51,7 @@ FuseChannel::FuseChannel() {
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&arguments, "fuzz");
   const fuse_lowlevel_ops ops = operations();
-  state_.turns = &turns_;
+  state_.slots = &slots_;
   state_.session = fuse_session_new(&arguments, &ops, sizeof ops, &state_);
   fuse_opt_free_args(&arguments);
   require(state_.session != nullptr, "fuse_session_new");

@@ -63,7 +63,7 @@ class FuseChannel {
   std::uint64_t send(std::uint32_t opcode, std::uint64_t node, const Parts& parts, uid_t user);
   Reply receive(std::uint64_t unique);
 
-  fs::Turns turns_{1};
+  fs::RequestSlots slots_{1};
   fs::MountState state_;
   fs::PagePool pages_;
   std::optional<fs::KernelChannel> channel_;
