@@ -1,6 +1,7 @@
 #pragma once
 // What a mount of a SOURCE is but for the kernel, from its lock to the last commit.
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,7 @@ class FuzzMount {
   std::optional<fs::RunningOptions> running_options_;
   fs::Mutex mutex_;
   /// What is killed may be committing until the filesystem is gone, which is later.
-  std::optional<fs::KernelFlush> kernel_flush_ GUARDED_BY(mutex_);
+  std::shared_ptr<fs::KernelFlush> kernel_flush_ GUARDED_BY(mutex_);
 };
 
 }  // namespace bloscfs::fuzz
