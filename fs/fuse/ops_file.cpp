@@ -199,9 +199,13 @@ void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offse
 }
 
 void op_fsync(fuse_req_t raw, fuse_ino_t inode, int, fuse_file_info* info) {
-  serve(raw, inode, Operation::fsync, [number = info->fh](KernelRequest& request) {
+  serve(raw, inode, Operation::fsync, [=, number = info->fh](KernelRequest& request) {
     mount_of(request).handle(number)->sync(request);
-    fuse_reply_err(request, 0);
+    // Who has synced reads what is in SOURCE: where another program had replaced the file, the
+    // kernel still has pages of the old state.
+    mount_state(request).kernel_flush->after(
+        inode, later(request, request.hand_over(), frame::WaitReason::kernel, Operation::fsync,
+                     [](KernelRequest& synced) { fuse_reply_err(synced, 0); }));
   });
 }
 

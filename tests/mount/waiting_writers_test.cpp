@@ -55,7 +55,6 @@ class LockedFrames {
   std::vector<Fd> locks_;
 };
 
-/// Requests that wait for room, or for the locks.
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(waiting_writers)
