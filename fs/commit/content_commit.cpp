@@ -11,7 +11,6 @@
 #include "fs/commit/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
 #include "fs/encoding/stale_indexes.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -221,22 +220,20 @@ Next ContentCommit::flushed() {
 }
 
 std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
-  // What is slow about a replacement (flushing names that were given up) is done here in a break,
-  // while nothing has changed yet.
-  return Attempts::run(request_, [&] {
-    auto name_lock = frozen_.home().lock_name(request_);
-    name_lock->before_replacing();
-    const StoredPlace& place = name_lock->place();
-    if (place.is_unlinked || (!new_container_ && !place.is_temporary)) return name_lock;
+  using ChosenName = ContentHome::ChosenName;
+  const auto choose = [this](NameLock& name_lock) -> std::optional<ChosenName> {
+    const StoredPlace& place = name_lock.place();
+    if (place.is_unlinked || (!new_container_ && !place.is_temporary)) return std::nullopt;
     // A state that another program has put there since the commit began is not replaced: this
     // commit was made from the one before, and would be all that is left of both.
     const frame::Snapshot* const before = frozen_.bytes().snapshot();
     if (new_container_ && before != nullptr && !before->is_as_taken())
       frame::throw_errno(ESTALE, place.name);
-    const std::string name = name_to_give(*name_lock);
-    if (!name.empty()) name_lock->before_giving_name(name, shown());
-    return name_lock;
-  });
+    std::string name = name_to_give(name_lock);
+    if (name.empty()) return std::nullopt;
+    return ChosenName{std::move(name), shown()};
+  };
+  return frozen_.home().lock_to_replace(request_, choose);
 }
 
 Next ContentCommit::publish() {
@@ -326,13 +323,10 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
 /// Before readers use the new state, and while what was written is still dirty: what another
 /// program puts in the place of one that has not got its own name yet stays, and so does that.
 void ContentCommit::take_own_name() {
-  Attempts::run(request_, [&] {
-    const auto name_lock = frozen_.home().lock_name(request_);
-    if (name_lock->place().is_unlinked) return;
-    const auto& [made, full_name] = *given_->own_name;
-    const std::string given = name_lock->take_own_name(made, full_name);
-    writer().moved(name_lock->place().directory, given);
-  });
+  const auto& [made, full_name] = *given_->own_name;
+  const auto name_lock = frozen_.home().take_own_name(request_, made, full_name);
+  const StoredPlace& place = name_lock->place();
+  if (!place.is_unlinked) writer().moved(place.directory, place.name);
 }
 
 Next ContentCommit::finish() {

@@ -6,7 +6,6 @@
 #include "fs/commit/stored_metalayers.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
-#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -46,10 +45,6 @@ std::optional<frame::FrameSettings> array_settings(Request& request, const Froze
   return settings;
 }
 
-bool name_can_be_array(Request& request, ContentHome& home) {
-  return Attempts::run(request, [&] { return !home.lock_name(request)->names().array.empty(); });
-}
-
 }  // namespace
 
 RepresentationFacts representation_facts(Request& request, const Content::Frozen& frozen,
@@ -72,7 +67,7 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   facts.look_is_due = frozen.facts().look_is_due;
   facts.keeps_array = [&] { return keeps_array(request, bytes, services.raw); };
   facts.name_can_be_array = [&] {
-    return place.can_be_array && name_can_be_array(request, frozen.home());
+    return place.can_be_array && frozen.home().has_array_name(request);
   };
   facts.array_settings = [&] { return array_settings(request, bytes, services); };
   facts.flat_settings = [&] {

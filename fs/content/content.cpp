@@ -20,7 +20,6 @@
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
@@ -50,10 +49,6 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
   return piece > 0 && static_cast<std::size_t>(piece) < kLargePiece
              ? static_cast<std::size_t>(piece)
              : 0;
-}
-
-bool can_be_array_in(Request& request, ContentHome& home) {
-  return Attempts::run(request, [&] { return !home.lock_name(request)->names().array.empty(); });
 }
 
 bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
@@ -344,7 +339,7 @@ frame::FrameInfo Content::info(Request& request) const {
   const MutexLock commit_lock(commit_mutex_);
   if (const auto known = snapshot()) return known->info();
   ContentHome* const own = home();
-  const bool can_be_array = own != nullptr && !services_.raw && can_be_array_in(request, *own);
+  const bool can_be_array = own != nullptr && !services_.raw && own->has_array_name(request);
   const ReadLock lock(mutex_);
   return planned_info(can_be_array && writers_ == 0);
 }

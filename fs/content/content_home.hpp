@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "frame/container/snapshot.hpp"
@@ -26,6 +27,31 @@ class ContentHome {
   virtual std::string path() = 0;
   /// The lock is a part of the request, and ends before it.
   virtual std::unique_ptr<NameLock> lock_name(Request& request) = 0;
+  /// The same before another file takes the place of the content's, in whatever way, and
+  /// give_name(): no name that was removed shows that one again after a power cut. What takes long
+  /// about that is done without the lock. `choose` gets it, perhaps repeatedly, and says which name
+  /// is to be given: nothing where it is none.
+  struct ChosenName {
+    std::string full_name;
+    ShownAs shown;
+  };
+  using ChooseName = std::function<std::optional<ChosenName>(NameLock& lock)>;
+  virtual std::unique_ptr<NameLock> lock_to_replace(Request& request, const ChooseName& choose) {
+    auto lock = lock_name(request);
+    if (const auto name = choose(*lock)) lock->before_giving_name(name->full_name, name->shown);
+    return lock;
+  }
+  /// Gives the file `made`, which give_name() has placed under another name, its own one,
+  /// `full_name`, when that placing is durable. It keeps the name that it has where that cannot be.
+  /// ESTALE where another program's file was in its place.
+  virtual std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& /*made*/,
+                                                  const std::string& /*full_name*/) {
+    return lock_name(request);
+  }
+  /// True if it could be stored as an array.
+  virtual bool has_array_name(Request& request) {
+    return !lock_name(request)->names().array.empty();
+  }
   /// Where it is at this moment: for those who find out by themselves that it has moved since.
   virtual StoredPlace place_now(Request& request) { return lock_name(request)->place(); }
   virtual Takeover& takeover() = 0;

@@ -45,29 +45,18 @@ class NameLock {
   virtual const StoredPlace& place() const = 0;
   /// Found out when first asked for.
   virtual const RepresentationNames& names() = 0;
-  /// To be called before another file takes the place of the content's, in whatever way: no name
-  /// that was removed shows that one again after a power cut.
-  virtual void before_replacing() {}
-  /// To be called before give_name() with that name, while there may be breaks
-  /// (fs/support/lock_breaks.hpp).
-  virtual void before_giving_name(const std::string& full_name, ShownAs shown) = 0;
+  /// To be called before a shared container is stored under that name for the first time.
+  virtual void before_giving_name(const std::string& /*full_name*/, ShownAs /*shown*/) {}
   /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
   /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
   /// it replaces what the content was until now, and tells the tree that this is the content's
   /// file now. ESTALE where it is another file. A sudden end leaves one of the two in sight.
-  /// Returns the name that it has then: another one where take_own_name() is to follow. ESTALE,
-  /// and nothing is replaced, where another program has changed what the content was;
-  /// `is_unchanged` tells, and is asked when nobody can do that any more by its name.
+  /// Returns the name that it has then: another one where ContentHome::take_own_name() is to
+  /// follow. ESTALE, and nothing is replaced, where another program has changed what the content
+  /// was; `is_unchanged` tells, and is asked when nobody can do that any more by its name.
   virtual std::string give_name(const std::string& stored_as, const frame::FileId& made,
                                 const std::string& full_name, ShownAs shown,
                                 const std::function<bool()>& is_unchanged) = 0;
-  /// Gives the file `made`, which give_name() has placed under another name, its own one,
-  /// `full_name`, when that placing is durable; while there may be breaks. Returns the name that
-  /// it has then, the same as before where that cannot be. ESTALE where another program's file
-  /// was in its place.
-  virtual std::string take_own_name(const frame::FileId& /*made*/, const std::string& full_name) {
-    return full_name;
-  }
   /// Tells the tree that the file now under place().name is the content's (after a commit in
   /// place, or by a rename that the frame layer made), so that it is not taken for a change.
   /// False, and nothing is told, if that is not the file of the stamp `own`.

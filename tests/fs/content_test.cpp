@@ -73,10 +73,6 @@ class Home : public ContentHome, public Takeover {
       place.is_temporary = false;
       return full_name;
     }
-    void before_giving_name(const std::string&, ShownAs) override {}
-    std::string take_own_name(const bloscfs::frame::FileId&, const std::string&) override {
-      return home_.place_.name;
-    }
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -17,7 +18,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/source/local/files/plain_file.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
@@ -218,19 +218,17 @@ void PlainFiles::store_bytes_as_frame(const Change& change, ContentHome& home) c
   try {
     made.writer->set_attributes(source->attributes());
     const frame::FileId made_id = frame::id_of(made.writer->stamp());
-    std::string name, given;
-    Attempts::run(change, [&] {
-      const auto name_lock = home.lock_name(change);
-      name = name_lock->names().flat;
-      if (name_lock->place().meant != place.meant || name.empty())
+    std::string name;
+    const auto choose = [&](NameLock& name_lock) {
+      name = name_lock.names().flat;
+      if (name_lock.place().meant != place.meant || name.empty())
         frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
-      name_lock->before_replacing();
-      name_lock->before_giving_name(name, ShownAs::flat);
-      given = name_lock->give_name(made.name, made_id, name, ShownAs::flat,
-                                   [&] { return source->stamp() == stamp; });
-    });
-    if (given != name)
-      Attempts::run(change, [&] { home.lock_name(change)->take_own_name(made_id, name); });
+      return std::optional(ContentHome::ChosenName{name, ShownAs::flat});
+    };
+    const std::string given = home.lock_to_replace(change, choose)
+                                  ->give_name(made.name, made_id, name, ShownAs::flat,
+                                              [&] { return source->stamp() == stamp; });
+    if (given != name) home.take_own_name(change, made_id, name);
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;

@@ -189,10 +189,9 @@ NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId dir
 }
 
 bool Namespace::must_represent_anew(Request& request, NodeId node) {
-  const auto [has_links, can_be_array] = Attempts::run(request, [&] {
-    const auto name_lock = home(node)->lock_name(request);
-    return std::pair(name_lock->place().has_links, !name_lock->names().array.empty());
-  });
+  const auto home = this->home(node);
+  const bool has_links = home->place_now(request).has_links;
+  const bool can_be_array = home->has_array_name(request);
   const bool is_open = tree_.opened_as<OpenContainer>(node) != nullptr;
   const SourceEntry entry = tree_.entry(request, node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;

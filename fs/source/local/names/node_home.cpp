@@ -77,23 +77,9 @@ class NodeHome::Lock final : public NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  void before_replacing() override {
-    if (!object_) return;
-    services_.unsynced_names.before_giving_up();
-    services_.unsynced_names.before_replacing(object_->entry.own_stat);
-  }
-  void before_giving_name(const std::string& full_name, ShownAs shown) override {
-    if (!object_) return;
-    const SourceDirectory directory = services_.root.directory(object_->directory_path);
-    names();
-    const std::string before = object_->stored_name;
-    prepare_name(names_, services_, &*object_, {nullptr, directory, shown_name_, full_name, shown});
-    if (object_->stored_name != before) look();
-  }
   std::string give_name(const std::string& stored_as, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
                         const std::function<bool()>& is_unchanged) override;
-  std::string take_own_name(const frame::FileId& made, const std::string& full_name) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
     OneLook::renew();  // the frame layer may have renamed files
@@ -101,6 +87,9 @@ class NodeHome::Lock final : public NameLock {
     follow_mount_lock(place_.name);
     return true;
   }
+
+  void before_replacing(const ChooseName& choose);
+  void take_own_name(const frame::FileId& made, const std::string& full_name);
 
  private:
   void look();
@@ -149,6 +138,21 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
+void NodeHome::Lock::before_replacing(const ChooseName& choose) {
+  if (object_) {
+    services_.unsynced_names.before_giving_up();
+    services_.unsynced_names.before_replacing(object_->entry.own_stat);
+  }
+  const auto chosen = choose(*this);
+  if (!chosen || !object_) return;
+  const SourceDirectory directory = services_.root.directory(object_->directory_path);
+  names();
+  const std::string before = object_->stored_name;
+  prepare_name(names_, services_, &*object_,
+               {nullptr, directory, shown_name_, chosen->full_name, chosen->shown});
+  if (object_->stored_name != before) look();
+}
+
 std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
                                       const std::string& wanted_name, ShownAs shown,
                                       const std::function<bool()>& is_unchanged) {
@@ -170,8 +174,8 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   return full_name;
 }
 
-std::string NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
-  if (!object_) return place_.name;
+void NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
+  if (!object_) return;
   names();
   bool is_ours = true;
   try {
@@ -184,7 +188,6 @@ std::string NodeHome::Lock::take_own_name(const frame::FileId& made, const std::
   if (!is_ours) throw_overtaken(place_.name);
   look();
   follow_mount_lock(place_.name);
-  return place_.name;
 }
 
 /// What a commit has made, as an object that nobody sees.
@@ -215,8 +218,32 @@ std::string NodeHome::path() {
   return name ? name->path().text() : std::string();
 }
 
+std::unique_ptr<NameLock> NodeHome::lock(Request& request,
+                                         const std::function<void(Lock&)>& prepare) {
+  return Attempts::run(request, [&] {
+    auto lock = std::make_unique<Lock>(request, services_, node_);
+    prepare(*lock);
+    return lock;
+  });
+}
+
 std::unique_ptr<NameLock> NodeHome::lock_name(Request& request) {
-  return Attempts::run(request, [&] { return std::make_unique<Lock>(request, services_, node_); });
+  return lock(request, [](Lock&) {});
+}
+
+std::unique_ptr<NameLock> NodeHome::lock_to_replace(Request& request, const ChooseName& choose) {
+  return lock(request, [&](Lock& lock) { lock.before_replacing(choose); });
+}
+
+std::unique_ptr<NameLock> NodeHome::take_own_name(Request& request, const frame::FileId& made,
+                                                  const std::string& full_name) {
+  return lock(request, [&](Lock& lock) { lock.take_own_name(made, full_name); });
+}
+
+bool NodeHome::has_array_name(Request& request) {
+  bool has_one = false;
+  lock(request, [&](Lock& lock) { has_one = !lock.names().array.empty(); });
+  return has_one;
 }
 
 StoredPlace NodeHome::place_now(Request& request) {

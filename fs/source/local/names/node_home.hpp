@@ -1,6 +1,7 @@
 #pragma once
 // The ContentHome of a node of the tree.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +20,10 @@ class NodeHome final : public ContentHome {
 
   std::string path() override;
   std::unique_ptr<NameLock> lock_name(Request& request) override;
+  std::unique_ptr<NameLock> lock_to_replace(Request& request, const ChooseName& choose) override;
+  std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& made,
+                                          const std::string& full_name) override;
+  bool has_array_name(Request& request) override;
   StoredPlace place_now(Request& request) override;
   Takeover& takeover() override { return takeover_; }
   void require_changeable(Request& request) override;
@@ -32,6 +37,8 @@ class NodeHome final : public ContentHome {
 
  private:
   class Lock;
+  /// `prepare` does with the lock what is to be done before anybody else gets it.
+  std::unique_ptr<NameLock> lock(Request& request, const std::function<void(Lock&)>& prepare);
   void remove_results(const Change& change, const Tree::NodeName& array);
 
   NameServices& services_;
