@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/support/one_look.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -51,15 +50,15 @@ struct WatchedPlace {
   /// As the tree asks for it: by the directory that it knows, which may be elsewhere by now.
   static std::optional<Identity> seen_by(const SourceRoot& root, const std::string& in,
                                          const std::optional<Identity>& meant,
-                                         const std::string& name) {
+                                         const std::string& name, OneLook* within = nullptr) {
     const SourcePath path =
         in.empty() ? SourcePath(name) : join_path(SourcePath(SourcePath(in), *meant), name);
-    const auto object = root.find_any(path);
+    const auto object = root.find_any(path, within);
     return object ? std::optional(identity_of(object->stat())) : std::nullopt;
   }
   std::optional<Identity> seen(const std::string& in, const std::optional<Identity>& meant,
-                               const std::string& name) const {
-    return seen_by(root, in, meant, name);
+                               const std::string& name, OneLook* within = nullptr) const {
+    return seen_by(root, in, meant, name, within);
   }
   std::optional<Identity> seen(const std::string& in, const std::string& name) const {
     const auto meant = identity_at(directory / in);
@@ -137,13 +136,14 @@ BOOST_AUTO_TEST_CASE(tell_at_once_whatever_others_do) {
   for (int i = 0; i < 20'000; i++) {
     for (int changes = between(random, 0, 3); changes > 0; changes--)
       change(place.directory.path(), elsewhere.path(), random);
-    const OneLook one_look;
+    OneLook look;
     for (int looks = between(random, 1, 6); looks > 0; looks--) {
       const std::string in = pick(random, directories), name = pick(random, names);
       const auto meant = identity_at(place / in);
       if (!meant) continue;
       const auto there = WatchedPlace::seen_by(place.asking, in, meant, name);
-      BOOST_TEST_REQUIRE((place.seen(in, meant, name) == there), i << ": " << in << "/" << name);
+      BOOST_TEST_REQUIRE((place.seen(in, meant, name, &look) == there),
+                         i << ": " << in << "/" << name);
       present += there ? 1 : 0;
     }
     if (one_in(random, 500)) place.root.tidy();
@@ -364,19 +364,18 @@ BOOST_AUTO_TEST_CASE(keep_nothing_open_of_what_the_mount_takes_away) {
   BOOST_TEST((place.seen("", "y") == identity_at(place / "y")));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
+BOOST_AUTO_TEST_CASE(within_one_look_are_what_they_were_at_its_beginning) {
   const WatchedPlace place;
   make_file(place / "x");
   place.watch("x");
-  const SourceDirectory in = place.root.directory({});
-  fs::Request request;
-  const fs::Change change(request);
-  const OneLook one_look;
-  BOOST_TEST(!place.seen("", "y").has_value());
-  in.make_file(change, "y", 0600);
-  BOOST_TEST(place.seen("", "y").has_value());
-  in.remove_file(change, "y");
-  BOOST_TEST(!place.seen("", "y").has_value());
+  const auto meant = identity_at(place.directory.path());
+  OneLook look;
+  const auto is_there = [&] { return place.seen("", meant, "y", &look).has_value(); };
+  BOOST_TEST(!is_there());
+  make_file(place / "y");
+  BOOST_TEST(!is_there());
+  look.renew();
+  BOOST_TEST(is_there());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,8 +71,9 @@ void recover_kept(MountSource source, Journal* journal,
   const NamingPolicy policy{false, WriteOptions().suffix};
   const auto give_name = [&](const std::string& temporary, const std::string& path) {
     const Target target = target_of(request, tree, path);
-    TreeChanges names(request, tree, ChangedBy::daemon);
-    return name_frame(names, root, policy, root.directory({}), temporary, target.directory,
+    NamesWork work(request);
+    TreeChanges names(work, tree, ChangedBy::daemon);
+    return name_frame(names, policy, root.directory({}), temporary, target.directory,
                       target.shown_name, FirstName::itself);
   };
   for (const KeptFile& kept : journal != nullptr ? journal->kept() : std::vector<KeptFile>()) {

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_free_when_it_was_chosen_may_be_gone) {
   constexpr int kRounds = 300;
   const TempDir source;
   InProcess mount(source.path());
-  // Younger than two seconds, so that whoever chooses a name reads it, each time in a break.
+  // Younger than two seconds, so that whoever chooses a name reads it, each time without the lock.
   write_file(source / "x.blp", bytes_of("none"));
   for (int round = 0; round < kRounds; round++) {
     if (round % 50 == 0) write_file(source / "x.blp", bytes_of("none"));

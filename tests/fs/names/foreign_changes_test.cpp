@@ -224,7 +224,8 @@ BOOST_AUTO_TEST_CASE(new_file_that_is_renamed_meanwhile_keeps_its_new_name) {
   const auto successor = tree.successor(request, *name);
   BOOST_REQUIRE(successor.has_value());
   {
-    fs::TreeChanges names(request, tree, fs::ChangedBy::daemon);
+    fs::NamesWork work(request);
+    fs::TreeChanges names(work, tree, fs::ChangedBy::daemon);
     fs::TreeChanges::Followed followed;
     BOOST_TEST(!names.follow(file.node(), *name, successor, followed));
   }

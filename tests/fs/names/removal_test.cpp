@@ -208,7 +208,8 @@ BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
     flushes++;
     lookers.push_back(std::async(std::launch::async, [&] {
       fs::Request request;
-      const fs::TreeChanges names(request, mount.local().tree(), fs::ChangedBy::daemon);
+      fs::NamesWork work(request);
+      const fs::TreeChanges names(work, mount.local().tree(), fs::ChangedBy::daemon);
     }));
     found += lookers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
     return EIO;

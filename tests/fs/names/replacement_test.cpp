@@ -341,7 +341,8 @@ std::pair<int, int> flushes_and_waits(InProcess& mount, const std::function<void
       flushes++;
       others.push_back(std::async(std::launch::async, [&] {
         fs::Request request;
-        const fs::TreeChanges names(request, mount.local().tree(), fs::ChangedBy::daemon);
+        fs::NamesWork other(request);
+        const fs::TreeChanges names(other, mount.local().tree(), fs::ChangedBy::daemon);
       }));
       waits += others.back().wait_for(std::chrono::seconds(10)) != std::future_status::ready;
       return 0;

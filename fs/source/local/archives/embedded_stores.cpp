@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "frame/pystore/store_names.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
@@ -53,9 +52,14 @@ std::shared_ptr<const StoreArchive> EmbeddedStores::open_whole(Request& request,
 }
 
 EmbeddedStores::Embedded EmbeddedStores::embedded(Request& request, const StorePlace& place) {
+  NamesWork work(request);
+  return embedded(work, place);
+}
+
+EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePlace& place) {
   const SourcePath path = embed_path(place);
   for (int tries = 1;; tries++) {
-    const auto embed = root_.find_any(path);
+    const auto embed = root_.find_any(path, &work);
     if (!embed || !S_ISREG(embed->stat().st_mode)) return {};
     const FileState state = state_of(embed->stat());
     // Another program may have changed it in place, and so soon that its times do not tell.
@@ -64,9 +68,9 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(Request& request, const StoreP
     const auto found = std::make_shared<std::optional<Embedded>>();
     const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
     const bool is_last = tries == kLookTries;
-    Attempts::without_lock([this, &request, place, path, embed, state, outdated, is_last, found] {
-      request.need_slot();
-      Embedded opened = open(request, place, embed);
+    work.read_first([this, &work, place, path, embed, state, outdated, is_last, found] {
+      work.request().need_slot();
+      Embedded opened = open(work.request(), place, embed);
       const auto now = root_.stat(path);
       // Not to be remembered where another file has come meanwhile: that would be taken for older
       // than the one that it has replaced, since that one's times changed with its name.
@@ -112,23 +116,22 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
 
 // --- what the tree asks
 
-std::optional<ArchiveEntry> EmbeddedStores::find(Request& request, const StorePlace& place,
+std::optional<ArchiveEntry> EmbeddedStores::find(NamesWork& work, const StorePlace& place,
                                                  const std::string& full_name) {
-  const auto archive = embedded(request, place).archive;
+  const auto archive = embedded(work, place).archive;
   if (!archive || !archive->may_have(place.group, full_name)) return std::nullopt;
   // Whether a leaf is an array its bytes tell; the store remembers that.
-  if (Attempts::current() != nullptr)
-    Attempts::once_without_lock(
-        fmt::format("{}:{}:{}", static_cast<const void*>(archive.get()), place.group, full_name),
-        [&request, archive, group = place.group, full_name] {
-          request.need_slot();
-          archive->find(request, group, full_name);
-        });
-  return archive->find(request, place.group, full_name);
+  work.read_first(
+      [&work, archive, group = place.group, full_name] {
+        work.request().need_slot();
+        archive->find(work.request(), group, full_name);
+      },
+      fmt::format("{}:{}:{}", static_cast<const void*>(archive.get()), place.group, full_name));
+  return archive->find(work.request(), place.group, full_name);
 }
 
-bool EmbeddedStores::has_any(Request& request, const StorePlace& place) {
-  const auto archive = embedded(request, place).archive;
+bool EmbeddedStores::has_any(NamesWork& work, const StorePlace& place) {
+  const auto archive = embedded(work, place).archive;
   return archive && archive->has_below(place.group, false);
 }
 

@@ -41,9 +41,9 @@ class EmbeddedStores final : public Beside {
 
   // As Tree asks for them (fs/source/local/tree/beside.hpp).
 
-  std::optional<ArchiveEntry> find(Request& request, const StorePlace& place,
+  std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                    const std::string& full_name) override;
-  bool has_any(Request& request, const StorePlace& place) override;
+  bool has_any(NamesWork& work, const StorePlace& place) override;
   void require_complete(Request& request, const StorePlace& place,
                         const std::string& name) override;
   Listed list(Request& request, const StorePlace& place,
@@ -61,6 +61,8 @@ class EmbeddedStores final : public Beside {
     std::shared_ptr<const struct stat> status;
   };
   Embedded embedded(Request& request, const StorePlace& place);
+  /// The same with names locked: it is read without the lock.
+  Embedded embedded(NamesWork& work, const StorePlace& place);
   /// All of the store, files included, for one look at a group.
   std::shared_ptr<const StoreArchive> open_whole(Request& request, const StorePlace& place);
 

@@ -8,7 +8,6 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/tree/tree_changes.hpp"
 #include "fs/source/naming.hpp"
-#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -37,8 +36,9 @@ bool StoreGuard::hides_embedded(Request& request, NodeId directory, const StoreP
                                 const std::string& name) {
   const auto store = embedded_.embedded(request, place).archive;
   if (!store || archives_.part(directory)) return false;
-  return Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, ChangedBy::caller);
+  NamesWork work(request);
+  return work.run([&] {
+    TreeChanges names(work, tree_, ChangedBy::caller);
     const auto object = names.find(directory, name);
     return object && !object->is_directory() &&
            store->has_leaf(place.key(std::string(frame::leaf_stem(object->full_name))));
@@ -67,11 +67,12 @@ void StoreGuard::make_directory_of(Request& request, NodeId directory) {
   for (std::string name; std::getline(names_below, name, '/'); above = above.inside(name)) {
     const SourceDirectory in = root_.directory(above.path());
     if (const auto st = in.stat(name); !st) {
-      Attempts::run(request, [&] {
-        TreeChanges names(request, tree_, ChangedBy::caller);
+      {
+        NamesWork work(request);
+        TreeChanges names(work, tree_, ChangedBy::caller);
         if (!in.stat(name)) in.make_directory(names.change(), name, mode);
         names.note_change(in.stat());
-      });
+      }
       in.sync();
     } else if (!S_ISDIR(st->st_mode)) {
       throw_errno(ENOTDIR, name);
@@ -85,10 +86,9 @@ void StoreGuard::before_making(Request& request, NodeId directory, const std::st
   make_directory_of(request, directory);
 }
 
-/// Attributes of groups included.
-bool StoreGuard::holds_embedded(Request& request, const StorePlace& group) {
+bool StoreGuard::holds_embedded(Request& request, const StorePlace& group, bool with_attributes) {
   const auto store = embedded_.embedded(request, group).archive;
-  return store && store->has_below(group.group, true);
+  return store && store->has_below(group.group, with_attributes);
 }
 
 void StoreGuard::before_removing(Request& request, NodeId directory, const std::string& name) {
@@ -108,15 +108,15 @@ void StoreGuard::before_removing_directory(Request& request, NodeId directory,
   const auto entry = find_beside(request, directory, *place, name);
   if (entry && !entry->is_group()) throw_errno(ENOTDIR, name);
   const StorePlace inside = place->inside(name);
-  if (embedded_.has_any(request, inside)) throw_errno(ENOTEMPTY, name);
-  if (holds_embedded(request, inside)) refuse(name);
+  if (holds_embedded(request, inside, false)) throw_errno(ENOTEMPTY, name);
+  if (holds_embedded(request, inside, true)) refuse(name);
 }
 
 void StoreGuard::require_movable(Request& request, NodeId directory, const StorePlace& place,
                                  const std::string& name) {
   if (find_beside(request, directory, place, name) ||
       hides_embedded(request, directory, place, name) ||
-      holds_embedded(request, place.inside(name)))
+      holds_embedded(request, place.inside(name), true))
     refuse(name);
 }
 

@@ -47,7 +47,8 @@ class StoreGuard {
                                           const StorePlace& place, const std::string& name);
   bool hides_embedded(Request& request, NodeId directory, const StorePlace& place,
                       const std::string& name);
-  bool holds_embedded(Request& request, const StorePlace& group);
+  /// `with_attributes`: those of groups count, too.
+  bool holds_embedded(Request& request, const StorePlace& group, bool with_attributes);
   void require_free_key(Request& request, const StorePlace& place, const std::string& name);
   void require_movable(Request& request, NodeId directory, const StorePlace& place,
                        const std::string& name);

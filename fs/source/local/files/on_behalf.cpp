@@ -18,8 +18,6 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/lock_breaks.hpp"
-#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -114,8 +112,6 @@ bool become(const Caller& caller) {
 }  // namespace
 
 AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
-  Attempts::begin_change();
-  OneLook::renew();
   // Nested in another one the thread is the caller already; the outermost ends that.
   if (caller_ == nullptr || is_caller) return;
   is_first_ = is_caller = true;
@@ -138,7 +134,6 @@ AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
 }
 
 AsCaller::~AsCaller() {
-  OneLook::renew();
   if (!is_first_) return;
   // A caller of a system call reads errno after this destructor.
   const int error = errno;

@@ -113,20 +113,20 @@ void SourceRoot::tidy() const {
 }
 
 /// Null, with errno set, where it cannot be.
-frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step) const {
+frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step, OneLook* within) const {
   if (step.fd) return step.fd;
-  if (watched_) step.fd = watched_->directory(step.text, step.meant);
+  if (watched_) step.fd = watched_->directory(step.text, step.meant, within);
   if (step.fd) return step.fd;
-  frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY));
+  frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY, within));
   if (!fd || !is_meant(fd.get(), step.meant)) return nullptr;
   step.fd = std::make_shared<const frame::UniqueFd>(std::move(fd));
   if (watched_ && step.meant) watched_->visited(step.text, *step.meant);
   return step.fd;
 }
 
-std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
-                                                 const std::string& rest) const {
-  NearPath near{above == nullptr ? directory_ : try_enter(*above), rest};
+std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above, const std::string& rest,
+                                                 OneLook* within) const {
+  NearPath near{above == nullptr ? directory_ : try_enter(*above, within), rest};
   if (!near.above) return std::nullopt;
   while (near.rest.size() > kLongestStep) {
     const std::size_t end = near.rest.rfind('/', kLongestStep);
@@ -144,18 +144,19 @@ std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
 }
 
 NearPath SourceRoot::approach(const SourcePath& path) const {
-  auto near = try_approach(path.above_.get(), path.rest_);
+  auto near = try_approach(path.above_.get(), path.rest_, nullptr);
   if (!near) throw_errno(path.text());
   return std::move(*near);
 }
 
-int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags) const {
-  const auto near = try_approach(above, rest);
+int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags,
+                         OneLook* within) const {
+  const auto near = try_approach(above, rest, within);
   return near ? open_beneath(near->directory(), near->rest, flags) : -1;
 }
 
-frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
-  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
+frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags, OneLook* within) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags, within));
   if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(path.text());
   return fd;
 }
@@ -169,32 +170,32 @@ void SourceRoot::let_go(const SourcePath& directory, const std::string& name) co
   if (watched_) watched_->let_go(directory.text(), name);
 }
 
-void SourceRoot::require(const SourcePath& directory) const {
-  if (!directory.empty() && !try_enter(*directory.as_step()))
+void SourceRoot::require(const SourcePath& directory, OneLook* within) const {
+  if (!directory.empty() && !try_enter(*directory.as_step(), within))
     throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());
 }
 
-std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
+std::optional<struct stat> SourceRoot::stat(const SourcePath& path, OneLook* within) const {
   // Opened first: a look at the name alone would enter what is mounted there.
-  const auto object = find_any(path);
+  const auto object = find_any(path, within);
   if (!object) return std::nullopt;
   return object->stat();
 }
 
-std::optional<struct stat> SourceRoot::stat_anew(const SourcePath& path) const {
-  const auto object = find_any(path);
+std::optional<struct stat> SourceRoot::stat_anew(const SourcePath& path, OneLook* within) const {
+  const auto object = find_any(path, within);
   if (!object) return std::nullopt;
   return object->stat_anew();
 }
 
 bool SourceRoot::is_known_absent(const SourcePath& directory, const Identity& object,
-                                 const std::string& name) const {
-  return watched_ && watched_->directory(directory.text(), object) &&
-         watched_->look(directory.text(), name).is_absent;
+                                 const std::string& name, OneLook* within) const {
+  return watched_ && watched_->directory(directory.text(), object, within) &&
+         watched_->look(directory.text(), name, within).is_absent;
 }
 
-std::string SourceRoot::read_link(const SourcePath& path) const {
-  const frame::UniqueFd fd = open(path, O_PATH);
+std::string SourceRoot::read_link(const SourcePath& path, OneLook* within) const {
+  const frame::UniqueFd fd = open(path, O_PATH, within);
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
   if (size < 0) throw_errno(path.text());
@@ -213,34 +214,38 @@ void SourceRoot::sync_all() const {
   if (::syncfs(root.get()) != 0) throw_errno("syncfs");
 }
 
-SourceObject SourceRoot::object(const SourcePath& path) const {
-  const auto object = try_find(path, path.meant_);
+SourceObject SourceRoot::object(const SourcePath& path, OneLook* within) const {
+  const auto object = try_find(path, path.meant_, within);
   if (!object) throw_errno(path.text());
   return *object;
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path) const {
-  return find_meant(path, path.meant_);
+std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path,
+                                                     OneLook* within) const {
+  return find_meant(path, path.meant_, within);
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path) const {
-  return find_meant(path, std::nullopt);
+std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path,
+                                                         OneLook* within) const {
+  return find_meant(path, std::nullopt, within);
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::find_meant(
-    const SourcePath& path, const std::optional<Identity>& meant) const {
-  auto object = try_find(path, meant);
+std::shared_ptr<const SourceObject> SourceRoot::find_meant(const SourcePath& path,
+                                                           const std::optional<Identity>& meant,
+                                                           OneLook* within) const {
+  auto object = try_find(path, meant, within);
   if (object || frame::is_absence(errno_code(errno))) return object;
   throw_errno(path.text());
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::try_find(
-    const SourcePath& path, const std::optional<Identity>& meant) const {
+std::shared_ptr<const SourceObject> SourceRoot::try_find(const SourcePath& path,
+                                                         const std::optional<Identity>& meant,
+                                                         OneLook* within) const {
   WatchedDirectories::Known known;
   const std::string directory = path.above_ ? path.above_->text : std::string();
   const bool is_watched = watched_ && path.rest_.find('/') == std::string::npos &&
-                          !path.rest_.empty() && (!path.above_ || try_enter(*path.above_));
-  if (is_watched) known = watched_->look(directory, path.rest_);
+                          !path.rest_.empty() && (!path.above_ || try_enter(*path.above_, within));
+  if (is_watched) known = watched_->look(directory, path.rest_, within);
   if (is_watched && directory.empty() && known.moment.watch == 0) watched_->visited({}, identity_);
   if (known.is_absent) {
     errno = ENOENT;
@@ -251,7 +256,7 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(
     errno = ESTALE;
     return nullptr;
   }
-  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH, within));
   const bool is_gone = !fd && errno == ENOENT;
   if (is_watched && is_gone) watched_->found(directory, path.rest_, known.moment, nullptr);
   if (!fd) {
@@ -263,15 +268,15 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(
   return is_meant(object->descriptor(), meant) ? object : nullptr;
 }
 
-frame::SharedFd SourceRoot::enter(const SourcePath& directory) const {
+frame::SharedFd SourceRoot::enter(const SourcePath& directory, OneLook* within) const {
   if (directory.empty()) return directory_;
-  auto fd = try_enter(*directory.as_step());
+  auto fd = try_enter(*directory.as_step(), within);
   if (!fd) throw_errno(directory.text());
   return fd;
 }
 
-SourceDirectory SourceRoot::directory(const SourcePath& path) const {
-  return {enter(path), path.text()};
+SourceDirectory SourceRoot::directory(const SourcePath& path, OneLook* within) const {
+  return {enter(path, within), path.text()};
 }
 
 std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,

@@ -53,35 +53,40 @@ class SourceRoot {
 
   /// Opens with O_CLOEXEC what is beneath the root; `flags` have O_PATH, or are those of a
   /// directory.
-  frame::UniqueFd open(const SourcePath& path, int flags) const;
+  frame::UniqueFd open(const SourcePath& path, int flags, OneLook* within = nullptr) const;
   /// Goes to where the rest of the path is short; all of a short one is left.
   NearPath approach(const SourcePath& path) const;
+
+  // What others have done is known at each call, or at the first one `within` a look.
+
   /// lstat of whatever has the last name; nullopt when nothing is there.
-  std::optional<struct stat> stat(const SourcePath& path) const;
+  std::optional<struct stat> stat(const SourcePath& path, OneLook* within = nullptr) const;
   /// As SourceObject's.
-  std::optional<struct stat> stat_anew(const SourcePath& path) const;
+  std::optional<struct stat> stat_anew(const SourcePath& path, OneLook* within = nullptr) const;
   /// True if it is known without asking the filesystem that a directory, which `object` is, has
   /// nothing of that name.
-  bool is_known_absent(const SourcePath& directory, const Identity& object,
-                       const std::string& name) const;
-  std::string read_link(const SourcePath& path) const;
+  bool is_known_absent(const SourcePath& directory, const Identity& object, const std::string& name,
+                       OneLook* within = nullptr) const;
+  std::string read_link(const SourcePath& path, OneLook* within = nullptr) const;
+  SourceObject object(const SourcePath& path, OneLook* within = nullptr) const;
+  /// Null when it is not there, or another object than the one that was meant.
+  std::shared_ptr<const SourceObject> find(const SourcePath& path, OneLook* within = nullptr) const;
+  /// Whatever has the last name; null when nothing is there.
+  std::shared_ptr<const SourceObject> find_any(const SourcePath& path,
+                                               OneLook* within = nullptr) const;
+  SourceDirectory directory(const SourcePath& path, OneLook* within = nullptr) const;
+  /// A descriptor (O_PATH) of a directory, which others may have as well.
+  frame::SharedFd enter(const SourcePath& directory, OneLook* within = nullptr) const;
+  /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
+  void require(const SourcePath& directory, OneLook* within = nullptr) const;
+
   struct statvfs stat_filesystem() const;
   /// Makes all that was done in the filesystem of SOURCE durable.
   void sync_all() const;
-  SourceObject object(const SourcePath& path) const;
-  /// Null when it is not there, or another object than the one that was meant.
-  std::shared_ptr<const SourceObject> find(const SourcePath& path) const;
-  /// Whatever has the last name; null when nothing is there.
-  std::shared_ptr<const SourceObject> find_any(const SourcePath& path) const;
-  SourceDirectory directory(const SourcePath& path) const;
   /// So many entries of a directory are about to be looked at, one by one.
   void expect_looks(const SourcePath& directory, std::size_t count) const;
   /// A name was taken away by this mount: what it led to is open only for who still has it.
   void let_go(const SourcePath& directory, const std::string& name) const;
-  /// A descriptor (O_PATH) of a directory, which others may have as well.
-  frame::SharedFd enter(const SourcePath& directory) const;
-  /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
-  void require(const SourcePath& directory) const;
 
   struct Entry {
     std::string name;
@@ -96,18 +101,21 @@ class SourceRoot {
 
  private:
   /// The next ones set errno where they fail, with nullopt or -1.
-  frame::SharedFd try_enter(SourcePath::Step& step) const;
-  std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
-  int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;
+  frame::SharedFd try_enter(SourcePath::Step& step, OneLook* within) const;
+  std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest,
+                                       OneLook* within) const;
+  int try_open(SourcePath::Step* above, const std::string& rest, int flags, OneLook* within) const;
 
   int step_into(int directory, const std::string& name, int flags) const;
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
   std::shared_ptr<const SourceObject> try_find(const SourcePath& path,
-                                               const std::optional<Identity>& meant) const;
+                                               const std::optional<Identity>& meant,
+                                               OneLook* within) const;
   std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
-                                                 const std::optional<Identity>& meant) const;
+                                                 const std::optional<Identity>& meant,
+                                                 OneLook* within) const;
 
   const frame::SharedFd directory_;
   const OtherMounts others_;

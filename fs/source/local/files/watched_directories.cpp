@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "frame/store/open_regular.hpp"
-#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -77,11 +76,12 @@ WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descript
 WatchedDirectories::~WatchedDirectories() = default;
 
 frame::SharedFd WatchedDirectories::directory(const std::string& path,
-                                              const std::optional<Identity>& meant) {
+                                              const std::optional<Identity>& meant,
+                                              OneLook* within) {
   if (!events_) return nullptr;
   {
     const ReadLock lock(mutex_);
-    if (is_up_to_date()) return known_directory(path, meant);
+    if (is_up_to_date(within)) return known_directory(path, meant);
   }
   const WriteLock lock(mutex_);
   read_events();
@@ -106,7 +106,7 @@ void WatchedDirectories::visited(const std::string& path, const Identity& identi
   if (visits < 0) return;
   visits += static_cast<int>(std::min<std::size_t>(times, kVisits));
   if (visits < kVisits) return;
-  if (!is_up_to_date()) read_events();
+  if (!is_up_to_date(nullptr)) read_events();
   const Watched* const watched = watch(path);
   // Somebody else's directory, or none that can be watched: not again before the next tick.
   if (watched == nullptr || watched->identity != identity) visits = -1;
@@ -182,11 +182,11 @@ std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
 }
 
 WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
-                                                   const std::string& name) {
+                                                   const std::string& name, OneLook* within) {
   if (!events_) return {};
   {
     const ReadLock lock(mutex_);
-    if (is_up_to_date()) return known(directory, name);
+    if (is_up_to_date(within)) return known(directory, name);
   }
   const WriteLock lock(mutex_);
   read_events();
@@ -285,8 +285,8 @@ void WatchedDirectories::let_go_of_unused() {
   for (const Kept& kept : unused) take_object(kept.place);
 }
 
-bool WatchedDirectories::is_up_to_date() {
-  if (!source_ || !OneLook::must_ask(this)) return true;
+bool WatchedDirectories::is_up_to_date(OneLook* within) {
+  if (!source_ || (within != nullptr && !within->must_ask())) return true;
   // Asked with the lock shared, and read with it held alone: what is not there any more is applied.
   pollfd events{events_.get(), POLLIN, 0};
   return ::poll(&events, 1, 0) == 0;

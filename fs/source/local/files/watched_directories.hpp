@@ -25,9 +25,26 @@ struct inotify_event;
 
 namespace bloscfs::fs {
 
+/// A stretch of an operation in which it only looks. What inotify tells at the first question
+/// counts for all of them, and need not be asked for again. For one thread.
+class OneLook {
+ public:
+  OneLook() = default;
+  OneLook(const OneLook&) = delete;
+  OneLook& operator=(const OneLook&) = delete;
+
+  /// True for the first question.
+  bool must_ask() { return !std::exchange(has_asked_, true); }
+  /// The operation has changed something, or has let others do so: the next look begins.
+  void renew() { has_asked_ = false; }
+
+ private:
+  bool has_asked_ = false;
+};
+
 /// What others do to a directory is in the queue of inotify(7) before their system call returns,
-/// and that is read before each answer, or at the first of one look (fs/support/one_look.hpp): what
-/// is answered was true when it was asked. Only of filesystems of this machine, where all changes
+/// and that is read before each answer, or at the first of one look: what is answered was true when
+/// it was asked. Only of filesystems of this machine, where all changes
 /// pass the kernel. A directory is watched together with all that are above it, so that its path is
 /// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
 /// made over a watched directory is seen within a second.
@@ -50,7 +67,8 @@ class WatchedDirectories {
   WatchedDirectories& operator=(const WatchedDirectories&) = delete;
 
   /// A descriptor (O_PATH) of what is there, if that is the object meant; null: unknown.
-  frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant);
+  frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant,
+                            OneLook* within = nullptr);
   /// Somebody asks the filesystem for it, so often in all. What is asked for often is watched from
   /// then on.
   void visited(const std::string& path, const Identity& identity, std::size_t times = 1);
@@ -65,7 +83,7 @@ class WatchedDirectories {
     std::shared_ptr<const SourceObject> object;  ///< of what has the name; null: unknown
     Moment moment;
   };
-  Known look(const std::string& directory, const std::string& name);
+  Known look(const std::string& directory, const std::string& name, OneLook* within = nullptr);
   /// What was found under a name after `moment`, or null: nothing was.
   void found(const std::string& directory, const std::string& name, const Moment& moment,
              std::shared_ptr<const SourceObject> object);
@@ -109,7 +127,7 @@ class WatchedDirectories {
   };
 
   /// What the kernel has told of is applied, or there is nothing of it.
-  bool is_up_to_date() REQUIRES_SHARED(mutex_);
+  bool is_up_to_date(OneLook* within) REQUIRES_SHARED(mutex_);
   frame::SharedFd known_directory(const std::string& path, const std::optional<Identity>& meant)
       REQUIRES_SHARED(mutex_);
   Known known(const std::string& directory, const std::string& name) REQUIRES_SHARED(mutex_);

@@ -142,7 +142,8 @@ void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& en
 }
 
 void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name) {
-  TreeChanges names(request_, tree_, ChangedBy::daemon);
+  NamesWork work(request_);
+  TreeChanges names(work, tree_, ChangedBy::daemon);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
   // A temporary that the tree knows is this mount's own, and has a file waiting in it.
@@ -178,7 +179,8 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
     // The lock is given back after each few, and the index looked at again: nobody waits for the
     // whole frame, and no writer loses a file.
-    const TreeChanges names(request_, tree_, ChangedBy::daemon);
+    NamesWork work(request_);
+    const TreeChanges names(work, tree_, ChangedBy::daemon);
     const auto now = directory.stat(frame::kSframeIndexName);
     if (!now || !is_old(*now)) return;
     const DirectoryTimes times(request_, root_.object(path));

@@ -21,12 +21,11 @@ std::string choose_name(TreeLooks& names, NodeId directory, const std::string& s
   return {};
 }
 
-std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingPolicy& policy,
-                       const SourceDirectory& from, const std::string& stored_as, NodeId directory,
+std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const SourceDirectory& from,
+                       const std::string& stored_as, NodeId directory,
                        const std::string& shown_name, FirstName first) {
   const std::time_t now = std::time(nullptr);
-  const SourcePath path = names.path(directory);
-  const SourceDirectory in = root.directory(path);
+  const SourceDirectory in = names.directory(directory);
   for (int number = first == FirstName::itself ? 0 : 1; number < kMostDatedNames; number++) {
     const std::string shown =
         number == 0 ? shown_name : dated_name(shown_name, "conflict", now, number);
@@ -36,7 +35,7 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
     from.rename_to_free(names.change(), stored_as, in, name);
     // Durable before it is told of: nobody else has these contents any more.
     in.sync();
-    return join_path(path.text(), name);
+    return in.path_of(name);
   }
   frame::throw_errno(EEXIST, shown_name);
 }

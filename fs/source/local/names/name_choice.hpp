@@ -26,8 +26,8 @@ enum class FirstName { itself, conflict };
 /// where that is what `first` asks for and nothing else has it, else
 /// NAME.conflict-YYYYMMDDThhmmss (UTC), with -2 and so on if that is taken. Returns the path below
 /// SOURCE. Errors as SourceDirectory's.
-std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingPolicy& policy,
-                       const SourceDirectory& from, const std::string& stored_as, NodeId directory,
+std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const SourceDirectory& from,
+                       const std::string& stored_as, NodeId directory,
                        const std::string& shown_name, FirstName first);
 
 }  // namespace bloscfs::fs

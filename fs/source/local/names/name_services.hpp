@@ -8,6 +8,7 @@
 #include "fs/source/local/names/name_choice.hpp"
 #include "fs/source/local/names/protected_columns.hpp"
 #include "fs/source/local/names/unsynced_names.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/services.hpp"
 
@@ -26,6 +27,16 @@ struct NameServices {
 
   /// What the lock file of SOURCE says; null where there is none.
   Journal* journal() const { return lock == nullptr ? nullptr : lock->journal(); }
+
+  /// That what was written to a node is stored first.
+  Need commit(NamesWork& work, NodeId node) const {
+    return {[this, &work, node] { contents.commit(work.request(), {node}); }, true};
+  }
+  /// That an array is a flat frame, and stays one until the end of the operation.
+  Need hold_flat(NamesWork& work, NodeId node) const {
+    return {[this, &work, node] { work.kept.push_back(contents.hold_flat(work.request(), node)); },
+            true};
+  }
 
   /// Of nodes that have lost their last name, unless they are found by another one.
   void tell_removed(const std::vector<NodeId>& nodes) {

@@ -18,7 +18,6 @@
 #include "fs/source/local/names/renaming.hpp"
 #include "fs/source/local/names/replacement.hpp"
 #include "fs/source/local/tree/node_table.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -28,8 +27,6 @@ namespace {
 using frame::throw_errno;
 
 constexpr mode_t kPermissions = 07777;
-/// How often others may undo what a rename or a link needs before it gives up.
-constexpr int kRenameTries = 5;
 
 /// `extra` are bits that the mode gets beside those that are asked for.
 void set_owner_and_mode(const Change& change, const SourceObject& object,
@@ -60,15 +57,19 @@ FoundNode Namespace::found(const Change& change, NodeId node) {
 FoundNode Namespace::make_entry(Request& request, NodeId directory, const std::string& name,
                                 const MakeEntry& make) {
   check_name(directory, name);
-  const NodeId made = Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, ChangedBy::caller);
+  NodeId made = 0;
+  NamesWork work(request);
+  work.run([&]() -> Need {
+    TreeChanges names(work, tree_, ChangedBy::caller);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
-    const SourceDirectory in = root_.directory(names.path(directory));
+    const SourceDirectory in = names.directory(directory);
     // A name that was given up, and shown as this one, must not come back beside it after a power
     // cut.
-    services_.unsynced_names.before_taking(in, name, ShownAs::itself);
+    if (Need need = services_.unsynced_names.before_taking(work, in, name, ShownAs::itself))
+      return need;
     make(names.change(), in);
-    return names.entered(directory, name);
+    made = names.entered(directory, name);
+    return {};
   });
   return found(Change(request), made);
 }
@@ -108,23 +109,25 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     const std::uint32_t count = tree_.name_changes(directory);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    counted = count;  // not where a break has cut it short
+    counted = count;  // not where ReadFirst has cut it short
   };
   const auto make_in = [&](const SourceDirectory& in) {
     file.emplace(Change(request), in, mode & kPermissions);
   };
   // What takes longest, most of all where many make files, is done while others change names.
-  make_in(Attempts::run(request, [&] {
-    ReadTree names(request, tree_);
+  NamesWork work(request);
+  make_in(work.run([&] {
+    ReadTree names(work, tree_);
     choose(names);
-    return root_.directory(names.path(directory));
+    return names.directory(directory);
   }));
-  const NodeId made_node = Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, ChangedBy::daemon);
+  NodeId made = 0;
+  work.run([&]() -> Need {
+    TreeChanges names(work, tree_, ChangedBy::daemon);
     if (tree_.name_changes(directory) != counted) choose(names);
-    if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
-      Attempts::without_lock([make_in, in] { make_in(in); });
-    const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
+    if (const SourceDirectory in = names.directory(directory); !file->is_in(in))
+      if (Need need = work.without_lock([make_in, in] { make_in(in); })) return need;
+    made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
       services_.contents.created(Change(request), made, tree_.owned(file->stat()));
@@ -134,44 +137,37 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
       tree_.forget(made, 1);
       throw;
     }
-    return made;
+    return {};
   });
-  return found(Change(request), made_node);
+  return found(Change(request), made);
 }
 
 FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,
                                const std::string& name) {
   if (tree_.is_part(node)) throw_errno(EROFS, name);
   check_name(directory, name);
-  std::shared_ptr<void> kept_flat;
   bool is_committed = false;
-  for (int tries = 0; tries < kRenameTries; tries++) {
-    bool must_become_flat = false;
-    const NodeId made = Attempts::run(request, [&]() -> NodeId {
-      TreeChanges names(request, tree_, ChangedBy::caller);
-      const auto object = names.object(node);
-      if (!object) throw_errno(ENOENT, name);
-      if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
-      // A hard link needs a file in SOURCE, and with links no other file can take its place: that
-      // of an array that was made something else, or that of a header with other metalayers.
-      must_become_flat = false;
-      if (object->is_pending || (object->entry.is_container() && !is_committed)) return 0;
-      must_become_flat = becomes_flat_as(*object, name);
-      return must_become_flat ? 0 : link(names, *object, directory, name);
-    });
-    if (made != 0) return found(Change(request), made);
-    if (must_become_flat) {
-      kept_flat = services_.contents.hold_flat(request, node);
-    } else {
-      services_.contents.commit(request, {node});
+  NodeId made = 0;
+  NamesWork work(request);
+  work.run([&] {
+    TreeChanges names(work, tree_, ChangedBy::caller);
+    const auto object = names.object(node);
+    if (!object) throw_errno(ENOENT, name);
+    if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
+    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
+    // an array that was made something else, or that of a header with other metalayers.
+    if (object->is_pending || (object->entry.is_container() && !is_committed)) {
       is_committed = true;
+      return services_.commit(work, node);
     }
-  }
-  throw_errno(EBUSY, name);
+    if (becomes_flat_as(*object, name)) return services_.hold_flat(work, node);
+    return link(names, *object, directory, name, made);
+  });
+  return found(Change(request), made);
 }
 
-NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId directory,
-                       const std::string& name) {
+Need Namespace::link(TreeChanges& names, const NamedObject& object, NodeId directory,
+                     const std::string& name, NodeId& made) {
   const ShownAs shown = object.entry.shown;
   std::string full_name = name;
   if (shown != ShownAs::itself)
@@ -179,13 +175,15 @@ NodeId Namespace::link(TreeChanges& names, const NamedObject& object, NodeId dir
   else if (names.makes_frame(object, name) || !names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
-  const SourceDirectory in = root_.directory(names.path(directory));
-  services_.unsynced_names.before_taking(in, full_name, shown);
-  const SourceDirectory from = root_.directory(object.directory_path);
+  const SourceDirectory in = names.directory(directory);
+  if (Need need = services_.unsynced_names.before_taking(names.work(), in, full_name, shown))
+    return need;
+  const SourceDirectory from = names.directory(object.directory_path);
   in.make_link(names.change(), full_name, from, object.stored_name);
   names.touched(object);
   names.changed_by_user(object.node);
-  return names.entered(directory, full_name);
+  made = names.entered(directory, full_name);
+  return {};
 }
 
 bool Namespace::must_represent_anew(Request& request, NodeId node) {
@@ -213,31 +211,36 @@ void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes)
 void Namespace::remove_file(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
   // Contents are told when the lock on names is given back: an orphan may have much to let go of.
-  const std::vector<NodeId> ended = Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, ChangedBy::caller);
+  std::vector<NodeId> ended;
+  NamesWork work(request);
+  work.run([&]() -> Need {
+    TreeChanges names(work, tree_, ChangedBy::caller);
     const NamedObject object = find_to_change(names, directory, name);
     if (object.is_directory()) throw_errno(EISDIR, name);
-    services_.unsynced_names.before_giving_up();
+    if (Need need = services_.unsynced_names.before_giving_up(work)) return need;
     Removal removal(names, services_);
-    removal.store_for_links(object);
+    if (Need need = removal.store_for_links(object)) return need;
     removal.remove(object);
-    return removal.ended();
+    ended = removal.ended();
+    return {};
   });
   services_.tell_removed(ended);
 }
 
 void Namespace::remove_directory(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
-  Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, ChangedBy::caller);
+  NamesWork work(request);
+  work.run([&]() -> Need {
+    TreeChanges names(work, tree_, ChangedBy::caller);
     const NamedObject object = find_to_change(names, directory, name);
     if (!object.is_directory()) throw_errno(ENOTDIR, name);
-    services_.unsynced_names.before_giving_up();
+    if (Need need = services_.unsynced_names.before_giving_up(work)) return need;
     Removal removal(names, services_);
     if (object.entry.is_store())
       removal.remove(object);
     else
       removal.remove_directory(object);
+    return {};
   });
 }
 
@@ -248,39 +251,31 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
   const WantedRename wanted{from, from_name, to, to_name, flags};
-  // Commits, and arrays that must become flat, are done between the tries, without the lock on
-  // names; a try that then finds another need, since names have changed meanwhile, begins anew.
-  std::vector<std::shared_ptr<void>> kept_flat;
-  for (int tries = 0; tries < kRenameTries; tries++) {
+  Renaming::Outcome outcome;
+  {
     std::optional<ExchangeNames> exchange_names;
-    const Renaming::Outcome outcome = Attempts::run(request, [&] {
-      TreeChanges names(request, tree_, ChangedBy::caller);
-      return Renaming(names, services_, wanted, exchange_names).run();
+    NamesWork work(request);  // keeps arrays flat that have to be
+    work.run([&] {
+      TreeChanges names(work, tree_, ChangedBy::caller);
+      return Renaming(names, services_, wanted, exchange_names).run(outcome);
     });
-    if (!outcome.need) {
-      const Change change(request);
-      if (outcome.own_name) give_own_name(change, wanted, *outcome.own_name);
-      services_.tell_removed(outcome.ended);
-      kept_flat.clear();
-      return tell_renamed(change, outcome.renamed);
-    }
-    if (outcome.need->what == Renaming::Need::What::flat)
-      kept_flat.push_back(services_.contents.hold_flat(request, outcome.need->node));
-    else
-      services_.contents.commit(request, {outcome.need->node});
+    if (outcome.own_name) give_own_name(work, wanted, *outcome.own_name);
   }
-  throw_errno(EBUSY, from_name);
+  services_.tell_removed(outcome.ended);
+  tell_renamed(Change(request), outcome.renamed);
 }
 
 /// Where that fails it stays as it was placed, which shows it as well.
-void Namespace::give_own_name(const Change& change, const WantedRename& wanted,
+void Namespace::give_own_name(NamesWork& work, const WantedRename& wanted,
                               const Renaming::OwnName& own) {
   try {
-    Attempts::run(change, [&] {
-      TreeChanges names(change, tree_, ChangedBy::caller);
+    work.run([&]() -> Need {
+      TreeChanges names(work, tree_, ChangedBy::caller);
       const auto object = names.find(wanted.to, wanted.to_name);
-      if (!object) return;
-      take_own_name(names, services_, *object, own.object, wanted.to_name, own.full_name);
+      if (!object) return {};
+      bool is_ours = true;
+      return take_own_name(names, services_, *object, own.object, wanted.to_name, own.full_name,
+                           is_ours);
     });
   } catch (const std::system_error& error) {
     log::warn(fmt::format("{}: does not get its own name: {}",
@@ -353,20 +348,26 @@ void Namespace::set_attributes(Request& request, NodeId node, const NewAttribute
                        *frame, index, wanted);
 }
 
-void Namespace::change(Request& request, NodeId node, ChangedBy who, const ChangeObject& work) {
+void Namespace::change(Request& request, NodeId node, ChangedBy who, const ChangeObject& make) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
-  Attempts::run(request, [&] {
-    TreeChanges names(request, tree_, who);
-    if (node == kRootId) return work(names.change(), root_.object({}), nullptr);
-    if (!tree_.has_name(node)) {
-      work(names.change(), *names.remains(node), nullptr);
-      return names.changed_by_user(node);
+  NamesWork work(request);
+  work.run([&]() -> Need {
+    TreeChanges names(work, tree_, who);
+    if (node == kRootId) {
+      make(names.change(), root_.object({}), nullptr);
+      return {};
     }
-    const auto object = names.object(node);
-    if (!object) throw_stale(node);
-    work(names.change(), *Removal(names, services_).keep(*object), &*object);
-    names.touched(*object);
+    if (!tree_.has_name(node)) {
+      make(names.change(), *names.remains(node), nullptr);
+    } else {
+      const auto object = names.object(node);
+      if (!object) throw_stale(node);
+      const auto kept = Removal(names, services_).keep(*object);
+      make(names.change(), *kept, &*object);
+      names.touched(*object);
+    }
     names.changed_by_user(node);
+    return {};
   });
 }
 
@@ -375,7 +376,8 @@ void Namespace::sync_directory(Request& request, NodeId directory) {
   request.need_slot();
   std::vector<NodeId> pending;
   {
-    const TreeChanges names(request, tree_, ChangedBy::daemon);
+    NamesWork work(request);
+    const TreeChanges names(work, tree_, ChangedBy::daemon);
     // One that was removed while it was open has no entries any more.
     if (!tree_.has_name(directory)) return;
     pending = names.pending_in(directory);

@@ -53,9 +53,9 @@ class Namespace {
 
   void set_attributes(Request& request, NodeId node, const NewAttributes& wanted, ChangedBy who);
   /// Changes the object whose attributes are the node's, so that this counts as no other state;
-  /// `work` gets its name, too, if it has one.
+  /// `make` gets its name, too, if it has one.
   using ChangeObject = std::function<void(const Change&, const SourceObject&, const NamedObject*)>;
-  void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& work);
+  void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& make);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
   void sync_directory(Request& request, NodeId directory);
@@ -69,15 +69,14 @@ class Namespace {
   void check_name(NodeId directory, const std::string& name) const;
   FoundNode make_entry(Request& request, NodeId directory, const std::string& name,
                        const MakeEntry& make);
-  NodeId link(TreeChanges& names, const NamedObject& object, NodeId directory,
-              const std::string& name);
+  Need link(TreeChanges& names, const NamedObject& object, NodeId directory,
+            const std::string& name, NodeId& made);
   FoundNode found(const Change& change, NodeId node);
   bool set_content_times(Request& request, NodeId node, const NewAttributes& wanted);
   /// `index` is as it was before its attributes were changed.
   void set_frame_attributes(const Change& change, const SourceDirectory& frame,
                             const struct stat& index, const NewAttributes& wanted) const;
-  void give_own_name(const Change& change, const WantedRename& wanted,
-                     const Renaming::OwnName& own);
+  void give_own_name(NamesWork& work, const WantedRename& wanted, const Renaming::OwnName& own);
   bool must_represent_anew(Request& request, NodeId node);
   void tell_renamed(Request& request, const std::vector<NodeId>& nodes);
 

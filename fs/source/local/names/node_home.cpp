@@ -15,9 +15,7 @@
 #include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/local/names/name_choice.hpp"
 #include "fs/source/local/names/replacement.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -34,7 +32,8 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
     return object;
   }
-  place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
+  place.directory =
+      frame::make_local_store(services.root.enter(object->directory_path, &names.work()), nullptr);
   place.name = object->stored_name;
   place.is_temporary = object->is_pending;
   place.is_sparse = object->entry.is_sframe();
@@ -62,14 +61,18 @@ std::set<std::string> result_names(const std::string& full_name) {
 
 class NodeHome::Lock final : public NameLock {
  public:
-  Lock(Request& request, NameServices& services, NodeId node)
-      : services_(services), node_(node), names_(request, services.tree, ChangedBy::daemon) {
+  Lock(std::shared_ptr<NamesWork> work, NameServices& services, NodeId node)
+      : services_(services),
+        node_(node),
+        work_(std::move(work)),
+        names_(*work_, services.tree, ChangedBy::daemon) {
     look();
     // For the mount its directory changed when the file got its name there.
     if (!object_) return;
     const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
-        request, SourceObject(services_.root.enter(directory_path), directory_path.text()),
+        work_->request(),
+        SourceObject(services_.root.enter(directory_path, work_.get()), directory_path.text()),
         [this, directory = object_->directory](const timespec& before, const timespec& after) {
           names_.hid_change(directory, before, after);
         });
@@ -82,14 +85,14 @@ class NodeHome::Lock final : public NameLock {
                         const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
-    OneLook::renew();  // the frame layer may have renamed files
+    work_->renew();  // the frame layer may have renamed files
     if (!names_.rewritten(*object_, own)) return false;
     follow_mount_lock(place_.name);
     return true;
   }
 
-  void before_replacing(const ChooseName& choose);
-  void take_own_name(const frame::FileId& made, const std::string& full_name);
+  Need before_replacing(const ChooseName& choose);
+  Need take_own_name(const frame::FileId& made, const std::string& full_name);
 
  private:
   void look();
@@ -100,6 +103,7 @@ class NodeHome::Lock final : public NameLock {
 
   NameServices& services_;
   const NodeId node_;
+  const std::shared_ptr<NamesWork> work_;
   TreeChanges names_;
   std::optional<DirectoryTimes> directory_times_;
   std::optional<NamedObject> object_;
@@ -135,22 +139,27 @@ std::string NodeHome::Lock::name_as(ShownAs shown) {
 
 void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
-    services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
+    services_.lock->follow(services_.root.object(stored_as, work_.get()).open(O_RDONLY));
 }
 
-void NodeHome::Lock::before_replacing(const ChooseName& choose) {
+Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
   if (object_) {
-    services_.unsynced_names.before_giving_up();
-    services_.unsynced_names.before_replacing(object_->entry.own_stat);
+    if (Need need = services_.unsynced_names.before_giving_up(*work_)) return need;
+    if (Need need = services_.unsynced_names.before_replacing(*work_, object_->entry.own_stat))
+      return need;
   }
   const auto chosen = choose(*this);
-  if (!chosen || !object_) return;
-  const SourceDirectory directory = services_.root.directory(object_->directory_path);
+  if (!chosen || !object_) return {};
+  const SourceDirectory directory = names_.directory(object_->directory_path);
   names();
   const std::string before = object_->stored_name;
-  prepare_name(names_, services_, &*object_,
-               {nullptr, directory, shown_name_, chosen->full_name, chosen->shown});
+  std::string taken;
+  if (Need need =
+          prepare_name(names_, services_, &*object_,
+                       {nullptr, directory, shown_name_, chosen->full_name, chosen->shown}, taken))
+    return need;
   if (object_->stored_name != before) look();
+  return {};
 }
 
 std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
@@ -160,12 +169,14 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
-  const SourceDirectory directory = services_.root.directory(before.directory_path);
+  const SourceDirectory directory = names_.directory(before.directory_path);
   const NamedObject placed = made_object(directory, stored_as, made, shown);
   const CommitTerms terms{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, &terms});
-  const std::string& full_name = replacement.place(wanted_name);
+  // What is lacking is done at once: nobody calls this again.
+  static_cast<void>(replacement.place(wanted_name));
+  const std::string& full_name = replacement.placed_as();
   if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
   names_.replaced(node_, before.directory, full_name, shown);
   follow_mount_lock(full_name);
@@ -174,12 +185,14 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   return full_name;
 }
 
-void NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
-  if (!object_) return;
+Need NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
+  if (!object_) return {};
   names();
   bool is_ours = true;
   try {
-    is_ours = fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name);
+    if (Need need =
+            fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name, is_ours))
+      return need;
   } catch (const std::system_error& error) {
     // It stays as it was placed, which shows it as well.
     log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.told_path(node_),
@@ -188,6 +201,7 @@ void NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string&
   if (!is_ours) throw_overtaken(place_.name);
   look();
   follow_mount_lock(place_.name);
+  return {};
 }
 
 /// What a commit has made, as an object that nobody sees.
@@ -219,36 +233,43 @@ std::string NodeHome::path() {
 }
 
 std::unique_ptr<NameLock> NodeHome::lock(Request& request,
-                                         const std::function<void(Lock&)>& prepare) {
-  return Attempts::run(request, [&] {
-    auto lock = std::make_unique<Lock>(request, services_, node_);
-    prepare(*lock);
-    return lock;
+                                         const std::function<Need(Lock&)>& prepare) {
+  const auto work = std::make_shared<NamesWork>(request);
+  std::unique_ptr<Lock> locked;
+  work->run([&] {
+    auto lock = std::make_unique<Lock>(work, services_, node_);
+    Need need = prepare(*lock);
+    if (!need) locked = std::move(lock);
+    return need;
   });
+  return locked;
 }
 
 std::unique_ptr<NameLock> NodeHome::lock_name(Request& request) {
-  return lock(request, [](Lock&) {});
+  return lock(request, [](Lock&) { return Need(); });
 }
 
 std::unique_ptr<NameLock> NodeHome::lock_to_replace(Request& request, const ChooseName& choose) {
-  return lock(request, [&](Lock& lock) { lock.before_replacing(choose); });
+  return lock(request, [&](Lock& lock) { return lock.before_replacing(choose); });
 }
 
 std::unique_ptr<NameLock> NodeHome::take_own_name(Request& request, const frame::FileId& made,
                                                   const std::string& full_name) {
-  return lock(request, [&](Lock& lock) { lock.take_own_name(made, full_name); });
+  return lock(request, [&](Lock& lock) { return lock.take_own_name(made, full_name); });
 }
 
 bool NodeHome::has_array_name(Request& request) {
-  bool has_one = false;
-  lock(request, [&](Lock& lock) { has_one = !lock.names().array.empty(); });
-  return has_one;
+  const auto choose = [](Lock& lock) {
+    lock.names();
+    return Need();
+  };
+  return !lock(request, choose)->names().array.empty();
 }
 
 StoredPlace NodeHome::place_now(Request& request) {
-  return Attempts::run(request, [&] {
-    ReadTree names(request, services_.tree);
+  NamesWork work(request);
+  return work.run([&] {
+    ReadTree names(work, services_.tree);
     StoredPlace place;
     find_stored(services_, names, node_, place);
     return place;
@@ -272,12 +293,13 @@ void NodeHome::remove_results(const Change& change, const Tree::NodeName& array)
     const std::string name = stem + ".__query_cache__.b2frame";
     // An array may itself have the name of such a result: it is what changes, and stays.
     if (name == array.full_name || !directory.stat(name)) continue;
-    const TreeChanges names(change, services_.tree, ChangedBy::daemon);
+    NamesWork work(change);
+    const TreeChanges names(work, services_.tree, ChangedBy::daemon);
     // Others may have removed it meanwhile.
     const auto st = directory.stat(name);
     if (!st || !S_ISREG(st->st_mode)) continue;
-    directory.remove_file(change, name);
-    remove_sidecar(change, directory, name);
+    directory.remove_file(names.change(), name);
+    remove_sidecar(names.change(), directory, name);
     is_removed = true;
   }
   if (is_removed) directory.sync();

@@ -90,10 +90,12 @@ class NodeRefuge final : public Refuge {
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
     if (kind_ == RefugeKind::conflict) {
-      TreeChanges names(request_, services_.tree, ChangedBy::daemon);
-      const SourceDirectory from = services_.root.directory(names.path(directory_node_));
-      return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
-                        shown_name_, FirstName::conflict);
+      NamesWork work(request_);
+      return work.run([&] {
+        TreeChanges names(work, services_.tree, ChangedBy::daemon);
+        return name_frame(names, services_.policy, names.directory(directory_node_), made.name,
+                          directory_node_, shown_name_, FirstName::conflict);
+      });
     }
     if (kind_ == RefugeKind::recovery) {
       Journal* const journal = services_.journal();
@@ -197,7 +199,8 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
     if (following.is_no_successor) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     if (!make_ready(following.successor)) continue;
-    TreeChanges names(request, services_.tree, ChangedBy::daemon);
+    NamesWork work(request);
+    TreeChanges names(work, services_.tree, ChangedBy::daemon);
     TreeChanges::Followed followed;
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree
     // takes it. follow() compares, and the look begins anew.

@@ -17,7 +17,6 @@
 #include "fs/source/local/names/lock_sidecar.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/caller.hpp"
-#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -111,14 +110,13 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
   if (object.entry.object && !object.entry.is_sframe()) return object.entry.object->kept();
-  return services_.root.object(content_path(object.path(), object.entry)).kept();
+  return services_.root.object(content_path(object.path(), object.entry), &names_.work()).kept();
 }
 
-void Removal::store_for_links(const NamedObject& object) const {
-  if (!has_links(object) || !names_.is_open(object.node)) return;
-  Attempts::once_without_lock("stored for its links: " + std::to_string(object.node),
-                              [&contents = services_.contents, &request = names_.request(),
-                               node = object.node] { contents.commit(request, {node}); });
+Need Removal::store_for_links(const NamedObject& object) const {
+  if (!has_links(object) || !names_.is_open(object.node)) return {};
+  return names_.work().once("stored for its links: " + std::to_string(object.node),
+                            services_.commit(names_.work(), object.node));
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
@@ -131,7 +129,7 @@ void Removal::remove_name(const NamedObject& object, std::shared_ptr<const Sourc
 }
 
 void Removal::remove(const NamedObject& object) {
-  const SourceDirectory directory = services_.root.directory(object.directory_path);
+  const SourceDirectory directory = names_.directory(object.directory_path);
   auto remains = keep(object);
   remove_stored(object, directory, object.stored_name);
   remove_name(object, std::move(remains));
@@ -171,14 +169,14 @@ void Removal::remove_directory(const NamedObject& object) {
   // What the mount hides would keep rmdir(2) from removing a directory that looks empty.
   clear(object);
   auto remains = keep(object);
-  const SourceDirectory parent = services_.root.directory(object.directory_path);
+  const SourceDirectory parent = names_.directory(object.directory_path);
   services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
   parent.remove_directory(names_.change(), object.stored_name);
   remove_name(object, std::move(remains));
 }
 
 void Removal::clear(const NamedObject& directory) {
-  const SourceDirectory inside = services_.root.directory(directory.path());
+  const SourceDirectory inside = names_.directory(directory.path());
   HiddenEntries hidden(names_.change(), inside, services_);
   const std::vector<SourceRoot::Entry> entries = services_.root.list(directory.path());
   for (const SourceRoot::Entry& entry : entries)

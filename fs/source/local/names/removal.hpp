@@ -14,9 +14,9 @@ class Removal {
  public:
   Removal(TreeChanges& names, NameServices& services) : names_(names), services_(services) {}
 
-  /// Before a name goes, while there may be breaks: stores what was written to a file that has
-  /// other names, since the mount need not know any of these.
-  void store_for_links(const NamedObject& object) const;
+  /// Before a name goes: that what was written to a file that has other names is stored, since the
+  /// mount need not know any of these.
+  Need store_for_links(const NamedObject& object) const;
   /// Removes an object that is no directory. Whoever has it open keeps it. What a pending file
   /// stands in front of goes with it.
   void remove(const NamedObject& object);

@@ -39,25 +39,27 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const WantedRenam
       removal_(names, services),
       source_(find_to_change(names, wanted.from, wanted.from_name)),
       target_(names.find(wanted.to, wanted.to_name)),
-      from_(services.root.directory(names.path(wanted.from))),
-      to_(services.root.directory(names.path(wanted.to))),
+      from_(names.directory(wanted.from)),
+      to_(names.directory(wanted.to)),
       after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
 
-Renaming::Outcome Renaming::run() {
-  outcome_.need = rename();
+Need Renaming::run(Outcome& outcome) {
+  Need need = rename();
   outcome_.ended = removal_.ended();
-  return std::move(outcome_);
+  outcome = std::move(outcome_);
+  return need;
 }
 
-std::optional<Renaming::Need> Renaming::rename() {
+Need Renaming::rename() {
   if ((wanted_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, wanted_.to_name);
   const bool exchanges = (wanted_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, wanted_.to_name);
   // Two links to one file: rename(2) does nothing then, and reports no error.
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
-    return std::nullopt;
-  if (becomes_flat_as(source_, wanted_.to_name)) return Need{Need::What::flat, source_.node};
-  services_.unsynced_names.before_giving_up();
+    return {};
+  if (becomes_flat_as(source_, wanted_.to_name))
+    return services_.hold_flat(names_.work(), source_.node);
+  if (Need need = services_.unsynced_names.before_giving_up(names_.work())) return need;
   return exchanges ? exchange() : move();
 }
 
@@ -94,17 +96,16 @@ void Renaming::note_renamed(const NamedObject& object) {
   if (object.entry.is_container() && object.node != 0) outcome_.renamed.push_back(object.node);
 }
 
-std::optional<Renaming::Need> Renaming::move() {
+Need Renaming::move() {
   check_types();
-  if (target_) removal_.store_for_links(*target_);
-  if (source_.is_pending) return move_pending();
-  move_stored();
-  return std::nullopt;
+  if (target_)
+    if (Need need = removal_.store_for_links(*target_)) return need;
+  return source_.is_pending ? move_pending() : move_stored();
 }
 
 /// A file that was never committed takes its new name with it into its first commit. Until then
 /// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
-std::optional<Renaming::Need> Renaming::move_pending() {
+Need Renaming::move_pending() {
   const std::string full_name =
       target_name(source_, wanted_.to, wanted_.to_name, target_ ? &*target_ : nullptr);
   const bool shadows = target_ && target_->full_name == full_name;
@@ -118,7 +119,7 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   // takes that name, and the old file stays hidden behind it until the commit; "mv new t.npy" over
   // t.b2nd would become t.npy.b2frame, and both would be in sight.
   if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
-    return Need{Need::What::commit, source_.node};
+    return services_.commit(names_.work(), source_.node);
   std::optional<frame::FileStamp> replaces;
   if (shadows)
     replaces =
@@ -133,20 +134,22 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   removal_.remove_behind(source_, from_);
   names_.moved(source_, wanted_.to, temporary, TreeChanges::Wait{full_name, replaces});
   note_renamed(source_);
-  return std::nullopt;
+  return {};
 }
 
-void Renaming::move_stored() {
+Need Renaming::move_stored() {
   NamedObject* const old = target_ ? &*target_ : nullptr;
   const std::string full_name = target_name(source_, wanted_.to, wanted_.to_name, old);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   Replacement replacement(names_, services_, {source_, from_, to_, wanted_.to_name, old});
-  const std::string& placed_as = replacement.place(full_name);
+  if (Need need = replacement.place(full_name)) return need;
+  const std::string& placed_as = replacement.placed_as();
   replacement.remove_old();
   if (target_) removal_.remove_name(*target_, std::move(remains));
   names_.moved(source_, wanted_.to, placed_as);
   if (placed_as != full_name) outcome_.own_name = {full_name, identity_of(source_.entry.own_stat)};
   note_renamed(source_);
+  return {};
 }
 
 ExchangeNames Renaming::choose_exchange_names() {
@@ -178,18 +181,23 @@ bool Renaming::are_still_good(const ExchangeNames& chosen) {
                      after_change_);
 }
 
-std::optional<Renaming::Need> Renaming::exchange() {
-  if (becomes_flat_as(*target_, wanted_.from_name)) return Need{Need::What::flat, target_->node};
+Need Renaming::exchange() {
+  if (becomes_flat_as(*target_, wanted_.from_name))
+    return services_.hold_flat(names_.work(), target_->node);
   // SOURCE has both files by then under their own names, so that one call of the system exchanges
   // them.
   for (const NamedObject* object : {&source_, &*target_})
-    if (object->is_pending) return Need{Need::What::commit, object->node};
+    if (object->is_pending) return services_.commit(names_.work(), object->node);
   if (!exchange_names_ || !are_still_good(*exchange_names_))
     exchange_names_ = choose_exchange_names();
   const std::string& source_name = exchange_names_->source_gets;
   const std::string& old_name = exchange_names_->target_gets;
-  take_name_of_replacement(names_, services_, *target_, to_, wanted_.to_name, source_name);
-  take_name_of_replacement(names_, services_, source_, from_, wanted_.from_name, old_name);
+  if (Need need =
+          take_name_of_replacement(names_, services_, *target_, to_, wanted_.to_name, source_name))
+    return need;
+  if (Need need =
+          take_name_of_replacement(names_, services_, source_, from_, wanted_.from_name, old_name))
+    return need;
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(names_.change(), source_.stored_name, to_, target_->stored_name);
@@ -197,7 +205,7 @@ std::optional<Renaming::Need> Renaming::exchange() {
                     target_->stored_name, target_->entry);
   finish_exchange(source_, to_, wanted_.to, target_->stored_name, source_name);
   finish_exchange(*target_, from_, wanted_.from, source_.stored_name, old_name);
-  return std::nullopt;
+  return {};
 }
 
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,

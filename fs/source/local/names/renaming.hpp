@@ -28,24 +28,19 @@ struct WantedRename {
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
 };
 
-/// The full names that an exchange is to end with, which the first try chooses: by another one the
+/// The full names that an exchange is to end with, which the first call chooses: at another one the
 /// files may have names of their way there.
 struct ExchangeNames {
   Identity source, target;  ///< whom they are for
   std::string source_gets, target_gets;
 };
 
-/// For one request, while nobody else changes names. `exchange_names` are one for all its tries.
+/// For one request, while nobody else changes names. `exchange_names` are one for all its calls.
 class Renaming {
  public:
   Renaming(TreeChanges& names, NameServices& services, const WantedRename& wanted,
            std::optional<ExchangeNames>& exchange_names);
 
-  /// What has to be done before, without the lock on names.
-  struct Need {
-    enum class What { flat, commit } what;
-    NodeId node;
-  };
   /// What the renamed object is still to be called in SOURCE
   /// (fs/source/local/names/replacement.hpp, step 5).
   struct OwnName {
@@ -53,20 +48,20 @@ class Renaming {
     Identity object;
   };
   struct Outcome {
-    std::optional<Need> need;         ///< then nothing has been changed
     std::optional<OwnName> own_name;  ///< none where it is called so already
     std::vector<NodeId> renamed;      ///< containers that have other names
     std::vector<NodeId> ended;        ///< and those that have none any more
   };
-  /// Once. Errors are std::system_error with the errno.
-  Outcome run();
+  /// Once. What it lacks: else it is done, and has an outcome. Errors are std::system_error with
+  /// the errno.
+  Need run(Outcome& outcome);
 
  private:
-  std::optional<Need> rename();
-  std::optional<Need> move();
-  std::optional<Need> exchange();
-  std::optional<Need> move_pending();
-  void move_stored();
+  Need rename();
+  Need move();
+  Need exchange();
+  Need move_pending();
+  Need move_stored();
   ExchangeNames choose_exchange_names();
   bool are_still_good(const ExchangeNames& chosen);
   void check_types();

@@ -9,8 +9,6 @@
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/names/lock_sidecar.hpp"
-#include "fs/support/lock_breaks.hpp"
-#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -35,16 +33,16 @@ bool leads_to(const SourceDirectory& directory, const std::string& name, const I
   return st && identity_of(*st) == object;
 }
 
-/// Makes durable how something got the name that it has, in a break if there may be one: else what
-/// it replaced could come back when it has left. That it never left meanwhile is told by its time
-/// of change, which a rename sets.
-void flush_name(const SourceDirectory& directory, const std::string& name) {
+/// That it is durable how something got the name that it has: else what it replaced could come back
+/// when it has left. That it never left meanwhile is told by its time of change, which a rename
+/// sets.
+Need flush_name(NamesWork& work, const SourceDirectory& directory, const std::string& name) {
   const struct stat in = directory.stat();
   const auto st = directory.stat(name);
   if (!st) frame::throw_errno(ENOENT, name);
   const std::string state = fmt::format("{}:{} {} {} {}.{}", in.st_dev, in.st_ino, name, st->st_ino,
                                         st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
-  Attempts::once_without_lock(state, [in = directory] { in.sync(); });
+  return work.once(state, {[in = directory] { in.sync(); }});
 }
 
 /// True if the object has another full name than that, and could have it and be shown as before.
@@ -70,59 +68,67 @@ void throw_overtaken(const std::string& name) {
   frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
 }
 
-void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
+Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name) {
-  if (!can_be_called(names, object, directory, shown_name, full_name)) return;
-  flush_name(directory, object.stored_name);
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return {};
+  if (Need need = flush_name(names.work(), directory, object.stored_name)) return need;
   directory.rename_to_free(names.change(), object.stored_name, directory, full_name);
   follow_renamed(names, services, object, directory, full_name);
   object.full_name = object.stored_name = full_name;
-  Attempts::end_change();
-  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
+  names.work().end_change();
+  return services.unsynced_names.before_taking(names.work(), directory, full_name,
+                                               object.entry.shown);
 }
 
-bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
                    const Identity& placed, const std::string& shown_name,
-                   const std::string& full_name) {
-  const SourceDirectory directory = services.root.directory(object.directory_path);
+                   const std::string& full_name, bool& is_ours) {
+  const SourceDirectory directory = names.directory(object.directory_path);
   const std::string& meeting = object.stored_name;
-  if (!can_be_called(names, object, directory, shown_name, full_name)) return true;
-  if (!leads_to(directory, meeting, placed)) return false;
-  services.unsynced_names.before_taking(directory, full_name, object.entry.shown);
-  flush_name(directory, meeting);
+  is_ours = true;
+  if (!can_be_called(names, object, directory, shown_name, full_name)) return {};
+  is_ours = leads_to(directory, meeting, placed);
+  if (!is_ours) return {};
+  if (Need need = services.unsynced_names.before_taking(names.work(), directory, full_name,
+                                                        object.entry.shown))
+    return need;
+  if (Need need = flush_name(names.work(), directory, meeting)) return need;
   directory.rename_to_free(names.change(), meeting, directory, full_name);
-  if (!leads_to(directory, full_name, placed)) {
+  is_ours = leads_to(directory, full_name, placed);
+  if (is_ours)
+    follow_renamed(names, services, object, directory, full_name);
+  else
     directory.rename_to_free(names.change(), full_name, directory, meeting);
-    return false;
-  }
-  follow_renamed(names, services, object, directory, full_name);
-  return true;
+  return {};
 }
 
-std::string prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
-                         const PlacedName& name) {
+Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
+                  const PlacedName& name, std::string& taken) {
   const bool meets = old != nullptr && is_stored(*old) &&
                      names.fits(old->directory, name.shown_name, visible_name(*old), name.shown,
                                 {{name.placed, old}});
-  std::string taken = meets ? visible_name(*old) : name.full_name;
-  services.unsynced_names.before_taking(name.directory, taken, name.shown);
-  if (old != nullptr && !meets)
-    take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);
-  return taken;
+  taken = meets ? visible_name(*old) : name.full_name;
+  if (Need need =
+          services.unsynced_names.before_taking(names.work(), name.directory, taken, name.shown))
+    return need;
+  if (old == nullptr || meets) return {};
+  return take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);
 }
 
-const std::string& Replacement::place(const std::string& full_name) {
+Need Replacement::place(const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
   const ShownAs shown = placed.entry.shown;
-  const std::string taken =
-      prepare_name(names_, services_, objects_.old,
-                   {&placed, objects_.to, objects_.shown_name, full_name, shown});
+  std::string taken;
+  if (Need need =
+          prepare_name(names_, services_, objects_.old,
+                       {&placed, objects_.to, objects_.shown_name, full_name, shown}, taken))
+    return need;
   if (!is_temporary(placed.stored_name))
     services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
   put(taken);
   if (objects_.terms != nullptr) keep_sidecar();
-  return placed_as_;
+  return {};
 }
 
 /// What SOURCE has under a name that is about to be taken: only what gives way can be there.
@@ -183,15 +189,13 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_as = objects_.placed.stored_name;
-  // The rename is the frame layer's. An attempt from the beginning would find its own file there.
-  [[maybe_unused]] const Change change = names_.change();
-  Attempts::begin_change();
+  // The rename is the frame layer's.
+  static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
       *objects_.terms->directory, stored_as, full_name, [&](const frame::FileStamp& replaced) {
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
         return replaced.inode == old.entry.own_stat.st_ino && objects_.terms->is_unchanged();
       });
-  OneLook::renew();
   if (!has_taken) throw_overtaken(full_name);
   if (objects_.to.stat(stored_as))
     removal_.remove_stored(occupant, objects_.to, stored_as);

@@ -17,19 +17,20 @@
 namespace bloscfs::fs {
 
 /// Gives a stored object the full name that what replaces it will have, if it is shown as before
-/// there, and durably so. Before anything else has been changed, while there may be breaks
-/// (fs/support/lock_breaks.hpp): each try goes on where the one before ended. `object` follows.
-/// Does nothing about one that waits: where anything waits in front of another, the two can meet.
-void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
+/// there, and durably so. Before anything else has been changed: each call goes on where the one
+/// before ended. `object` follows. Does nothing about one that waits: where anything waits in front
+/// of another, the two can meet.
+Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name);
 
 /// Gives what a replacement has placed under another name its own, durably behind what it was
-/// placed by; with breaks, an operation by itself. Does nothing where that name is taken by now, or
-/// would show it differently. False where what has its name is not the file `placed`, and keeps it.
-bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+/// placed by; an operation by itself. Does nothing where that name is taken by now, or would show
+/// it differently. `is_ours` becomes false where what has its name is not the file `placed`, and
+/// keeps it.
+Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
                    const Identity& placed, const std::string& shown_name,
-                   const std::string& full_name);
+                   const std::string& full_name, bool& is_ours);
 
 /// ESTALE: what another program has put there stays.
 [[noreturn]] void throw_overtaken(const std::string& name);
@@ -43,10 +44,10 @@ struct PlacedName {
   ShownAs shown;
 };
 
-/// Steps 1 and 2 of a Replacement. Returns the name for step 3. `old`: what has the shown name, or
-/// null; follows.
-std::string prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
-                         const PlacedName& name);
+/// Steps 1 and 2 of a Replacement. `taken` becomes the name for step 3. `old`: what has the shown
+/// name, or null; follows.
+Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
+                  const PlacedName& name, std::string& taken);
 
 /// What a commit goes by: it replaces the state that it was made from, and nothing else. Another
 /// program may put something else there up to the moment in which that is replaced, and that stays.
@@ -56,7 +57,7 @@ struct CommitTerms {
   const std::function<bool()>& is_unchanged;
 };
 
-/// One replacement, with the lock on names, but for the flushes, which are done in breaks. The old
+/// One replacement, with the lock on names, but for the flushes, which are its Needs. The old
 /// one has the full name P, where it is stored, or where something is that it waits to replace; the
 /// new one shall have F.
 ///
@@ -94,9 +95,11 @@ class Replacement {
   Replacement(TreeChanges& names, NameServices& services, const Objects& objects)
       : names_(names), services_(services), removal_(names, services), objects_(objects) {}
 
-  /// Steps 1 to 3. Returns the name that the new one has then: F, or P, where step 5 is left to do.
-  /// Errors are std::system_error, of a commit ESTALE where another program was there first.
-  const std::string& place(const std::string& full_name);
+  /// Steps 1 to 3. Errors are std::system_error, of a commit ESTALE where another program was there
+  /// first.
+  Need place(const std::string& full_name);
+  /// The name that the new one has then: F, or P, where step 5 is left to do.
+  const std::string& placed_as() const { return placed_as_; }
   /// Step 4, before the tree forgets the old one. What another program has put there stays where a
   /// commit asks.
   void remove_old();

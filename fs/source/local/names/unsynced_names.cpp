@@ -2,9 +2,7 @@
 
 #include <system_error>
 
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -56,46 +54,46 @@ void UnsyncedNames::sync_all() {
   std::erase_if(files_, [&](const auto& file) { return file.second <= noted; });
 }
 
-void UnsyncedNames::before_replacing(const struct stat& file) {
+Need UnsyncedNames::before_replacing(NamesWork& work, const struct stat& file) {
   {
     const MutexLock lock(mutex_);
-    if (!files_.contains({file.st_dev, file.st_ino})) return;
+    if (!files_.contains({file.st_dev, file.st_ino})) return {};
   }
-  Attempts::without_lock([this] { sync_all(); });
+  return work.without_lock([this] { sync_all(); });
 }
 
-void UnsyncedNames::before_giving_up() {
+Need UnsyncedNames::before_giving_up(NamesWork& work) {
   {
     const MutexLock lock(mutex_);
-    if (names_.size() + files_.size() < bound_) return;
+    if (names_.size() + files_.size() < bound_) return {};
   }
-  Attempts::without_lock([this] {
+  return work.without_lock([this] {
     try {
       sync_all();
     } catch (const std::system_error& error) {
       log::warn(error.what());
     }
-    // Else a change would begin anew again and again while SOURCE cannot be flushed.
+    // Else a change would be called again and again while SOURCE cannot be flushed.
     const MutexLock lock(mutex_);
     bound_ = names_.size() + files_.size() + kMaxNames;
   });
 }
 
-void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
-                                  ShownAs shown) {
+Need UnsyncedNames::before_taking(NamesWork& work, const SourceDirectory& directory,
+                                  const std::string& full_name, ShownAs shown) {
   {
     const MutexLock lock(mutex_);
-    if (names_.empty()) return;
+    if (names_.empty()) return {};
   }
   const Shown taken = key(directory, full_name, shown);
   std::uint64_t noted = 0;
   {
     const MutexLock lock(mutex_);
     const auto given_up = names_.find(taken);
-    if (given_up == names_.end() || given_up->second.full_names == std::set{full_name}) return;
+    if (given_up == names_.end() || given_up->second.full_names == std::set{full_name}) return {};
     noted = given_up->second.noted;
   }
-  Attempts::without_lock([this, taken, noted, in = directory] {
+  return work.without_lock([this, taken, noted, in = directory] {
     in.sync();
     const MutexLock lock(mutex_);
     if (const auto given_up = names_.find(taken);

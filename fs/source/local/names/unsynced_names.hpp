@@ -10,23 +10,23 @@
 #include <utility>
 
 #include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
 
-/// For the one who changes names at a time, who makes durable in breaks
-/// (fs/support/lock_breaks.hpp) what he finds out in time. Errors are std::system_error with the
-/// errno.
+/// For the operation that has names locked alone. What has to be durable before it goes on is its
+/// Need. Errors are std::system_error with the errno.
 class UnsyncedNames {
  public:
   explicit UnsyncedNames(const SourceRoot& root);
 
-  /// Before a change that gives up names, while there may be breaks: where many are noted, makes
-  /// all durable. A failure is logged, and tried again when as many more are noted. A name is
-  /// forgotten only by a flush that began after it was noted, so that it does not matter which
-  /// change asks for it: the bound is one of memory alone.
-  void before_giving_up();
+  /// Before a change that gives up names: where many are noted, makes all durable. A failure is
+  /// logged, and tried again when as many more are noted. A name is forgotten only by a flush that
+  /// began after it was noted, so that it does not matter which change asks for it: the bound is
+  /// one of memory alone.
+  Need before_giving_up(NamesWork& work);
   /// Before a name goes.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
   /// After something got a name by an exchange. As long as a power cut might undo that, whatever
@@ -37,9 +37,10 @@ class UnsyncedNames {
   void note_link(const struct stat& file);
   /// Before another file takes the place of one: makes it durable that names of it are gone. Else
   /// they would come back with the file as it was before.
-  void before_replacing(const struct stat& file);
+  Need before_replacing(NamesWork& work, const struct stat& file);
   /// Before something gets a name: makes it durable that others, shown alike, have left.
-  void before_taking(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
+  Need before_taking(NamesWork& work, const SourceDirectory& directory,
+                     const std::string& full_name, ShownAs shown);
 
  private:
   using Shown = std::tuple<dev_t, ino_t, std::string>;  ///< directory, and name in the mount

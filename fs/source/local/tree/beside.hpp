@@ -12,6 +12,7 @@
 
 #include "fs/source/archives/archive.hpp"
 #include "fs/source/local/files/source_path.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/request.hpp"
 
@@ -37,14 +38,14 @@ class Beside {
  public:
   virtual ~Beside() = default;
 
-  // Called with names locked, for moments: what has to be read is read in a break
-  // (fs/support/lock_breaks.hpp).
+  // Called with names locked, for moments: what has to be read is read without the lock, by
+  // ReadFirst.
 
   /// What has that full name, hidden by a file or not.
-  virtual std::optional<ArchiveEntry> find(Request& request, const StorePlace& place,
+  virtual std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                            const std::string& full_name) = 0;
   /// True if something of the store is in that group or below it, groups' attributes aside.
-  virtual bool has_any(Request& request, const StorePlace& place) = 0;
+  virtual bool has_any(NamesWork& work, const StorePlace& place) = 0;
 
   // Called without locks.
 

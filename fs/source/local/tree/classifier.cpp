@@ -13,7 +13,6 @@
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -114,11 +113,12 @@ bool Classifier::is_container(const SourceObject& file) const {
   return judge({bytes_of(file), Role::file}, settings_).is_container();
 }
 
-SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
+SourceEntry Classifier::quick_look(NamesWork& work, const SourcePath& path, SourceEntry entry) {
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
       const auto find = [&](const std::string& name) -> std::optional<struct stat> {
-        if (root_.is_known_absent(path, identity_of(entry.own_stat), name)) return std::nullopt;
+        if (root_.is_known_absent(path, identity_of(entry.own_stat), name, &work))
+          return std::nullopt;
         return stat_file_in(*entry.object, name);
       };
       auto file = find(frame::kSframeIndexName);
@@ -132,7 +132,7 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
       return entry;
     }
   } catch (const std::system_error& error) {
-    note_unreadable(path, entry, error.code());
+    note_unreadable(work.request(), path, entry, error.code());
     return entry;
   }
   const MutexLock lock(mutex_);
@@ -150,40 +150,41 @@ SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry) {
   return entry;
 }
 
-SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
-  SourceEntry entry = quick_look(path, std::move(found));
+SourceEntry Classifier::look(NamesWork& work, const SourcePath& path, SourceEntry found) {
+  SourceEntry entry = quick_look(work, path, std::move(found));
   if (entry.trust != Trust::unread) return entry;
-  Attempts* const attempts = Attempts::current();
-  if (attempts == nullptr) return read(path, std::move(entry));
-  for (const auto& judged : attempts->judged())
+  for (const auto& judged : work.judged)
     if (is_same(judged->seen, entry)) {
       SourceEntry known = judged->entry;
       known.object = std::move(entry.object);
       return known;
     }
   auto judged = std::make_shared<JudgedEntry>(JudgedEntry{entry, {}});
-  const auto judge = [this, path, judged] { judged->entry = read(path, judged->seen); };
+  const auto judge = [this, &work, path, judged] {
+    judged->entry = read(work.request(), path, judged->seen);
+  };
   // Reading a file may take long: an operation that only shares the lock pauses for it, one that
-  // has it alone begins anew with the verdict at hand. The verdict counts only for the very state
-  // that it was reached in (is_same).
-  if (attempts->pause(judge)) return judged->entry;
-  throw LockBreak{[attempts, judged, judge] {
-    if (!judged->entry.object) judge();
-    attempts->judged().push_back(judged);
-  }};
+  // has it alone is called again with the verdict at hand. The verdict counts only for the very
+  // state that it was reached in (is_same).
+  if (!work.pause(judge))
+    work.read_first([&work, judged, judge] {
+      if (!judged->entry.object) judge();
+      work.judged.push_back(judged);
+    });
+  return judged->entry;
 }
 
-SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
+SourceEntry Classifier::read(const Request& request, const SourcePath& path, SourceEntry entry) {
   entry.trust = Trust::file;
   try {
-    take(entry, judge_stable(path, entry));
+    take(entry, judge_stable(request, path, entry));
   } catch (const std::system_error& error) {
-    note_unreadable(path, entry, error.code());
+    note_unreadable(request, path, entry, error.code());
   }
   return entry;
 }
 
-void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
+void Classifier::note_unreadable(const Request& request, const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.content_stat = entry.own_stat;
   if (frame::is_refusal(error)) return;  // opening it tells the reader why
@@ -192,7 +193,7 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
     const std::string& text = path.text();
     entry.shown = promised(std::string_view(text).substr(text.rfind('/') + 1), false, settings_);
   }
-  log_.error(Attempts::user(),
+  log_.error(request.user(),
              fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
@@ -220,7 +221,8 @@ ReasonedVerdict Classifier::judge_once(const SourcePath& path, const SourceEntry
 
 /// Reads the file again where it changes meanwhile, a few times; a verdict on a file that still
 /// changes is given, but not remembered.
-Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entry) {
+Verdict Classifier::judge_stable(const Request& request, const SourcePath& path,
+                                 const SourceEntry& entry) {
   for (int tries = 1;; tries++) {
     ReasonedVerdict verdict;
     std::exception_ptr failure;
@@ -235,12 +237,12 @@ Verdict Classifier::judge_stable(const SourcePath& path, const SourceEntry& entr
     const bool unchanged = now && state_of(*now) == state_of(entry.content_stat);
     if (!unchanged && tries < kClassifyTries) continue;
     if (failure) std::rethrow_exception(failure);
-    if (unchanged) remember(path, entry, verdict);
+    if (unchanged) remember(request, path, entry, verdict);
     return verdict;
   }
 }
 
-void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
+void Classifier::remember(const Request& request, const SourcePath& path, const SourceEntry& entry,
                           const ReasonedVerdict& verdict) {
   const bool is_itself = verdict.kind == EntryKind::itself;
   const KnownVerdict remembered{.state = judged_state(state_of(entry.content_stat)),
@@ -252,14 +254,14 @@ void Classifier::remember(const SourcePath& path, const SourceEntry& entry,
       verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
-    log::warn(Attempts::user(),
+    log::warn(request.user(),
               fmt::format("{}: {}: {}", path.text(),
                           verdict.is_left_out() ? "left out" : "shown as it is", verdict.reason));
   const bool is_no_frame = is_itself && verdict.reason.empty() && S_ISREG(entry.own_stat.st_mode);
   // Somebody may be writing a young one.
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
-    log::warn(Attempts::user(),
+    log::warn(request.user(),
               fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
   verdicts_.remember(remembered);
 }

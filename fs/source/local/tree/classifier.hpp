@@ -14,6 +14,7 @@
 #include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/judge.hpp"
 #include "fs/source/local/files/source_root.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/verdict_table.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
@@ -66,7 +67,8 @@ struct JudgedEntry {
 
 /// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
 /// bytes justify, read while the file stayed as it was, or just written. Neither a failed read nor
-/// a missing permission says anything about a file.
+/// a missing permission says anything about a file. What is found is logged on the account of the
+/// request that looks.
 class Classifier {
  public:
   Classifier(const SourceRoot& root, const JudgeSettings& settings,
@@ -75,13 +77,13 @@ class Classifier {
   /// What a found_entry() is, which `path` led to, whatever that leads to by now. Damaged
   /// containers are logged once and count as themselves; so do files that may not be read, those
   /// that a megabyte does not tell of, and anything that is no regular file or directory, which is
-  /// never opened. Never asked about what this mount has open for writing. What has to be read is
-  /// read in a break (fs/support/lock_breaks.hpp).
-  SourceEntry look(const SourcePath& path, SourceEntry found);
+  /// never opened. Never asked about what this mount has open for writing. A file that has to be
+  /// read is read without the lock on names: ReadFirst.
+  SourceEntry look(NamesWork& work, const SourcePath& path, SourceEntry found);
   /// The same as far as that is known without reading: else the entry is unread.
-  SourceEntry quick_look(const SourcePath& path, SourceEntry entry);
+  SourceEntry quick_look(NamesWork& work, const SourcePath& path, SourceEntry entry);
   /// What an unread entry is.
-  SourceEntry read(const SourcePath& path, SourceEntry entry);
+  SourceEntry read(const Request& request, const SourcePath& path, SourceEntry entry);
 
   /// What a commit of this mount has left in the state and role of `known`, so that nobody has to
   /// read it. `name` is that of the file, or of a sparse frame's directory.
@@ -100,9 +102,11 @@ class Classifier {
   std::shared_ptr<const frame::ByteSource> bytes_of(const SourceObject& file) const;
   const ArchiveKind* archive_at(const SourcePath& path) const;
   ReasonedVerdict judge_once(const SourcePath& path, const SourceEntry& entry) const;
-  Verdict judge_stable(const SourcePath& path, const SourceEntry& entry);
-  void remember(const SourcePath& path, const SourceEntry& entry, const ReasonedVerdict& verdict);
-  void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
+  Verdict judge_stable(const Request& request, const SourcePath& path, const SourceEntry& entry);
+  void remember(const Request& request, const SourcePath& path, const SourceEntry& entry,
+                const ReasonedVerdict& verdict);
+  void note_unreadable(const Request& request, const SourcePath& path, SourceEntry& entry,
+                       const std::error_code& error);
 
   const SourceRoot& root_;
   const JudgeSettings settings_;

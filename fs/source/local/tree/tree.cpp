@@ -8,7 +8,6 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/tree/node_table.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
@@ -33,7 +32,9 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
   if (is_single_) return;
   // What SOURCE itself is, it is for as long as it is mounted.
   const auto object = root_.find_any({});
-  if (!object || !classifier_.look({}, found_entry(object)).is_store_directory()) return;
+  Request request;
+  NamesWork work(request);
+  if (!object || !classifier_.look(work, {}, found_entry(object)).is_store_directory()) return;
   has_store_directories_ = true;
   const MutexLock lock(mutex_);
   nodes_.node(kRootId).kind = EntryKind::store_directory;
@@ -65,23 +66,24 @@ std::optional<FoundNode> Tree::lookup(Request& request, NodeId directory, const 
 std::optional<Tree::Adopted> Tree::adopt(Request& request, NodeId directory,
                                          const std::string& name, const std::string* listed_as,
                                          First first) {
-  return Attempts::run(request, [&]() -> std::optional<Adopted> {
-    const ReadNames names(names_);
+  NamesWork work(request);
+  return work.run([&]() -> std::optional<Adopted> {
+    const ReadNames names(names_, &work);
     const Directory in = this->directory(directory);
-    root_.require(in.path);  // ESTALE has the kernel look for the directory again
-    if (const NodeId lost = first == First::owner ? lost_node(directory, name) : 0)
+    root_.require(in.path, &work);  // ESTALE has the kernel look for the directory again
+    if (const NodeId lost = first == First::owner ? lost_node(work, directory, name) : 0)
       return Adopted{reference(lost, {}), Trust::outdated};
     std::optional<Shown> shown;
-    if (listed_as != nullptr) shown = {*listed_as, visible_entry(in, *listed_as)};
+    if (listed_as != nullptr) shown = {*listed_as, visible_entry(work, in, *listed_as)};
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    if (!shown || !shown->entry) shown = resolve(request, in, name);
+    if (!shown || !shown->entry) shown = resolve(work, in, name);
     if (!shown || !shown->entry) return std::nullopt;
-    return adopt_shown(request, in, name, *shown, first);
+    return adopt_shown(work, in, name, *shown, first);
   });
 }
 
-Tree::Adopted Tree::adopt_shown(Request& request, const Directory& in,
-                                const std::string& shown_name, const Shown& shown, First first) {
+Tree::Adopted Tree::adopt_shown(NamesWork& work, const Directory& in, const std::string& shown_name,
+                                const Shown& shown, First first) {
   const SourceEntry& entry = *shown.entry;
   const SourcePath path = join_path(in.path, shown.full_name);
   if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
@@ -91,28 +93,28 @@ Tree::Adopted Tree::adopt_shown(Request& request, const Directory& in,
     if (const Node* const node = nodes_.pending(in.id, shown.full_name)) waiting = node->id;
   }
   if (waiting != 0) {
-    const Trust trust = is_name_taken(waiting) ? Trust::outdated : Trust::content;
+    const Trust trust = is_name_taken(work, waiting) ? Trust::outdated : Trust::content;
     return {reference(waiting, attributes_of(entry)), trust};
   }
   if (const NodeId overtaken = first == First::owner ? overtaken_node(in.id, shown.full_name,
                                                                       identity_of(entry.own_stat))
                                                      : 0)
     return {reference(overtaken, {}), Trust::outdated};
-  // Done before a reference is counted: the look at where the link leads may throw, for a break.
-  const struct stat linked = with_link_size(request, attributes_of(entry), entry, path.text());
+  // Done before a reference is counted: the look at where the link leads may throw ReadFirst.
+  const struct stat linked = with_link_size(work, attributes_of(entry), entry, path.text());
   Adopted found{adopt_entry(in.id, shown.full_name, entry), entry.trust};
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(shown.full_name, entry.shown) != shown_name;
   return found;
 }
 
-NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
+NodeId Tree::lost_node(OneLook& within, NodeId directory, const std::string& shown_name) {
   if (!may_have_opened_in(directory)) return 0;
   for (const std::string& full_name : possible_full_names(shown_name)) {
     const NodeId node = overtaken_node(directory, full_name, std::nullopt);
     // SOURCE has nothing there, though somebody writes to a file of that name: another program has
     // removed or moved it.
-    if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
+    if (node != 0 && !root_.stat(join_path(path(directory), full_name), &within)) return node;
   }
   return 0;
 }
@@ -196,9 +198,10 @@ SourceEntry Tree::store_entry(Request& request, NodeId id) {
 
 SourceEntry Tree::entry(Request& request, NodeId id) {
   const auto look = [&] {
-    return Attempts::run(request, [&] {
-      const ReadNames names(names_);
-      return entry_of(known(id));
+    NamesWork work(request);
+    return work.run([&] {
+      const ReadNames names(names_, &work);
+      return entry_of(work, known(id));
     });
   };
   SourceEntry entry = look();
@@ -209,48 +212,53 @@ SourceEntry Tree::entry(Request& request, NodeId id) {
 
 bool Tree::is_in_place(NodeId id) {
   const ReadNames names(names_);
-  if (is_name_taken(id)) return false;
+  OneLook look;
+  if (is_name_taken(look, id)) return false;
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
-  return place_of(what).has_value();
+  return place_of(look, what).has_value();
 }
 
-std::optional<SourcePath> Tree::place_of(const Known& known) const {
+std::optional<SourcePath> Tree::place_of(OneLook& within, const Known& known) const {
   for (const SourcePath& path : known.paths)
-    if (const auto st = root_.stat(path); st && identity_of(*st) == known.identity) return path;
+    if (const auto st = root_.stat(path, &within); st && identity_of(*st) == known.identity)
+      return path;
   return std::nullopt;
 }
 
 /// True if another program has made something of the name that a node waits for, or has changed
 /// what it shall replace there; also where the directory is gone.
-bool Tree::is_name_taken(NodeId id) const {
+bool Tree::is_name_taken(OneLook& within, NodeId id) const {
   const auto name = name_of(id);
   if (!name || !name->waiting_as) return false;
   if (name->is_lost) return true;
   const SourcePath path = name->path();
-  auto present = root_.stat(path);
+  auto present = root_.stat(path, &within);
   if (present && S_ISDIR(present->st_mode))
-    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) present = index;
+    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName), &within))
+      present = index;
   // Nothing, or the very state that is to be replaced, is as it should be.
   const MutexLock lock(mutex_);
   return present && frame::stamp_of(*present) != nodes_.node(id).rare().replaces;
 }
 
 std::optional<SourceEntry> Tree::successor(Request& request, const NodeName& name) {
-  return Attempts::run(request, [&]() -> std::optional<SourceEntry> {
-    const ReadNames names(names_);
+  NamesWork work(request);
+  return work.run([&]() -> std::optional<SourceEntry> {
+    const ReadNames names(names_, &work);
     const SourcePath path = name.path();
-    const auto object = name.is_lost ? nullptr : root_.find_any(path);
+    const auto object = name.is_lost ? nullptr : root_.find_any(path, &work);
     if (!object) return std::nullopt;
-    SourceEntry entry = classifier_.look(path, found_entry(object));
+    SourceEntry entry = classifier_.look(work, path, found_entry(object));
     if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
     return entry;
   });
 }
 
 std::optional<FileState> Tree::state_of_known(const Known& known) const {
-  const auto path = place_of(known);
-  const auto st = path ? root_.stat(content_path(*path, known)) : std::nullopt;
+  OneLook look;
+  const auto path = place_of(look, known);
+  const auto st = path ? root_.stat(content_path(*path, known), &look) : std::nullopt;
   return st ? std::optional(state_of(*st)) : std::nullopt;
 }
 
@@ -267,11 +275,11 @@ void Tree::confirm_state(NodeId id, const FileState& state) {
   nodes_.node(id).state = state;
 }
 
-SourceEntry Tree::entry_of(const Known& known) {
+SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
   std::optional<SourceEntry> newest;
   for (const SourcePath& path : known.paths) {
-    auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);
+    auto entry = known.is_pending ? waiting_entry(work, path) : look_whole(work, path);
     if (!entry) continue;
     if (known.id == kRootId) {
       // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.
@@ -323,8 +331,9 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     if (!what.remains) throw_stale(id);
     return what.remains;
   }
+  OneLook look;
   for (const SourcePath& path : what.paths)
-    if (auto found = root_.find(content_path(path, what))) return found;
+    if (auto found = root_.find(content_path(path, what), &look)) return found;
   throw_errno(ESTALE, what.paths.front().text());
 }
 
@@ -363,16 +372,16 @@ struct stat Tree::attributes(Request& request, NodeId id) {
 }
 
 Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
-  return Attempts::run(request, [&]() -> StoredAttributes {
-    const ReadNames names(names_);
+  NamesWork work(request);
+  return work.run([&]() -> StoredAttributes {
+    const ReadNames names(names_, &work);
     const Known what = known(id);
     try {
-      const SourceEntry entry = entry_of(what);
+      const SourceEntry entry = entry_of(work, what);
       const struct stat st = with_shown_change(attributes_of(entry), what.shown_change);
       const bool is_open = entry.trust == Trust::file && what.open_file;
-      return {
-          what.paths.empty() ? st : with_link_size(request, st, entry, what.paths.front().text()),
-          is_open ? Trust::content : entry.trust};
+      return {what.paths.empty() ? st : with_link_size(work, st, entry, what.paths.front().text()),
+              is_open ? Trust::content : entry.trust};
     } catch (const std::system_error& error) {
       // Whoever has the old state open keeps seeing it.
       if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
@@ -431,9 +440,10 @@ struct stat Tree::owned(struct stat st) const {
 }
 
 std::optional<SourceEntry> Tree::single_entry(Request& request) {
-  return Attempts::run(request, [&] {
-    const ReadNames names(names_);
-    return look(single().value());
+  NamesWork work(request);
+  return work.run([&] {
+    const ReadNames names(names_, &work);
+    return look(work, single().value());
   });
 }
 

@@ -27,8 +27,9 @@
 #include "fs/options/owner_override.hpp"
 #include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/classifier.hpp"
+#include "fs/source/local/tree/names_lock.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/nodes.hpp"
-#include "fs/support/names_lock.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -140,31 +141,36 @@ class Tree : public Nodes {
   enum class IfUnread { read, leave };
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
-  std::optional<SourceEntry> look(const SourcePath& path, IfUnread if_unread = IfUnread::read)
-      REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> look(NamesWork& work, const SourcePath& path,
+                                  IfUnread if_unread = IfUnread::read) REQUIRES_SHARED(names_);
   /// The same of what is at hand, with what the classifier says of it.
   SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
   /// The same; throws where what it is could not be found out.
-  std::optional<SourceEntry> look_whole(const SourcePath& path) REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> look_whole(NamesWork& work, const SourcePath& path)
+      REQUIRES_SHARED(names_);
   enum class Own { leading, any };
   /// What a found_entry() is, if it is the file of an open content: one that leads SOURCE's file,
   /// or any.
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
-  std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path) const
+      REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
-  std::optional<SourceEntry> present_entry(const Directory& in, const std::string& full_name,
+  std::optional<SourceEntry> present_entry(NamesWork& work, const Directory& in,
+                                           const std::string& full_name,
                                            IfUnread if_unread = IfUnread::read)
       REQUIRES_SHARED(names_);
   /// The same of what the mount shows.
-  std::optional<SourceEntry> visible_entry(const Directory& in, const std::string& full_name)
-      REQUIRES_SHARED(names_);
-  bool is_hidden(const Directory& in, const std::string& full_name) REQUIRES_SHARED(names_);
-  /// What stands beside, by full name, unless a file hides it.
-  std::optional<ArchiveEntry> beside_entry(Request& request, const Directory& in,
+  std::optional<SourceEntry> visible_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
-  bool is_leaf_hidden(const Directory& in, const std::string& key_name) REQUIRES_SHARED(names_);
-  bool is_hidden_in_store(const Directory& in, const std::string& full_name)
+  bool is_hidden(NamesWork& work, const Directory& in, const std::string& full_name)
+      REQUIRES_SHARED(names_);
+  /// What stands beside, by full name, unless a file hides it.
+  std::optional<ArchiveEntry> beside_entry(NamesWork& work, const Directory& in,
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
+  bool is_leaf_hidden(NamesWork& work, const Directory& in, const std::string& key_name)
+      REQUIRES_SHARED(names_);
+  bool is_hidden_in_store(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// The node of what find_beside() finds.
   std::optional<FoundNode> find_part_beside(Request& request, NodeId directory,
@@ -174,7 +180,7 @@ class Tree : public Nodes {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
-  std::optional<Shown> resolve(Request& request, const Directory& in, const std::string& name)
+  std::optional<Shown> resolve(NamesWork& work, const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
@@ -186,43 +192,45 @@ class Tree : public Nodes {
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
   std::vector<std::string> names_in(const Directory& in, const std::function<void()>& if_many);
-  void see_all(Request& request, const Directory& in, std::span<const std::string> names,
-               ListedEntries& seen) REQUIRES_SHARED(names_);
+  void see_all(Request& request, NodeId directory, std::span<const std::string> names,
+               ListedEntries& seen);
   /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
-  SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
+  SourceEntry entry_of(NamesWork& work, const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
   std::optional<Adopted> adopt(Request& request, NodeId directory, const std::string& name,
                                const std::string* listed_as, First first);
   /// `shown` has an entry.
-  Adopted adopt_shown(Request& request, const Directory& in, const std::string& shown_name,
+  Adopted adopt_shown(NamesWork& work, const Directory& in, const std::string& shown_name,
                       const Shown& shown, First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
-  std::string stored_link(const SourcePath& path, const struct stat& stored);
+  std::string stored_link(NamesWork& work, const SourcePath& path, const struct stat& stored);
   /// The same as the mount gives it.
-  std::string shown_link(Request& request, const std::string& path, std::string text)
+  std::string shown_link(NamesWork& work, const std::string& path, std::string text)
       REQUIRES_SHARED(names_);
   /// The directory that a text leads to; nullopt where that is none of SOURCE.
-  std::optional<std::string> walk(std::string directory, std::string_view text)
+  std::optional<std::string> walk(NamesWork& work, std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
   /// The shown name of a frame whose stored name no entry of the directory is shown by.
-  std::optional<std::string> shown_instead(Request& request, const std::string& directory,
+  std::optional<std::string> shown_instead(NamesWork& work, const std::string& directory,
                                            const std::string& name) REQUIRES_SHARED(names_);
-  struct stat with_link_size(Request& request, struct stat st, const SourceEntry& entry,
+  struct stat with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
                              const std::string& path) REQUIRES_SHARED(names_);
 
   /// Another node that was known by a name that is shown, if its content leads and SOURCE has
   /// nothing under the full name.
-  NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
+  NodeId lost_node(OneLook& within, NodeId directory, const std::string& shown_name)
+      REQUIRES_SHARED(names_);
   /// The first path that leads to the node's object.
-  std::optional<SourcePath> place_of(const Known& known) const REQUIRES_SHARED(names_);
+  std::optional<SourcePath> place_of(OneLook& within, const Known& known) const
+      REQUIRES_SHARED(names_);
   std::optional<FileState> state_of_known(const Known& known) const REQUIRES_SHARED(names_);
-  bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
+  bool is_name_taken(OneLook& within, NodeId id) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(Request& request, StoredAttributes stored, NodeId id);

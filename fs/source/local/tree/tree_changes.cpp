@@ -79,9 +79,10 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
   }
   for (const auto& [in, full_name] : names) {
     std::optional<SourceEntry> entry;
-    if (const auto own = is_own ? tree_.root_.find_any(join_path(in.path, full_name)) : nullptr)
+    if (const auto own =
+            is_own ? tree_.root_.find_any(join_path(in.path, full_name), &work_) : nullptr)
       entry = tree_.own_entry(found_entry(own), Tree::Own::any);
-    if (!entry) entry = tree_.visible_entry(in, full_name);
+    if (!entry) entry = tree_.visible_entry(work_, in, full_name);
     if (!entry) continue;
     if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
     NamedObject object = describe(in, full_name, *entry, state);
@@ -98,14 +99,15 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
 bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown) {
   tree_.names_.assert_shared();
   if (const auto locked = locked_name(full_name)) {
-    const auto frame = tree_.present_entry(in, std::string(*locked));
+    const auto frame = tree_.present_entry(work_, in, std::string(*locked));
     if (frame && (frame->is_container() || frame->is_store())) return true;
   }
-  if (tree_.is_hidden_in_store(in, full_name)) return true;
+  if (tree_.is_hidden_in_store(work_, in, full_name)) return true;
   if (shown == ShownAs::itself) return false;
   // A sidecar that a removed frame has left serves the new one. Any other file of that name would
   // be hidden as one.
-  const auto other = tree_.root_.stat(join_path(in.path, full_name + frame::kSidecarSuffix));
+  const auto other =
+      tree_.root_.stat(join_path(in.path, full_name + frame::kSidecarSuffix), &work_);
   return other && !is_sidecar(*other);
 }
 
@@ -118,7 +120,7 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
   };
   // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
   if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
-      tree_.root_.stat(join_path(in.path, full_name)))
+      tree_.root_.stat(join_path(in.path, full_name), &work_))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
   // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
@@ -129,8 +131,8 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
     for (const NamedObject* gone : after_change.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
-    if (const auto entry = tree_.visible_entry(in, name)) return entry->shown;
-    const auto beside = tree_.beside_entry(request_, in, name);
+    if (const auto entry = tree_.visible_entry(work_, in, name)) return entry->shown;
+    const auto beside = tree_.beside_entry(work_, in, name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
@@ -146,7 +148,7 @@ void TreeChanges::note_change(const struct stat& directory) {
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   tree_.names_.assert_alone();
   const SourcePath path = join_path(tree_.path(directory), full_name);
-  const auto entry = tree_.look_whole(path);
+  const auto entry = tree_.look_whole(work_, path);
   if (!entry) frame::throw_errno(ESTALE, path.text());
   tree_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
@@ -168,9 +170,10 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
 
 void TreeChanges::take_state(Node& node) {
   for (const SourcePath& path : tree_.nodes_.paths(node)) {
-    const auto own = tree_.root_.stat_anew(path);
+    const auto own = tree_.root_.stat_anew(path, &work_);
     if (!own || !(identity_of(*own) == node.identity)) continue;
-    const auto content = node.is_sframe() ? tree_.root_.stat_anew(content_path(path, node)) : own;
+    const auto content =
+        node.is_sframe() ? tree_.root_.stat_anew(content_path(path, node), &work_) : own;
     if (content) node.state = state_of(*content);
     return;
   }
@@ -261,11 +264,12 @@ void TreeChanges::link_lost(const NamedObject& object) {
 
 /// Filled in without a look: what this mount has just made there is known to be a container.
 std::optional<SourceEntry> TreeChanges::made_entry(const SourcePath& path) const {
-  const auto own = tree_.root_.stat_anew(path);
+  const auto own = tree_.root_.stat_anew(path, &work_);
   if (!own) return std::nullopt;
   SourceEntry entry;
   entry.kind = S_ISDIR(own->st_mode) ? EntryKind::sparse_frame : EntryKind::frame;
-  const auto content = entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, entry)) : own;
+  const auto content =
+      entry.is_sframe() ? tree_.root_.stat_anew(content_path(path, entry), &work_) : own;
   if (!content) return std::nullopt;
   entry.own_stat = *own;
   entry.content_stat = *content;
@@ -323,10 +327,10 @@ void TreeChanges::leave_name(Node& node) {
 /// True if a name leads to `known` in that state; also where none is known, since what is there
 /// then is looked at as any other file.
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
-  const auto st = tree_.root_.stat(path);
+  const auto st = tree_.root_.stat(path, &work_);
   if (!known) return true;
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
-  const auto content = tree_.root_.stat(content_path(path, *known));
+  const auto content = tree_.root_.stat(content_path(path, *known), &work_);
   return content && state_of(*content) == state_of(known->content_stat);
 }
 
@@ -378,7 +382,7 @@ void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
   const Tree::Directory in = tree_.directory(directory);
-  const auto shown = tree_.resolve(request_, in, shown_name);
+  const auto shown = tree_.resolve(work_, in, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
   const SourceEntry& entry = *shown->entry;
   if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
@@ -388,7 +392,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
   tree_.names_.assert_alone();
   const SourcePath path = tree_.path(directory);
-  auto entry = tree_.look_whole(join_path(path, full_name));
+  auto entry = tree_.look_whole(work_, join_path(path, full_name));
   if (!entry) return std::nullopt;
   return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
 }
@@ -406,7 +410,8 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
   if (full_name != frame::kSframeIndexName || !S_ISREG(object.entry.own_stat.st_mode)) return false;
-  const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
+  const frame::FileSource file(tree_.root_.object(object.path(), &work_).open_quietly(O_RDONLY),
+                               nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);
   return frame::recognise(frame::Bytes(start).first(size)).has_value();
@@ -416,7 +421,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
   tree_.names_.assert_alone();
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
-  const auto owner = tree_.resolve(request_, {object.directory, object.directory_path}, preferred);
+  const auto owner = tree_.resolve(work_, {object.directory, object.directory_path}, preferred);
   return owner && owner->full_name == object.full_name ? preferred : object.full_name;
 }
 
@@ -424,14 +429,14 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
   if (directory.entry.is_store() || directory.entry.has_embedded) return false;
   const auto above = tree_.store_place(directory.directory);
   if (above && !directory.entry.is_store_directory() &&
-      tree_.beside_->has_any(request_, above->inside(directory.stored_name)))
+      tree_.beside_->has_any(work_, above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;
   const Tree::Directory in{directory.node, directory.path()};
   const auto entries = tree_.root_.list(in.path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
     tree_.names_.assert_alone();
-    return tree_.present_entry(in, entry.name).has_value();
+    return tree_.present_entry(work_, in, entry.name).has_value();
   });
 }
 

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "fs/source/local/files/source_directory.hpp"
+#include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/tree.hpp"
-#include "fs/support/one_look.hpp"
 #include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
@@ -41,8 +42,11 @@ void require_no_links(const NamedObject& object);
 /// For whoever has names locked, alone or shared. Errors as the tree's.
 class TreeLooks {
  public:
-  Request& request() const { return request_; }
-  SourcePath path(NodeId directory) const { return tree_.path(directory); }
+  NamesWork& work() const { return work_; }
+  SourceDirectory directory(const SourcePath& path) const {
+    return tree_.root_.directory(path, &work_);
+  }
+  SourceDirectory directory(NodeId id) const { return directory(tree_.path(id)); }
   /// Whether a file counts as the node's after another program has changed it.
   enum class State { same, any };
   /// What a node is by one of its names; nullopt when it has none, or something else has it.
@@ -65,13 +69,13 @@ class TreeLooks {
             ShownAs shown, const AfterChange& after_change);
 
  protected:
-  TreeLooks(Request& request, Tree& tree) : request_(request), tree_(tree) {}
+  TreeLooks(NamesWork& work, Tree& tree) : work_(work), tree_(tree) {}
   ~TreeLooks() = default;
 
   NamedObject describe(const Tree::Directory& in, const std::string& full_name,
                        const SourceEntry& entry, State state);
 
-  Request& request_;
+  NamesWork& work_;
   Tree& tree_;
 
  private:
@@ -81,9 +85,9 @@ class TreeLooks {
 /// Nobody changes names while one of these lives, and others look as well.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLooks {
  public:
-  ReadTree(Request& request, Tree& tree)
+  ReadTree(NamesWork& work, Tree& tree)
       BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(tree.names_))
-      : TreeLooks(request, tree), names_(tree.names_) {}
+      : TreeLooks(work, tree), names_(tree.names_, &work) {}
   ~ReadTree() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
   ReadTree(const ReadTree&) = delete;
   ReadTree& operator=(const ReadTree&) = delete;
@@ -102,18 +106,23 @@ enum class ChangedBy : std::uint8_t {
 /// but SOURCE. Errors as the tree's.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeLooks {
  public:
-  TreeChanges(Request& request, Tree& tree, ChangedBy changed_by)
+  TreeChanges(NamesWork& work, Tree& tree, ChangedBy changed_by)
       BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
-      : TreeLooks(request, tree), changed_by_(changed_by) {
+      : TreeLooks(work, tree), changed_by_(changed_by) {
     tree_.names_.lock();
+    work.renew();
   }
   ~TreeChanges() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { tree_.names_.unlock(); }
   TreeChanges(const TreeChanges&) = delete;
   TreeChanges& operator=(const TreeChanges&) = delete;
 
-  /// For each change in SOURCE anew.
+  /// For each change in SOURCE anew: ends what is known of names, and nothing calls the operation
+  /// again. What others change takes effect by the system call that makes the change, which
+  /// replaces nothing unseen.
   Change change() const {
-    return changed_by_ == ChangedBy::daemon ? Change::by_daemon(request_) : Change(request_);
+    work_.begin_change();
+    Request& request = work_.request();
+    return changed_by_ == ChangedBy::daemon ? Change::by_daemon(request) : Change(request);
   }
 
   // --- looking
@@ -197,9 +206,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
   const ChangedBy changed_by_;
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
-  /// What is changed meanwhile ends what was known; what others change takes effect by the system
-  /// call that makes the change, which replaces nothing unseen.
-  const OneLook one_look_;
 };
 
 }  // namespace bloscfs::fs

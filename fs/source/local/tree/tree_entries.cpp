@@ -10,7 +10,6 @@
 #include "frame/store/wait_context.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/source/local/tree/tree.hpp"
-#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -32,13 +31,14 @@ void add_keys(const std::string& name, ShownAs shown, mode_t type,
 
 }  // namespace
 
-std::optional<SourceEntry> Tree::look(const SourcePath& path, IfUnread if_unread) {
-  const auto object = root_.find_any(path);
+std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, IfUnread if_unread) {
+  const auto object = root_.find_any(path, &work);
   if (!object) return std::nullopt;
   SourceEntry found = found_entry(object);
   if (auto own = own_entry(found, Own::leading)) return own;
-  SourceEntry entry = if_unread == IfUnread::read ? classifier_.look(path, std::move(found))
-                                                  : classifier_.quick_look(path, std::move(found));
+  SourceEntry entry = if_unread == IfUnread::read
+                          ? classifier_.look(work, path, std::move(found))
+                          : classifier_.quick_look(work, path, std::move(found));
   return entry.trust == Trust::unread ? std::move(entry) : look_at(std::move(entry));
 }
 
@@ -56,8 +56,8 @@ SourceEntry Tree::look_at(SourceEntry entry) {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
-  auto entry = look(path);
+std::optional<SourceEntry> Tree::look_whole(NamesWork& work, const SourcePath& path) {
+  auto entry = look(work, path);
   if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   return entry;
 }
@@ -98,8 +98,8 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   return entry;
 }
 
-std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
-  const auto object = root_.find_any(path);
+std::optional<SourceEntry> Tree::waiting_entry(NamesWork& work, const SourcePath& path) const {
+  const auto object = root_.find_any(path, &work);
   if (!object) return std::nullopt;  // somebody has cleared SOURCE up
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
@@ -108,45 +108,46 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::present_entry(const Directory& in, const std::string& full_name,
-                                               IfUnread if_unread) {
+std::optional<SourceEntry> Tree::present_entry(NamesWork& work, const Directory& in,
+                                               const std::string& full_name, IfUnread if_unread) {
   std::optional<SourcePath> waiting;
   {
     const MutexLock lock(mutex_);
     if (const Node* node = nodes_.pending(in.id, full_name)) waiting = nodes_.path(*node);
   }
-  if (waiting) return waiting_entry(*waiting);
-  if (is_hidden(in, full_name)) return std::nullopt;
-  return look(join_path(in.path, full_name), if_unread);
+  if (waiting) return waiting_entry(work, *waiting);
+  if (is_hidden(work, in, full_name)) return std::nullopt;
+  return look(work, join_path(in.path, full_name), if_unread);
 }
 
-std::optional<SourceEntry> Tree::visible_entry(const Directory& in, const std::string& full_name) {
-  auto entry = present_entry(in, full_name);
+std::optional<SourceEntry> Tree::visible_entry(NamesWork& work, const Directory& in,
+                                               const std::string& full_name) {
+  auto entry = present_entry(work, in, full_name);
   return entry && !entry->is_left_out() ? std::move(entry) : std::nullopt;
 }
 
-bool Tree::is_hidden(const Directory& in, const std::string& full_name) {
+bool Tree::is_hidden(NamesWork& work, const Directory& in, const std::string& full_name) {
   if (is_temporary(full_name) || is_lock_file(full_name)) return true;
   // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
   // any other.
   const auto locked = locked_name(full_name);
-  if (!locked) return is_hidden_in_store(in, full_name);
-  const auto frame = present_entry(in, std::string(*locked));
+  if (!locked) return is_hidden_in_store(work, in, full_name);
+  const auto frame = present_entry(work, in, std::string(*locked));
   return is_temporary(*locked) || (frame && (frame->is_container() || frame->is_store())) ||
-         is_hidden_in_store(in, full_name);
+         is_hidden_in_store(work, in, full_name);
 }
 
-std::optional<Tree::Shown> Tree::resolve(Request& request, const Directory& in,
+std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
                                          const std::string& name) {
   std::vector<Shown> seen;
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
-    auto entry = visible_entry(in, full_name);
+    auto entry = visible_entry(work, in, full_name);
     if (entry) {
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = beside_entry(request, in, full_name);
+    const auto beside = beside_entry(work, in, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
@@ -194,41 +195,42 @@ std::vector<DirectoryEntry> Tree::list(Request& request, NodeId directory,
     if (present.size() <= kListBatch) seen.clear();
     for (std::size_t done = 0; done < present.size(); done += kListBatch) {
       frame::Interruption::check();
-      Attempts::run(request, [&] {
-        const ReadNames names(names_);
-        const std::span batch = std::span(present).subspan(done);
-        see_all(request, this->directory(directory),
-                batch.first(std::min(batch.size(), kListBatch)), seen);
-      });
+      const std::span batch = std::span(present).subspan(done);
+      see_all(request, directory, batch.first(std::min(batch.size(), kListBatch)), seen);
     }
     if (changes() == before || tries == kListTries)
       return entries_of(std::move(present), seen, std::move(beside));
   }
 }
 
-/// Throws one break for all names of the batch that have to be read.
-void Tree::see_all(Request& request, const Directory& in, std::span<const std::string> names,
+/// Files of the batch that have to be read are read together, without the lock.
+void Tree::see_all(Request& request, NodeId directory, std::span<const std::string> names,
                    ListedEntries& seen) {
   const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
     if (!entry.is_left_out()) seen.emplace(name, entry);
   };
-  auto unread = std::make_shared<std::vector<std::pair<std::string, SourceEntry>>>();
-  for (const std::string& name : names) {
-    if (seen.contains(name)) continue;
-    auto entry = present_entry(in, name, IfUnread::leave);
-    if (entry && entry->trust == Trust::unread)
-      unread->emplace_back(name, *std::move(entry));
-    else if (entry)
-      note(name, *entry);
-  }
-  if (unread->empty()) return;
-  throw LockBreak{[this, &request, path = in.path, unread, note] {
-    request.need_slot();
-    for (auto& [name, entry] : *unread)
-      entry = classifier_.read(join_path(path, name), std::move(entry));
-    const ReadNames shared(names_);
-    for (const auto& [name, entry] : *unread) note(name, look_at(entry));
-  }};
+  std::optional<Directory> in;
+  NamesWork work(request);
+  auto unread = work.run([&] {
+    const ReadNames shared(names_, &work);
+    in = this->directory(directory);
+    std::vector<std::pair<std::string, SourceEntry>> left;
+    for (const std::string& name : names) {
+      if (seen.contains(name)) continue;
+      auto entry = present_entry(work, *in, name, IfUnread::leave);
+      if (entry && entry->trust == Trust::unread)
+        left.emplace_back(name, *std::move(entry));
+      else if (entry)
+        note(name, *entry);
+    }
+    return left;
+  });
+  if (unread.empty()) return;
+  request.need_slot();
+  for (auto& [name, entry] : unread)
+    entry = classifier_.read(request, join_path(in->path, name), std::move(entry));
+  const ReadNames shared(names_);
+  for (const auto& [name, entry] : unread) note(name, look_at(entry));
 }
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
@@ -298,18 +300,18 @@ std::optional<StorePlace> Tree::store_place(NodeId directory) const {
   return StorePlace{node->id, nodes_.path(*node), group.empty() ? "/" : std::move(group)};
 }
 
-bool Tree::is_hidden_in_store(const Directory& in, const std::string& full_name) {
+bool Tree::is_hidden_in_store(NamesWork& work, const Directory& in, const std::string& full_name) {
   if (!has_store_directories_ || !frame::is_hidden_in_store(full_name, true)) return false;
   const auto place = store_place(in.id);
   if (!place || !frame::is_hidden_in_store(full_name, place->group == "/")) return false;
-  const auto st = root_.stat(join_path(in.path, full_name));
+  const auto st = root_.stat(join_path(in.path, full_name), &work);
   return !st || S_ISREG(st->st_mode);
 }
 
-bool Tree::is_leaf_hidden(const Directory& in, const std::string& key_name) {
+bool Tree::is_leaf_hidden(NamesWork& work, const Directory& in, const std::string& key_name) {
   const auto hides = [&](const std::string& name) {
     names_.assert_shared();
-    const auto entry = present_entry(in, name);
+    const auto entry = present_entry(work, in, name);
     if (!entry) return false;
     const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
     return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
@@ -320,24 +322,25 @@ bool Tree::is_leaf_hidden(const Directory& in, const std::string& key_name) {
   return false;
 }
 
-std::optional<ArchiveEntry> Tree::beside_entry(Request& request, const Directory& in,
+std::optional<ArchiveEntry> Tree::beside_entry(NamesWork& work, const Directory& in,
                                                const std::string& full_name) {
   const auto place = store_place(in.id);
   if (!place) return std::nullopt;
-  auto entry = beside_->find(request, *place, full_name);
+  auto entry = beside_->find(work, *place, full_name);
   if (!entry || entry->is_group()) return entry;
   const std::string key_name(frame::last_part(entry->key));
-  return is_leaf_hidden(in, key_name) ? std::nullopt : std::move(entry);
+  return is_leaf_hidden(work, in, key_name) ? std::nullopt : std::move(entry);
 }
 
 std::optional<ArchiveEntry> Tree::find_beside(Request& request, NodeId directory,
                                               const std::string& name) {
   if (!store_place(directory)) return std::nullopt;
-  return Attempts::run(request, [&] {
-    const ReadNames names(names_);
+  NamesWork work(request);
+  return work.run([&] {
+    const ReadNames names(names_, &work);
     const Directory in = this->directory(directory);
-    const auto shown = resolve(request, in, name);
-    return shown && !shown->entry ? beside_entry(request, in, shown->full_name) : std::nullopt;
+    const auto shown = resolve(work, in, name);
+    return shown && !shown->entry ? beside_entry(work, in, shown->full_name) : std::nullopt;
   });
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fs/source/local/tree/tree.hpp"
-#include "fs/support/lock_breaks.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -33,14 +32,15 @@ void push_names(std::string_view text, std::vector<std::string>& stack) {
 }  // namespace
 
 std::string Tree::read_link(Request& request, NodeId id) {
-  return Attempts::run(request, [&] {
-    const ReadNames names(names_);
+  NamesWork work(request);
+  return work.run([&] {
+    const ReadNames names(names_, &work);
     const SourcePath path = this->path(id);
-    return shown_link(request, path.text(), root_.read_link(path));
+    return shown_link(work, path.text(), root_.read_link(path, &work));
   });
 }
 
-std::string Tree::stored_link(const SourcePath& path, const struct stat& stored) {
+std::string Tree::stored_link(NamesWork& work, const SourcePath& path, const struct stat& stored) {
   const FileState state = state_of(stored);
   {
     const MutexLock lock(mutex_);
@@ -48,7 +48,7 @@ std::string Tree::stored_link(const SourcePath& path, const struct stat& stored)
     if (node != nullptr && node->rare().link_text && node->state == state)
       return *node->rare().link_text;
   }
-  std::string text = root_.read_link(path);
+  std::string text = root_.read_link(path, &work);
   const MutexLock lock(mutex_);
   Node* node = nodes_.current(identity_of(stored));
   if (node != nullptr && S_ISLNK(node->type)) {
@@ -58,21 +58,22 @@ std::string Tree::stored_link(const SourcePath& path, const struct stat& stored)
   return text;
 }
 
-std::string Tree::shown_link(Request& request, const std::string& path, std::string text) {
+std::string Tree::shown_link(NamesWork& work, const std::string& path, std::string text) {
   const std::string_view name = last_name(text);
   if (text.starts_with('/') || name.empty() || name == "." || name == "..") return text;
   const std::string before = text.substr(0, text.size() - name.size());
   try {
-    const auto directory = walk(parent_of(path), before);
+    const auto directory = walk(work, parent_of(path), before);
     const auto shown =
-        directory ? shown_instead(request, *directory, std::string(name)) : std::nullopt;
+        directory ? shown_instead(work, *directory, std::string(name)) : std::nullopt;
     return shown && before.size() + shown->size() < PATH_MAX ? before + *shown : text;
   } catch (const std::system_error&) {
     return text;  // it leads nowhere that can be looked at
   }
 }
 
-std::optional<std::string> Tree::walk(std::string directory, std::string_view text) {
+std::optional<std::string> Tree::walk(NamesWork& work, std::string directory,
+                                      std::string_view text) {
   std::vector<std::string> left;
   push_names(text, left);
   int links = 0;
@@ -86,13 +87,13 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
       continue;
     }
     const std::string path = join_path(directory, name);
-    const auto st = root_.stat(SourcePath(path));
+    const auto st = root_.stat(SourcePath(path), &work);
     if (st && S_ISLNK(st->st_mode)) {
-      const std::string target = stored_link(path, *st);
+      const std::string target = stored_link(work, path, *st);
       if (target.starts_with('/') || ++links > kMaxLinks) return std::nullopt;
       push_names(target, left);
     } else {
-      const auto entry = st && S_ISDIR(st->st_mode) ? look(path) : std::nullopt;
+      const auto entry = st && S_ISDIR(st->st_mode) ? look(work, path) : std::nullopt;
       if (!entry || entry->is_container()) return std::nullopt;
       directory = path;
     }
@@ -100,11 +101,11 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
   return directory;
 }
 
-std::optional<std::string> Tree::shown_instead(Request& request, const std::string& directory,
+std::optional<std::string> Tree::shown_instead(NamesWork& work, const std::string& directory,
                                                const std::string& name) {
   NodeId id = kRootId;
   if (!directory.empty()) {
-    const auto st = root_.stat(SourcePath(directory));
+    const auto st = root_.stat(SourcePath(directory), &work);
     if (!st) return std::nullopt;
     const MutexLock lock(mutex_);
     // Only directories that are known have files that wait for their names.
@@ -113,20 +114,20 @@ std::optional<std::string> Tree::shown_instead(Request& request, const std::stri
   }
   const Directory in{id, directory};
   // The text leads somewhere as it is.
-  if (resolve(request, in, name)) return std::nullopt;
-  const auto entry = visible_entry(in, name);
+  if (resolve(work, in, name)) return std::nullopt;
+  const auto entry = visible_entry(work, in, name);
   if (!entry || !entry->is_container()) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
-  const auto owner = resolve(request, in, shown);
+  const auto owner = resolve(work, in, shown);
   return owner && owner->full_name == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
-struct stat Tree::with_link_size(Request& request, struct stat st, const SourceEntry& entry,
+struct stat Tree::with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
                                  const std::string& path) {
   if (!S_ISLNK(st.st_mode)) return st;
   try {
-    st.st_size = std::ssize(shown_link(request, path, stored_link(path, entry.own_stat)));
+    st.st_size = std::ssize(shown_link(work, path, stored_link(work, path, entry.own_stat)));
   } catch (const std::system_error&) {
     // Something else has the name by now, as the next look tells.
   }

@@ -1,15 +1,12 @@
 #pragma once
-// The lock on names: held alone while names in SOURCE change, so that whoever shares it sees them
-// all before that or all behind it. Everybody waits for whoever has it: nothing that may take long
-// is done under it (fs/support/lock_breaks.hpp). Taken before the tree's mutex and behind a
-// content's locks.
+// The lock on names: held alone while names in SOURCE change, so that an operation that shares it
+// sees all names as they were before the change, or all as they are after it. Everybody waits for
+// its holder: nothing that may take long is done under it (fs/source/local/tree/names_work.hpp).
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 
-#include "fs/support/lock_breaks.hpp"
-#include "fs/support/one_look.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -58,47 +55,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
   }
 
   SharedMutex mutex_{LockLevel::names};
-  Clock::time_point since_;  ///< of who has it alone
+  Clock::time_point since_;  ///< of the thread that has it alone
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<std::uint64_t> longest_ = 0;
-};
-
-/// Shares it.
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames final : public NamesShare {
- public:
-  explicit ReadNames(NamesLock& lock) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(lock))
-      : lock_(lock), since_(lock.lock_shared()) {
-    Attempts::note_share(this);
-  }
-  ~ReadNames() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
-    Attempts::note_share(nullptr);
-    lock_.unlock_shared(since_);
-  }
-  ReadNames(const ReadNames&) = delete;
-  ReadNames& operator=(const ReadNames&) = delete;
-
-  bool pause(const std::function<void()>& work) override
-      BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
-    // Read while it is shared: a change counts when it ends, so that one which comes in between
-    // shows.
-    const std::uint64_t changes = lock_.changes();
-    lock_.unlock_shared(since_);
-    try {
-      work();
-    } catch (...) {
-      since_ = lock_.lock_shared();
-      OneLook::renew();
-      throw;
-    }
-    since_ = lock_.lock_shared();
-    OneLook::renew();
-    return lock_.changes() == changes;
-  }
-
- private:
-  NamesLock& lock_;
-  NamesLock::Clock::time_point since_;
-  const OneLook one_look_;  ///< names of others may change, but then the answer was right once
 };
 
 }  // namespace bloscfs::fs
