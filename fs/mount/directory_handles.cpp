@@ -26,11 +26,6 @@ std::size_t memory_of(const std::vector<DirectoryEntry>& entries) {
   return bytes;
 }
 
-/// Thrown through a listing that need not go on. No std::exception, for it is no failure.
-struct ListedMeanwhile {
-  std::shared_ptr<const DirectoryListing> listing;
-};
-
 }  // namespace
 
 /// A listing with what it has taken.
@@ -51,23 +46,21 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
                                                  std::uint64_t begun) {
   const std::uint64_t number = ++begun_;
   std::optional<KeyedMutex::Lock> large;
+  Listing made_meanwhile;  // by another request of the user
   const auto if_many = [&] {
-    if (large) return;
+    if (large) return true;
     request.need_slot();
     large.emplace(request, large_, request.payer());
-    const Last known = last(directory);
-    if (auto listed = known.listing.lock(); listed && known.number > begun)
-      throw ListedMeanwhile{std::move(listed)};
+    if (const Last known = last(directory); known.number > begun)
+      made_meanwhile = known.listing.lock();
+    return made_meanwhile == nullptr;
   };
-  try {
-    Listing listing =
-        keep(request.payer(), directory, number, source_.list(request, directory, if_many));
-    // What making it took lies between what is kept of it, in this thread's part of the heap.
-    if (large) ::malloc_trim(0);
-    return listing;
-  } catch (const ListedMeanwhile& other) {
-    return other.listing;
-  }
+  auto entries = source_.list(request, directory, if_many);
+  if (!entries) return made_meanwhile;
+  Listing listing = keep(request.payer(), directory, number, *std::move(entries));
+  // What making it took lies between what is kept of it, in this thread's part of the heap.
+  if (large) ::malloc_trim(0);
+  return listing;
 }
 
 DirectoryHandles::Last DirectoryHandles::last(NodeId directory) {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,10 @@ struct DirectoryEntry {
   bool is_beside = false;  ///< no entry of SOURCE (fs/source/local/tree/beside.hpp)
   bool operator==(const DirectoryEntry&) const = default;
 };
+
+/// Called where a directory turns out to have many entries. False where nobody needs the listing
+/// any more.
+using IfMany = std::function<bool()>;
 
 /// Tells one state of a source file from another; sframes are their index file's states.
 struct FileState {

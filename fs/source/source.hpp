@@ -88,8 +88,9 @@ class Source {
   virtual FoundNode reference(Request& request, NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
   /// `if_many` is called once it is known that the directory has many entries, perhaps repeatedly.
-  virtual std::vector<DirectoryEntry> list(Request& request, NodeId directory,
-                                           const std::function<void()>& if_many) = 0;
+  /// nullopt where it gives false.
+  virtual std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
+                                                          const IfMany& if_many) = 0;
   /// An entry of a listing with its attributes, as lookup() gives them. Where attributes take much
   /// work the result has the id 0, and no reference.
   virtual std::optional<FoundNode> enter(Request& request, NodeId directory,

@@ -47,8 +47,8 @@ class LocalSource final : public Source {
   }
   FoundNode reference(Request& request, NodeId node) override;
   NodeId parent(NodeId node) override { return tree_.parent(node); }
-  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
-                                   const std::function<void()>& if_many) override {
+  std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
+                                                  const IfMany& if_many) override {
     return archives_.list(request, directory, if_many);
   }
   std::optional<FoundNode> enter(Request& request, NodeId directory,

@@ -153,12 +153,13 @@ std::optional<Objects::Found> Objects::find(Request& request, const std::string&
   return present == known ? found : find_in(request, directory, name, *present);
 }
 
-std::vector<DirectoryEntry> Objects::list(Request& request, const std::string& directory,
-                                          frame::MemoryCharge& charge,
-                                          const std::function<void()>& if_many) {
+std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
+                                                         const std::string& directory,
+                                                         frame::MemoryCharge& charge,
+                                                         const IfMany& if_many) {
   const bool is_single = tree_->single() && directory.empty();
   const ListingPointer found = is_single ? single_listing(request) : listing(request, directory);
-  if_many();
+  if (!if_many()) return std::nullopt;
   std::vector<DirectoryEntry> entries;
   charge.take(found->entries().size() * sizeof(DirectoryEntry));
   entries.reserve(found->entries().size());

@@ -46,9 +46,9 @@ class Objects {
   std::optional<Found> find(Request& request, const std::string& directory,
                             const std::string& name);
   /// What a directory shows. Takes of `charge` what the result needs. `if_many` as of Source.
-  std::vector<DirectoryEntry> list(Request& request, const std::string& directory,
-                                   frame::MemoryCharge& charge,
-                                   const std::function<void()>& if_many);
+  std::optional<std::vector<DirectoryEntry>> list(Request& request, const std::string& directory,
+                                                  frame::MemoryCharge& charge,
+                                                  const IfMany& if_many);
   /// True if another entry of the store has that full name.
   bool is_taken(Request& request, const std::string& directory, const std::string& full_name);
   ino_t inode_of(const std::string& path) const;

@@ -210,7 +210,7 @@ void RemoteSource::remove_directory(Request& request, NodeId directory, const st
   if (!found.look->is_directory()) throw_errno(ENOTDIR, name);
   if (found.look->is_store()) throw_errno(EROFS, name);
   objects_.forget_listing(found.path);
-  if (!list(request, held.id, [] {}).empty()) throw_errno(ENOTEMPTY, name);
+  if (!list(request, held.id, [] { return true; }).value().empty()) throw_errno(ENOTEMPTY, name);
   const Change change(request);
   objects_.remove_directory(change, found.path);
 }

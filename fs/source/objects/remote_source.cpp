@@ -166,25 +166,26 @@ std::optional<FoundNode> RemoteSource::lookup_in_archive(Request& request, NodeI
   return referred(request, nodes_.enter(std::move(node), std::nullopt));
 }
 
-std::vector<DirectoryEntry> RemoteSource::list(Request& request, NodeId id,
-                                               const std::function<void()>& if_many) {
+std::optional<std::vector<DirectoryEntry>> RemoteSource::list(Request& request, NodeId id,
+                                                              const IfMany& if_many) {
   const Node in = directory(id);
   const std::string url = objects_.tree().url(in.path);
   if (in.is_in_archive()) {
     const auto archive = archive_of(request, in);
-    if_many();
+    if (!if_many()) return std::nullopt;
     const auto charge = archives_.charge_for(request, url + ":" + group_of(in));
     return list_shown(request, *archive, group_of(in), *charge,
                       [&](const ArchiveEntry& entry) { return inode_of(in, entry); });
   }
   const auto charge = archives_.charge_for(request, url);
-  std::vector<DirectoryEntry> entries = objects_.list(request, in.path, *charge, if_many);
+  auto entries = objects_.list(request, in.path, *charge, if_many);
+  if (!entries) return std::nullopt;
   for (const Node& made : nodes_.new_in(in.path)) {
-    const bool is_listed = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+    const bool is_listed = std::any_of(entries->begin(), entries->end(), [&](const auto& entry) {
       return entry.shown_name == made.shown_name;
     });
     if (!is_listed)
-      entries.push_back({made.shown_name, name_of(made.path), S_IFREG, inode_of(made)});
+      entries->push_back({made.shown_name, name_of(made.path), S_IFREG, inode_of(made)});
   }
   return entries;
 }

@@ -33,8 +33,8 @@ class RemoteSource final : public Source {
   std::optional<FoundNode> lookup(Request& request, NodeId id, const std::string& name) override;
   FoundNode reference(Request& request, NodeId id) override;
   NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
-  std::vector<DirectoryEntry> list(Request& request, NodeId id,
-                                   const std::function<void()>& if_many) override;
+  std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId id,
+                                                  const IfMany& if_many) override;
   /// Attributes cost a request for each.
   std::optional<FoundNode> enter(Request&, NodeId, const DirectoryEntry&) override {
     return FoundNode{};

@@ -135,14 +135,14 @@ bool EmbeddedStores::has_any(NamesWork& work, const StorePlace& place) {
   return archive && archive->has_below(place.group, false);
 }
 
-Beside::Listed EmbeddedStores::list(Request& request, const StorePlace& place,
-                                    const std::function<void()>& if_any) {
+std::optional<Beside::Listed> EmbeddedStores::list(Request& request, const StorePlace& place,
+                                                   const IfMany& if_any) {
   const Embedded found = embedded(request, place);
   if (!found.archive || !found.archive->has_group(place.group) || found.archive->is_empty())
-    return {};
-  if_any();
+    return Listed();
+  if (!if_any()) return std::nullopt;
   const auto charge = recent_.charge_for(request, place.path().text());
-  return {found.archive->list(request, place.group, *charge), found.status};
+  return Listed{found.archive->list(request, place.group, *charge), found.status};
 }
 
 void EmbeddedStores::require_complete(Request& request, const StorePlace& place,

@@ -46,8 +46,8 @@ class EmbeddedStores final : public Beside {
   bool has_any(NamesWork& work, const StorePlace& place) override;
   void require_complete(Request& request, const StorePlace& place,
                         const std::string& name) override;
-  Listed list(Request& request, const StorePlace& place,
-              const std::function<void()>& if_any) override;
+  std::optional<Listed> list(Request& request, const StorePlace& place,
+                             const IfMany& if_any) override;
   std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                           const std::string& full_name) override;
 

@@ -101,12 +101,12 @@ std::optional<FoundNode> LocalArchives::lookup(Request& request, NodeId director
   }
 }
 
-std::vector<DirectoryEntry> LocalArchives::list(Request& request, NodeId directory,
-                                                const std::function<void()>& if_many) {
+std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request, NodeId directory,
+                                                               const IfMany& if_many) {
   if (!answers_for(directory)) return tree_.list(request, directory, if_many);
   const Group in = group_in_archive(request, directory);
   // How much an archive holds is known when it has been listed.
-  if_many();
+  if (!if_many()) return std::nullopt;
   const struct stat file = in.embed ? *in.embed : tree_.attributes(request, in.root);
   const auto charge = recent_.charge_for(request, tree_.store_path(in.root).text() + ":" + in.key);
   return list_shown(request, *in.archive, in.key, *charge,

@@ -41,8 +41,8 @@ class LocalArchives {
   // As Source's, of any node.
 
   std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name);
-  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
-                                   const std::function<void()>& if_many);
+  std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
+                                                  const IfMany& if_many);
   std::optional<FoundNode> enter(Request& request, NodeId directory, const DirectoryEntry& entry);
   void require_listed(Request& request, NodeId directory);
   struct stat attributes(Request& request, NodeId node);

@@ -279,8 +279,12 @@ SourceDirectory SourceRoot::directory(const SourcePath& path, OneLook* within) c
   return {enter(path, within), path.text()};
 }
 
-std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
-                                                const std::function<void()>& if_many) const {
+std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path) const {
+  return list(path, [] { return true; }).value();
+}
+
+std::optional<std::vector<SourceRoot::Entry>> SourceRoot::list(const SourcePath& path,
+                                                               const IfMany& if_many) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
   if (!directory) throw_errno(path.text());
@@ -291,7 +295,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) break;
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-    if (if_many && entries.size() == kMany) if_many();
+    if (entries.size() == kMany && !if_many()) return std::nullopt;
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
   if (errno != 0) throw_errno(path.text());

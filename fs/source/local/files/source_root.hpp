@@ -1,7 +1,6 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "fs/source/local/files/source_object.hpp"
 #include "fs/source/local/files/source_path.hpp"
 #include "fs/source/local/files/watched_directories.hpp"
+#include "fs/source/node.hpp"
 
 namespace bloscfs::fs {
 
@@ -95,9 +95,11 @@ class SourceRoot {
   };
   /// More entries of a directory take long, and much memory.
   static constexpr std::size_t kMany = 256;
-  /// Entries of a directory without "." and "..". Where there are more than kMany of them `if_many`
-  /// is called before the others are read.
-  std::vector<Entry> list(const SourcePath& path, const std::function<void()>& if_many = {}) const;
+  /// Entries of a directory without "." and "..".
+  std::vector<Entry> list(const SourcePath& path) const;
+  /// The same. Where there are more than kMany of them `if_many` is called before the others are
+  /// read.
+  std::optional<std::vector<Entry>> list(const SourcePath& path, const IfMany& if_many) const;
 
  private:
   /// The next ones set errno where they fail, with nullopt or -1.

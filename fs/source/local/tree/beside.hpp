@@ -2,7 +2,6 @@
 // What stands in the directories of a store beside what SOURCE has there: leaves that are embedded
 // in its embed.b2e, and groups that only its map knows.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,8 +56,8 @@ class Beside {
     std::shared_ptr<const struct stat> embed;  ///< for inode_in_archive()
   };
   /// Everything, hidden by files or not. Where there is anything `if_any` is called before.
-  virtual Listed list(Request& request, const StorePlace& place,
-                      const std::function<void()>& if_any) = 0;
+  virtual std::optional<Listed> list(Request& request, const StorePlace& place,
+                                     const IfMany& if_any) = 0;
   /// What has that full name now, with its size; null if nothing has.
   virtual std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                                   const std::string& full_name) = 0;

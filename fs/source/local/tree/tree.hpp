@@ -78,8 +78,8 @@ class Tree : public Nodes {
 
   /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoSlot where files have to be
   /// read.
-  std::vector<DirectoryEntry> list(Request& request, NodeId directory,
-                                   const std::function<void()>& if_many);
+  std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
+                                                  const IfMany& if_many);
 
   /// Microseconds that names were locked at the longest.
   std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
@@ -191,7 +191,7 @@ class Tree : public Nodes {
     ino_t inode;
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
-  std::vector<std::string> names_in(const Directory& in, const std::function<void()>& if_many);
+  std::optional<std::vector<std::string>> names_in(const Directory& in, const IfMany& if_many);
   void see_all(Request& request, NodeId directory, std::span<const std::string> names,
                ListedEntries& seen);
   /// `beside` as Beside::list() gives it.

@@ -167,8 +167,8 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
 /// Lists anew while names change, so that a file is there once, under the name that it has when
 /// this ends: the lock is given back between batches, and where a becomes z after the directory was
 /// read and before a is looked at, the listing would have neither.
-std::vector<DirectoryEntry> Tree::list(Request& request, NodeId directory,
-                                       const std::function<void()>& if_many) {
+std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId directory,
+                                                      const IfMany& if_many) {
   // Counted while no change is under way.
   const auto changes = [&] {
     const ReadNames names(names_);
@@ -177,11 +177,12 @@ std::vector<DirectoryEntry> Tree::list(Request& request, NodeId directory,
   ListedEntries seen;
   for (int tries = 1;; tries++) {
     const std::uint32_t before = changes();
-    std::vector<std::string> present;
+    std::optional<std::vector<std::string>> present;
     // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
     // rather than not at all.
     const auto place = store_place(directory);
-    Beside::Listed beside = place ? beside_->list(request, *place, if_many) : Beside::Listed();
+    auto beside = place ? beside_->list(request, *place, if_many) : Beside::Listed();
+    if (!beside) return std::nullopt;
     try {
       present = names_in(this->directory(directory), if_many);
     } catch (const std::system_error& error) {
@@ -190,16 +191,17 @@ std::vector<DirectoryEntry> Tree::list(Request& request, NodeId directory,
       if (!is_gone || tries == kListTries) throw;
       continue;
     }
+    if (!present) return std::nullopt;
     // A small directory is seen in one go, and truly; in a large one names that were seen are not
     // looked at again in each try.
-    if (present.size() <= kListBatch) seen.clear();
-    for (std::size_t done = 0; done < present.size(); done += kListBatch) {
+    if (present->size() <= kListBatch) seen.clear();
+    for (std::size_t done = 0; done < present->size(); done += kListBatch) {
       frame::Interruption::check();
-      const std::span batch = std::span(present).subspan(done);
+      const std::span batch = std::span(*present).subspan(done);
       see_all(request, directory, batch.first(std::min(batch.size(), kListBatch)), seen);
     }
     if (changes() == before || tries == kListTries)
-      return entries_of(std::move(present), seen, std::move(beside));
+      return entries_of(*std::move(present), seen, *std::move(beside));
   }
 }
 
@@ -261,11 +263,12 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
   return entries;
 }
 
-std::vector<std::string> Tree::names_in(const Directory& in, const std::function<void()>& if_many) {
-  if (is_virtual(in.id)) return {single().value()};
+std::optional<std::vector<std::string>> Tree::names_in(const Directory& in, const IfMany& if_many) {
+  if (is_virtual(in.id)) return std::vector{single().value()};
+  auto entries = root_.list(in.path, if_many);
+  if (!entries) return std::nullopt;
   std::vector<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(in.path, if_many))
-    present.push_back(std::move(entry.name));
+  for (SourceRoot::Entry& entry : *entries) present.push_back(std::move(entry.name));
   root_.expect_looks(in.path, present.size());
   {
     const MutexLock lock(mutex_);
