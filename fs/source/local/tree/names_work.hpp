@@ -100,7 +100,7 @@ class NamesWork : public OneLook {
   Request& request_;
   int further_calls_ = 0;
   bool is_changing_ = false;
-  ReadNames* share_ = nullptr;  ///< of the lock
+  const ReadNames* share_ = nullptr;  ///< of the lock
   std::set<std::string> done_;
 };
 
@@ -118,7 +118,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
 
   NamesLock& lock_;
   NamesWork* const work_;
-  NamesLock::Clock::time_point since_;
+  mutable NamesLock::Clock::time_point since_;  ///< later, once the work has paused
 };
 
 }  // namespace bloscfs::fs
