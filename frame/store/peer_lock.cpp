@@ -120,6 +120,7 @@ bool PeerLock::try_acquire() {
 void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
+  BeforeLocks::call();
   const CountedPatience patience;
   const WaitMark mark(WaitReason::other_program);
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
@@ -145,6 +146,7 @@ void PeerLock::acquire_exclusive() {
   const auto wait_until = [&](const auto& is_true) {
     while (!is_true()) {
       if (LockPatience::is_over(deadline)) throw LockedByOthers(kLockName);
+      BeforeLocks::call();
       clock.wait_until(changed_, guard, deadline);
     }
   };

@@ -117,6 +117,14 @@ void Interruption::pause(Clock::Duration time) {
   }
 }
 
+BeforeLocks::BeforeLocks(std::function<void()> call) : call_(std::move(call)) {
+  WaitContext::current().before_locks = &call_;
+}
+
+void BeforeLocks::call() {
+  if (const auto* const before = WaitContext::current().before_locks) (*before)();
+}
+
 LockedByOthers::LockedByOthers(const char* what) : std::system_error(errno_code(ETIMEDOUT), what) {}
 
 LockPatience::LockPatience(Clock::Duration most)

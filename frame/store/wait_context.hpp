@@ -21,11 +21,12 @@ class Interruption;
 struct WaitState;
 
 /// The facts of one thread. The guards below set them while they live: Interruption, WaitMark and
-/// LockPatience.
+/// LockPatience; BeforeLocks.
 struct WaitContext {
   const Interruption* interruption = nullptr;  ///< the innermost; null: nothing ends a wait
   WaitState* state = nullptr;                  ///< where waits are noted; null: nowhere
   Clock::TimePoint locks_until = Clock::TimePoint::max();
+  const std::function<void()>* before_locks = nullptr;  ///< null: nothing to be done
 
   /// Of the calling thread.
   static WaitContext& current();
@@ -125,6 +126,21 @@ class Interruption {
   const Interruption* const outer_;
 };
 
+/// While one lives, its thread calls `call` before it waits for a lock of another program. What
+/// that throws goes to whoever wanted the lock, which nobody has taken then.
+class BeforeLocks {
+ public:
+  explicit BeforeLocks(std::function<void()> call);
+  ~BeforeLocks() { WaitContext::current().before_locks = nullptr; }
+  BeforeLocks(const BeforeLocks&) = delete;
+  BeforeLocks& operator=(const BeforeLocks&) = delete;
+
+  static void call();
+
+ private:
+  const std::function<void()> call_;
+};
+
 /// How long one waits for a lock, unless said otherwise.
 inline constexpr std::chrono::seconds kLockPatience{30};
 
@@ -176,6 +192,7 @@ void lock_until(Clock::TimePoint deadline, const char* what, const TryLock& try_
   std::optional<WaitMark> mark;
   for (auto pause = kFirstPause; !try_lock(); pause = std::min(2 * pause, kLongestPause)) {
     if (LockPatience::is_over(deadline)) throw LockedByOthers(what);
+    if (!mark) BeforeLocks::call();
     if (!mark) mark.emplace(WaitReason::other_program);
     std::this_thread::sleep_for(pause);
   }

@@ -46,7 +46,9 @@ class LockWait {
   /// False once the thread's patience has ended. Own threads are waited for however long they work.
   bool pause(Next reason) {
     if (reason != Next::wait_for_thread && frame::LockPatience::is_over(end_)) return false;
-    if (!mark_) mark_.emplace(frame::WaitReason::other_program);
+    if (!mark_)
+      mark_.emplace(reason == Next::wait_for_thread ? frame::WaitReason::commit
+                                                    : frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
     return true;
@@ -362,7 +364,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
       case Next::wait_for_lock:
         if (wait.pause(outcome.next)) continue;
         break;
-      case Next::go_on:  // another program may have replaced the file behind the publish
+      case Next::go_on:  // durable; but another program may have replaced the file meanwhile
       case Next::fail:
         if (followed++ < kMaxFollowed && follow(content, epoch, outcome, unfinished)) continue;
         break;
@@ -379,7 +381,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
 }
 
 Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
-  // Nothing is held while somebody's lock is waited for.
+  // Locks of other programs are waited for by LockWait, with nothing held.
   const frame::LockPatience none(std::chrono::seconds(0));
   return outcome_of(*content, [&] {
     ContentCommit commit(content, CommitKind::alone);

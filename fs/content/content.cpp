@@ -128,6 +128,7 @@ std::shared_lock<SharedMutex> Content::keep_view(Request& request) const {
     // reading_ may be held alone over a wait for slow readers: whoever must wait for that needs a
     // slot.
     request.need_slot();
+    const frame::WaitMark mark(frame::WaitReason::commit);
     lock.lock();
   }
   return lock;
@@ -388,9 +389,15 @@ bool Content::is_writable() const {
 void Content::require_changeable(Request& request, ContentHome& home) const {
   std::shared_ptr<const frame::Snapshot> known;
   {
-    const ReadLock lock(mutex_);
-    if (view_) view_->require_contents(request);
-    known = snapshot_;
+    const auto kept = keep_view(request);
+    const FileView* view = nullptr;
+    {
+      const ReadLock lock(mutex_);
+      view = view_.get();
+      known = snapshot_;
+    }
+    // May read, and wait for a program that has the frame locked.
+    if (view != nullptr) view->require_contents(request);
   }
   if (known) require_markable_indexes(*known);
   home.require_changeable(request);
@@ -455,7 +462,7 @@ void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
 }
 
 template <typename Apply>
-void Content::changing(Request& request, const Apply& apply) {
+void Content::when_followed(Request& request, const Apply& apply) {
   for (;;) {
     {
       const WriteLock lock(mutex_);
@@ -474,7 +481,7 @@ void Content::write_at(Request& request, std::optional<std::int64_t> at, std::si
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
   require_room();
-  changing(request, [&]() REQUIRES(mutex_) {
+  when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     // Under mutex_: two appends at the same time lie one behind the other.
     const std::int64_t offset = at.value_or(written_.size());
@@ -491,7 +498,7 @@ void Content::write_at(Request& request, std::optional<std::int64_t> at, std::si
 void Content::resize(Request& request, std::int64_t size, std::optional<std::uint64_t> epoch) {
   if (size < 0) throw_errno(EINVAL, "truncate");
   bool is_same = false;
-  changing(request, [&]() REQUIRES(mutex_) {
+  when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     is_same = size == written_.size();
     // Where only the time is set the request may still be served again.
@@ -514,7 +521,7 @@ void Content::require_storable(std::int64_t size) const {
 
 void Content::reserve(Request& request, std::int64_t end, std::optional<std::uint64_t> epoch) {
   bool grows = false;
-  changing(request, [&]() REQUIRES(mutex_) {
+  when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     grows = end > written_.size();
     if (grows) {
@@ -530,7 +537,7 @@ void Content::reserve(Request& request, std::int64_t end, std::optional<std::uin
 
 void Content::zero(Request& request, std::int64_t offset, std::int64_t size,
                    std::optional<std::uint64_t> epoch) {
-  changing(request, [&]() REQUIRES(mutex_) {
+  when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     const std::int64_t end = std::min(written_.size(), offset + std::min(size, written_.size()));
     if (end <= offset) return;
@@ -635,13 +642,6 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
   if (sums_.size() + found.chunks.size() > kMostSums) return {};
   for (const auto& [chunk, sum] : sums_) found.chunks.erase(chunk);
   return found;
-}
-
-bool Content::must_remember_chunks(std::int64_t offset, std::int64_t size) const {
-  const auto known = snapshot();
-  if (!known || !known->has_peers()) return false;
-  const std::shared_lock kept(reading_, std::try_to_lock);
-  return !kept || !unremembered(offset, size).chunks.empty();
 }
 
 void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_t size) {

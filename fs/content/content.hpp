@@ -147,8 +147,6 @@ class Content {
   /// keeps the checksums of the range's chunks; waits for a program that has the lock. ESTALE where
   /// another one has changed the file.
   void remember_chunks(Request& request, std::int64_t offset, std::int64_t size);
-  /// False if remember_chunks() would do nothing.
-  bool must_remember_chunks(std::int64_t offset, std::int64_t size) const;
   // Each waits while the content goes on from another state: it takes a slot for that, or throws
   // NoSlot. Then it makes its Change. ESTALE where a given `epoch` is over by then.
 
@@ -230,7 +228,7 @@ class Content {
                 std::optional<std::uint64_t> epoch, const Write& write);
   /// Runs `apply` with mutex_ locked, and not while the content goes on from another state.
   template <typename Apply>
-  void changing(Request& request, const Apply& apply);
+  void when_followed(Request& request, const Apply& apply);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Stays while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
@@ -288,7 +286,8 @@ class Content {
 
   const ContentServices services_;
   /// Held by those who read what is committed, which a file can make take long. What has it alone
-  /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_.
+  /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_; of the level
+  /// of the lock on names, which nobody takes with this one.
   mutable SharedMutex reading_{LockLevel::names};
   /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
   /// it, and nothing that takes long.

@@ -156,10 +156,10 @@ void Content::Frozen::read_stored(Request& request, Stored stored) {
   const bool is_another = stored.writer != nullptr;
   if (is_another) c.writer_ = std::move(stored.writer);
   const WriteLock alone(c.reading_);
-  const WriteLock lock(c.mutex_);
   // With another number everything that the cache has of the file is out of reach; with the same
-  // one unchanged blocks stay warm.
+  // one unchanged blocks stay warm. Without mutex_, since it may read chunks.
   const bool is_new_to_cache = is_another || !forget_changed(request, stored);
+  const WriteLock lock(c.mutex_);
   if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();
   c.sums_are_given_up_ = false;
   for (const std::int64_t chunk : stored.changed_chunks) c.sums_.erase(chunk);

@@ -36,9 +36,10 @@ struct RepresentationNames {
   std::string flat, array;
 };
 
-/// Keeps every name in the mount as it is while it lives, so that everybody waits for who has it;
-/// taken last of all locks. Errors are
-/// std::system_error: ESTALE when somebody else has put something else in the file's place.
+/// Keeps every name in the mount as it is while it lives, so that everybody waits for who has it.
+/// Taken behind the content's commit_mutex_, and before the locks of the tree and of what was
+/// written (fs/LOCKS.md). Errors are std::system_error: ESTALE when somebody else has put something
+/// else in the file's place.
 class NameLock {
  public:
   virtual ~NameLock() = default;

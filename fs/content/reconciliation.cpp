@@ -40,8 +40,8 @@ enum class Unreadable { if_lost, in_any_case };
 
 /// Another program has changed the file: applies the uncommitted changes to its new state, or keeps
 /// them in a frame beside it. The constructor freezes the live layer, so that it can be read
-/// without mutex_; until the destructor writers wait (Content::changing()). Unless the content now
-/// has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
+/// without mutex_; until the destructor writers wait (Content::when_followed()). Unless the content
+/// now has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
 class Content::Reconciliation {
  public:
   Reconciliation(Request& request, Content& content);

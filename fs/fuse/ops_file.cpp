@@ -88,7 +88,8 @@ void reply_from_descriptor(KernelRequest& request, const DescriptorRange& range)
 
 void op_read(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
              fuse_file_info* info) {
-  // Once only, though the request may be served twice. Its error is the read's own.
+  // Once only, though the request may be served twice. What is wrong with the handle the read
+  // itself reports.
   run_unanswered("read", [&](Request&) {
     mount_of(raw).handle(info->fh)->expect_more(offset, static_cast<std::int64_t>(size),
                                                 fuse_req_ctx(raw)->uid);
@@ -180,22 +181,18 @@ void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offse
   const std::span<PooledBuffer> cells = written_cells(raw);
   // What is not in cells libfuse has in one piece.
   const codec::Bytes bytes(static_cast<const std::uint8_t*>(in->buf[0].mem), in->buf[0].size);
-  std::shared_ptr<FileHandle> handle;
-  bool needs_slot = false;
-  serve_at_once(raw, inode, Operation::write, [&](KernelRequest& request) {
-    Mount& mount = mount_of(request);
+  const auto write = [=, number = info->fh](KernelRequest& request, codec::Bytes piece,
+                                            std::span<PooledBuffer> pieces) {
     if (drops_privileges) source_of(request).drop_privileges(request, inode);
-    handle = mount.handle(info->fh);
-    std::size_t size = cells.empty() ? bytes.size() : 0;
-    for (const PooledBuffer& cell : cells) size += cell.size();
-    needs_slot = handle->needs_slot_to_write(place, size);
-    if (!needs_slot) write_and_reply(request, *handle, place, bytes, cells);
-  });
-  if (!needs_slot) return;
-  const auto kept = std::make_shared<KeptBytes>(bytes, cells);
-  serve(raw, inode, Operation::write, [=](KernelRequest& request) {
-    write_and_reply(request, *handle, place, kept->bytes, kept->cells);
-  });
+    write_and_reply(request, *mount_of(request).handle(number), place, piece, pieces);
+  };
+  serve_kept(
+      raw, inode, Operation::write, [&](KernelRequest& request) { write(request, bytes, cells); },
+      [&] {
+        return [write, kept = std::make_shared<KeptBytes>(bytes, cells)](KernelRequest& request) {
+          write(request, kept->bytes, kept->cells);
+        };
+      });
 }
 
 void op_fsync(fuse_req_t raw, fuse_ino_t inode, int, fuse_file_info* info) {

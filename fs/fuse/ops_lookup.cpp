@@ -109,6 +109,8 @@ void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
     Source& source = source_of(request);
     request.limit_if_far(inode);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
+      // What is set behind the size may have to wait for a commit.
+      request.need_slot();
       if (drops_privileges) source.drop_privileges(request, inode);
       if (handle)
         mount.handle(*handle)->truncate(request, given.st_size);

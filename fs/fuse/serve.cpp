@@ -40,9 +40,11 @@ bool is_given_up(fuse_req_t request) {
 }
 
 KernelRequest::KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot)
-    : Request(slot == Slot::taken ? nullptr : mount_state(request).slots, sender_of(request)),
+    : Request(slot == Slot::not_asked_for ? nullptr : mount_state(request).slots,
+              sender_of(request)),
       request_(request),
-      entry_(std::move(entry)) {
+      entry_(std::move(entry)),
+      before_locks_([this] { need_slot(); }) {
   frame::WaitMark::work_at(entry_.waits());
 }
 
@@ -63,8 +65,8 @@ RequestWatch::Entry KernelRequest::hand_over() {
   return std::move(entry_);
 }
 
-bool wait_for_slot(fuse_req_t request, NodeId node, std::function<void()> work,
-                   AtSessionEnd at_end) noexcept {
+bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work,
+                     AtSessionEnd at_end) noexcept {
   MountState& state = mount_state(request);
   const uid_t user = fuse_req_ctx(request)->uid;
   try {

@@ -25,7 +25,7 @@ class KernelRequest final : public Request {
  public:
   enum class Slot : std::uint8_t {
     when_needed,
-    taken,  ///< or there is none to be had where it is served
+    not_asked_for,  ///< it has one already, or must do without
   };
   KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot);
   ~KernelRequest() override;
@@ -49,6 +49,7 @@ class KernelRequest final : public Request {
  private:
   const fuse_req_t request_;
   RequestWatch::Entry entry_;
+  const frame::BeforeLocks before_locks_;
 };
 
 /// What happens to a request that still waits for a slot when the session ends.
@@ -67,8 +68,8 @@ void run_body(KernelRequest& request, Operation operation, const Body& body) {
   }
 }
 
-/// Work that goes on with a request which waits for `reason` until it is called: on any thread, in
-/// a slot of that thread's or without one.
+/// A function that serves the request further, by `body`, on any thread; it takes no slot. Until it
+/// is called the request waits for `reason`.
 template <typename Body>
 std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame::WaitReason reason,
                             Operation operation, Body body) {
@@ -76,25 +77,25 @@ std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame
   if (frame::WaitState* const waits = kept->waits()) waits->begin(reason);
   return [=] {
     if (frame::WaitState* const waits = kept->waits()) waits->reason = frame::WaitReason::nothing;
-    KernelRequest again(request, std::move(*kept), KernelRequest::Slot::taken);
+    KernelRequest again(request, std::move(*kept), KernelRequest::Slot::not_asked_for);
     run_body(again, operation, body);
   };
 }
 
-/// Keeps a request for `node` until its user has a slot: `work` is called then, or at once where
-/// there is one by now. A request that is interrupted meanwhile is answered EINTR. True if this
-/// thread has a slot of the user now.
-bool wait_for_slot(fuse_req_t request, NodeId node, std::function<void()> work,
-                   AtSessionEnd at_end) noexcept;
+/// Has `work` called, which serves a request for `node`, when the request's user has a slot: at
+/// once where there is one by now. Waits for nothing. A request that is interrupted until then is
+/// answered EINTR. True if this thread has a slot of the user now.
+bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work,
+                     AtSessionEnd at_end) noexcept;
 
 /// Gives back the slot of this thread, and serves those that wait for it.
 void give_back_slot(RequestSlots& slots, uid_t user) noexcept;
 
-/// Serves a request for `node`. Where the body needs a slot and there is none it is called once
-/// more, perhaps by another thread: a copy of it must know all it needs.
-template <typename Body>
-void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
-           AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
+/// Serves a request for `node`. Where the body needs a slot and there is none, what `keep` returns
+/// is called in its place later, perhaps by another thread.
+template <typename Body, typename Keep>
+void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body& body,
+                const Keep& keep, AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
   const fuse_ctx* const sender = fuse_req_ctx(request);
   const uid_t user = sender->uid;
   MountState& state = mount_state(request);
@@ -106,23 +107,20 @@ void serve(fuse_req_t request, NodeId node, Operation operation, const Body& bod
     try {
       run_body(served, operation, body);
     } catch (const NoSlot&) {
-      again = later(request, served.hand_over(), frame::WaitReason::turn, operation, body);
+      again = later(request, served.hand_over(), frame::WaitReason::turn, operation, keep());
     }
     has_slot = served.has_slot();
   }
-  if (again) has_slot = wait_for_slot(request, node, std::move(again), at_end);
+  if (again) has_slot = serve_with_slot(request, node, std::move(again), at_end);
   if (has_slot) give_back_slot(*state.slots, user);
 }
 
-/// Serves one that needs no slot, in place: the body may refer to what the caller has.
+/// The same with a body of which a copy knows all it needs: that is called once more.
 template <typename Body>
-void serve_at_once(fuse_req_t request, NodeId node, Operation operation,
-                   const Body& body) noexcept {
-  const fuse_ctx* const sender = fuse_req_ctx(request);
-  KernelRequest served(request,
-                       {mount_state(request).watch, operation, node, {sender->uid, sender->pid}},
-                       KernelRequest::Slot::taken);
-  run_body(served, operation, body);
+void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
+           AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
+  serve_kept(
+      request, node, operation, body, [&] { return body; }, at_end);
 }
 
 /// Runs what nobody waits for, such as what a reply calls for that was not delivered: its request

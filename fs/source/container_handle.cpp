@@ -79,9 +79,10 @@ struct stat ContainerHandle::attributes(Request& request) const {
 
 void ContainerHandle::sync(Request& request) {
   // The kernel keeps the file locked meanwhile, also for who only reads it.
-  if (content().needs_commit()) request.need_slot();
+  const bool needs_commit = content().needs_commit();
+  if (needs_commit) request.need_slot();
   tell_error_of_commits(content());
-  if (content().needs_commit()) contents_.services().committer.commit({file_->content});
+  if (needs_commit) contents_.services().committer.commit({file_->content});
 }
 
 void ContainerHandle::close(Request&) {
@@ -116,7 +117,7 @@ void ContainerWriter::tell_loss() {
   if (content().lost_contents_of(known)) tell_overtaken();
 }
 
-Content& ContainerWriter::changing(Request& request) {
+Content& ContainerWriter::content_to_change(Request& request) {
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
   if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
   tell_loss();
@@ -132,7 +133,7 @@ void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->
 template <typename Work>
 void ContainerWriter::change(Request& request, const Work& work) {
   for (;;) {
-    Content& changed = changing(request);
+    Content& changed = content_to_change(request);
     const std::uint64_t epoch = epoch_;
     try {
       work(changed, epoch);
@@ -156,11 +157,6 @@ void ContainerWriter::put(Request& request, const WritePlace& place, Bytes bytes
   const std::uint64_t epoch = content().epoch_of_pages();
   content().write(request, at, bytes, epoch);
   note_dirty();
-}
-
-bool ContainerWriter::needs_slot_to_write(const WritePlace& place, std::size_t size) const {
-  return !place.appends && !place.are_pages &&
-         content().must_remember_chunks(place.offset, static_cast<std::int64_t>(size));
 }
 
 std::size_t ContainerWriter::write(Request& request, const WritePlace& place, codec::Bytes bytes) {

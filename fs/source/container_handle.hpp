@@ -61,7 +61,6 @@ class ContainerWriter final : public ContainerHandle {
   /// To be called before anything else. Errors as Content::make_writable()'s: then it has not
   /// begun, and there is nothing to close.
   void begin(Request& request, std::shared_ptr<ContentHome> home);
-  bool needs_slot_to_write(const WritePlace& place, std::size_t size) const override;
   std::size_t write(Request& request, const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(Request& request, const WritePlace& place,
                     std::span<PooledBuffer> cells) override;
@@ -78,7 +77,7 @@ class ContainerWriter final : public ContainerHandle {
   void put(Request& request, const WritePlace& place, Bytes bytes, std::size_t size);
   template <typename Work>
   void change(Request& request, const Work& work);
-  Content& changing(Request& request);
+  Content& content_to_change(Request& request);
   void note_dirty();
   void tell_loss();
 };

@@ -119,6 +119,7 @@ FollowResult Contents::follow(Request& request, const std::shared_ptr<Content>& 
         services_.content.clock.now() > patience)
       return result;
     request.need_slot();
+    const frame::WaitMark mark(frame::WaitReason::other_program);
     std::this_thread::sleep_for(kLookAgain);
   }
 }
@@ -147,7 +148,7 @@ void Contents::created(const Change& change, NodeId node, const struct stat& sho
       shown, std::make_shared<Content>(services_.content, shown.st_mtim));
   file->content->make_writable(change, source_->home(node));
   source_->set_opened(node, file);
-  changed(file, {});
+  services_.committer.note(file->content, file);
 }
 
 void Contents::change(Request& request, NodeId node, FairShare::Part descriptors,
@@ -258,7 +259,7 @@ void Contents::set_metalayer(Request& request, NodeId node, const LayerName& nam
            if (content) changed->require_room();
            put_metalayer(Change(request), *changed, name, content, flags);
          });
-  // No request waits for room with a thread: this one makes the room that it takes.
+  // A request that waits for room holds no thread: this one makes the room that it takes.
   if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
 }
 

@@ -66,9 +66,9 @@ class Contents {
   /// Notes that a file has changed. If nobody has it open for writing, a commit is queued, which
   /// keeps the `descriptors` of the closed handle until it is done.
   void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors);
-  /// A new empty file has been made, and SOURCE has at most a temporary of it. The content commits
-  /// it, also if nobody ever opens it. Called before anybody else sees the name, so that nobody
-  /// judges by its bytes what is not complete.
+  /// A new empty file has been made, and SOURCE has at most a temporary of it. It is committed as
+  /// one that stays open: changed() tells of one that nobody opens. Called before anybody else sees
+  /// the name, so that nobody judges by its bytes what is not complete.
   void created(const Change& change, NodeId node, const struct stat& shown);
   /// Commits what these nodes have not yet committed, durably. NoSlot if there is anything.
   void commit(Request& request, const std::vector<NodeId>& nodes);

@@ -69,8 +69,8 @@ class FileHandle {
 
   /// Also when another state has taken the name of what it has open.
   virtual struct stat attributes(Request& request) const = 0;
-  /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
-  /// may have what is behind it decoded ahead.
+  /// Tells, once, of a read that `user` has asked for, before read(), which may be called twice for
+  /// it: may have what is behind it decoded ahead.
   virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
   /// The file's bytes [offset, offset + size), cut at its end. NoSlot where they must be decoded.
   virtual ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) = 0;
@@ -81,10 +81,6 @@ class FileHandle {
 
   // EBADF of what was not opened for writing.
 
-  /// True where write() may wait for another program, and so needs a slot.
-  virtual bool needs_slot_to_write(const WritePlace& /*place*/, std::size_t /*size*/) const {
-    return false;
-  }
   /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
   virtual std::size_t write(Request& /*request*/, const WritePlace& /*place*/,
                             codec::Bytes /*bytes*/) {

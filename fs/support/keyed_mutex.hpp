@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 
+#include "frame/store/wait_context.hpp"
 #include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 
@@ -38,6 +39,7 @@ class KeyedMutex {
     const MutexLock lock(mutex_);
     while (!locked_.insert(key).second) {
       request.need_slot();
+      const frame::WaitMark mark(frame::WaitReason::other_request);
       unlocked_.wait(mutex_);
     }
   }

@@ -58,9 +58,10 @@ class Request {
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  /// To be called before whatever takes long, or waits for what others do: a network, a disk that
-  /// flushes, another program, the long work of another request. Throws NoSlot; never once the
-  /// request has a slot, or has begun to change something.
+  /// To be called before whatever takes long, or waits for what others do: a network, a flush of a
+  /// disk, another program, the long work of another request. Throws NoSlot where no slot is free.
+  /// Once the request has made its Change it returns without a slot: what may have to wait behind
+  /// the Change takes the slot before it.
   void need_slot();
   bool has_slot() const { return has_slot_; }
 

@@ -39,8 +39,8 @@ class RequestSlots {
     std::function<void()> work;  ///< does not throw
   };
   enum class Answer : std::uint8_t { taken, waits, is_over };
-  /// The same; without one `waiting` is kept, unless it is not wanted any more. Asked under the
-  /// lock, so that leave() finds what is over later.
+  /// As take(). Where there is none `waiting` is kept, unless `is_over` says that it is not wanted
+  /// any more: asked under the lock, so that leave() finds what is over later.
   /// `owner` is that of the file which the request is for.
   Answer take_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                       const std::function<bool()>& is_over) EXCLUDES(mutex_);

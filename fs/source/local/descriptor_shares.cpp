@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -47,6 +48,7 @@ FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
   const uid_t user = request.payer();
   if (auto part = share_.take(user, amount)) return part;
   request.need_slot();
+  const frame::WaitMark mark(frame::WaitReason::commit);
   // Again and again: other threads of his close files meanwhile.
   for (const auto end = clock_.now() + kPatience; committer_.hurry(user) && clock_.now() < end;) {
     if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;

@@ -138,7 +138,9 @@ FoundNode RemoteSource::make_special(Request& request, NodeId directory, const s
                                      mode_t mode, dev_t) {
   require_writable(name);
   if (!S_ISREG(mode)) throw_errno(EPERM, name);
-  return create_file(request, directory, name, mode);
+  const FoundNode made = create_file(request, directory, name, mode);
+  if (const auto file = opened(made.id)) services_.contents.changed(file, {});
+  return made;
 }
 
 FoundNode RemoteSource::make_link(Request&, NodeId, NodeId, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
@@ -60,6 +61,7 @@ void PlainFile::allocate(int mode, std::int64_t offset, std::int64_t size) const
 }
 
 void sync_plain(int fd) {
+  const frame::WaitMark mark(frame::WaitReason::disk);
   if (::fsync(fd) != 0) frame::throw_errno("fsync");
 }
 

@@ -114,7 +114,8 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
   const auto make_in = [&](const SourceDirectory& in) {
     file.emplace(Change(request), in, mode & kPermissions);
   };
-  // What takes longest, most of all where many make files, is done while others change names.
+  // The file is made without the lock on names: that takes longest, most of all where many make
+  // files.
   NamesWork work(request);
   make_in(work.run([&] {
     ReadTree names(work, tree_);
@@ -123,6 +124,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
   }));
   NodeId made = 0;
   work.run([&]() -> Need {
+    // As the daemon only what cannot be entered is removed again.
     TreeChanges names(work, tree_, ChangedBy::daemon);
     if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = names.directory(directory); !file->is_in(in))

@@ -282,17 +282,23 @@ void NodeHome::require_changeable(Request& request) {
   services_.columns.require_changeable(services_.root, name->path().text());
   if (name->shown == ShownAs::array || name->full_name.ends_with(kArraySuffix) ||
       stem(name->full_name).ends_with(kNpySuffix))
-    remove_results(Change::by_daemon(request), *name);
+    remove_results(request, *name);
 }
 
 /// Removes what python-blosc2 has cached of queries on the array, durably.
-void NodeHome::remove_results(const Change& change, const Tree::NodeName& array) {
+void NodeHome::remove_results(Request& request, const Tree::NodeName& array) {
   const SourceDirectory directory = services_.root.directory(array.directory_path);
-  bool is_removed = false;
+  std::vector<std::string> results;
   for (const std::string& stem : result_names(array.full_name)) {
     const std::string name = stem + ".__query_cache__.b2frame";
     // An array may itself have the name of such a result: it is what changes, and stays.
-    if (name == array.full_name || !directory.stat(name)) continue;
+    if (name != array.full_name && directory.stat(name)) results.push_back(name);
+  }
+  if (results.empty()) return;
+  request.need_slot();
+  const Change change = Change::by_daemon(request);
+  bool is_removed = false;
+  for (const std::string& name : results) {
     NamesWork work(change);
     const TreeChanges names(work, services_.tree, ChangedBy::daemon);
     // Others may have removed it meanwhile.

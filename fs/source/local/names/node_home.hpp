@@ -39,7 +39,7 @@ class NodeHome final : public ContentHome {
   class Lock;
   /// `prepare` does with the lock what is to be done before anybody else gets it.
   std::unique_ptr<NameLock> lock(Request& request, const std::function<Need(Lock&)>& prepare);
-  void remove_results(const Change& change, const Tree::NodeName& array);
+  void remove_results(Request& request, const Tree::NodeName& array);
 
   NameServices& services_;
   const NodeId node_;
