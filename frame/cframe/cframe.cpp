@@ -33,13 +33,15 @@ bool has_frame_at(const ByteSource& source, std::uint64_t position) {
 
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings,
-                                           std::shared_ptr<ExpectedState> expected) {
+                                           std::shared_ptr<ExpectedState> expected,
+                                           SourceStart* start) {
   std::shared_ptr<PeerLock> lock;
   if (!settings.name.empty())
     lock = PeerLock::open(settings.directory, settings.name + kSidecarSuffix);
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
-  FrameParts parts = read_stable_parts(*source, 0, stamp);
+  // What was read without the sidecar's lock may be torn.
+  FrameParts parts = read_stable_parts(*source, 0, stamp, lock ? nullptr : start);
   return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
                                           std::move(expected), std::move(lock));
 }

@@ -16,10 +16,11 @@ bool has_frame_at(const ByteSource& source, std::uint64_t position);
 
 /// Opens the frame that `source` starts with, reading its header and
 /// trailer only. Throws Error if it cannot be trusted.
-/// `expected` is what snapshots of one writer share; null otherwise.
+/// `expected` is what snapshots of one writer share; null otherwise. `start` may be null.
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings,
-                                           std::shared_ptr<ExpectedState> expected = nullptr);
+                                           std::shared_ptr<ExpectedState> expected = nullptr,
+                                           SourceStart* start = nullptr);
 
 /// What a writer knows of the state that it has just written: its header, or the first 4 KiB of
 /// that, and index and trailer, which reach to the frame's end.

@@ -13,7 +13,9 @@
 #include "frame/editing/frame_tail.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header_writer.hpp"
+#include "frame/header/frame_parts.hpp"
 #include "frame/reading/expected_state.hpp"
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline cframe {
@@ -78,6 +80,8 @@ CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, NewFile new_f
   if (state_.current)
     old_header_.assign(state_.current->header_bytes().begin(),
                        state_.current->header_bytes().end());
+  else
+    start_.emplace(state_.file);
   readers_wait_ = state_.notes.space.dead_size() > state_.notes.space.free_size();
   state_.in_transaction = true;
 }
@@ -125,7 +129,7 @@ std::uint64_t CframeCommit::store(codec::Bytes bytes) {
   const Extent extent{state_.notes.space.take(bytes.size(), placing), bytes.size()};
   chunks_.add(extent);
   try {
-    state_.file->write_at(extent.start, bytes);
+    file().write_at(extent.start, bytes);
   } catch (const std::system_error&) {
     give_back(extent);
     throw;
@@ -288,8 +292,9 @@ void CframeCommit::write_in_place(const FrameEdit& edit) {
     new_front_.insert(new_front_.begin(), new_header_.begin(), new_header_.end());
   if (edit.base()) return;
   // Nothing is there yet that the header could spoil.
-  if (tail_.start != state_.header_len) state_.file->write_at(state_.header_len, state_.reserve);
-  state_.file->write_at(0, new_header_);
+  if (tail_.start != state_.header_len) start_->write_at(state_.header_len, state_.reserve);
+  start_->write_at(0, new_header_);
+  start_->flush();
 }
 
 std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
@@ -460,7 +465,7 @@ void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
 }
 
 bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail) {
-  StoreWriter out(state_.file.get(), room.start);
+  StoreWriter out(&file(), room.start);
   tail.write_index(entries, out);
   const std::uint64_t end = state_.notes.lengths.next_unused(out.position() + tail.trailer_len());
   // The trailer ends where the frame does, at a length that it never had. If the index ends at
@@ -484,7 +489,7 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   const std::uint64_t size = tail.trailer_len();
   std::uint64_t end = state_.header_len + size;
   if (!edit.base()) {
-    tail.write_trailer(*state_.file, state_.header_len);
+    tail.write_trailer(*start_, state_.header_len);
     tail_ = {state_.header_len, size};
   } else if (!fits_reserve(edit) && edit.base()->info().nchunks == 0) {
     return prepare_front(tail);
@@ -552,7 +557,7 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   };
   if (!state_.current) {
     set_times();
-    return state_.file->stamp();
+    return published_ = state_.file->stamp();
   }
   // The last look before the switch. Programs of ours and those that obey the sidecar are kept out
   // by their locks; for others the moment between this and the write is all that is left.
@@ -580,13 +585,31 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   return state_.file->stamp();
 }
 
+/// A new frame as publish() has left it, of which nothing is read where that is possible.
+void CframeCommit::open_new() {
+  state_.expected = std::make_shared<ExpectedState>(published_, new_header_);
+  // Some filesystems change the times of a file that is renamed. Another program may have changed
+  // the frame, too: then it is looked at.
+  const std::optional<FileStamp> stamp =
+      state_.file->stamp() == published_ ? published_ : state_.expected->end_writing(*state_.file);
+  if (!stamp || tail_bytes_.empty()) return open_current(state_);
+  std::vector<std::uint8_t> start = start_->take();
+  if (start.empty() || start.size() > kSmallFrame) start = new_header_;
+  std::shared_ptr<PeerLock> lock;
+  if (!state_.name.empty())
+    lock = PeerLock::open(state_.directory->descriptor(), state_.name + kSidecarSuffix);
+  state_.current = open_written_cframe(state_.file, *stamp,
+                                       {std::move(start), tail_.start, std::move(tail_bytes_)},
+                                       state_.expected, std::move(lock));
+  state_.notes.space.watch(state_.current);
+}
+
 /// The state that was committed, of which no more is read than must be.
 void CframeCommit::open_written() {
   const auto stamp = state_.expected->end_writing(*state_.file);
-  // A small frame is kept in memory as a whole, a new one may have found a sidecar by its name, and
-  // one that another program has changed by now is looked at.
-  if (!stamp || !state_.current || tail_bytes_.empty() ||
-      info_.frame_len <= std::int64_t{kHeaderBytesKept})
+  // A small frame is kept in memory as a whole, and one that another program has changed by now is
+  // looked at.
+  if (!stamp || tail_bytes_.empty() || info_.frame_len <= std::int64_t{kHeaderBytesKept})
     return open_current(state_);
   state_.current =
       open_written_cframe(state_.file, *stamp, {new_header_, tail_.start, std::move(tail_bytes_)},
@@ -612,10 +635,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
       state_.expected->end_writing(*state_.file);
       rewritten_->adopt();
     } else {
-      if (!state_.current) {
-        state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
-        state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), new_header_);
-      }
+      if (!state_.current) state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
       if (!new_front_.empty())
         state_.notes.restart(static_cast<std::uint64_t>(state_.file->stamp().size),
                              static_cast<std::uint64_t>(info_.frame_len), state_.settings.grace);
@@ -626,7 +646,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
       note_largest_chunk();
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
-      open_written();
+      state_.current ? open_written() : open_new();
     }
   } catch (...) {
     state_.broken = true;

@@ -4,6 +4,7 @@
 // one's name.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "frame/cframe/cframe_rewrite.hpp"
@@ -12,6 +13,7 @@
 #include "frame/editing/frame_tail.hpp"
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/store/container_lock.hpp"
+#include "frame/store/file_start.hpp"
 
 namespace bloscfs::frame::inline cframe {
 
@@ -95,7 +97,9 @@ class CframeCommit final : public CommitTarget {
   void note_largest_chunk();
   void take_back() noexcept;
   void cut_what_was_added();
+  void open_new();
   void open_written();
+  ByteSink& file() { return start_ ? static_cast<ByteSink&>(*start_) : *state_.file; }
 
   CframeState& state_;
   ContainerLock lock_;
@@ -106,6 +110,8 @@ class CframeCommit final : public CommitTarget {
   ExtentSet chunks_;                      ///< that this transaction has put
   Extent tail_;                           ///< index and trailer; empty before write()
   std::vector<std::uint8_t> tail_bytes_;  ///< the same; empty where they are many
+  std::optional<FileStart> start_;        ///< of a new frame
+  FileStamp published_;                   ///< of a new frame, as publish() has left it
   FrameInfo info_;                        ///< as it will be, once written
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one

@@ -75,7 +75,7 @@ void FrameTail::write_trailer(StoreWriter& out) {
   out.append(trailer_.end);
 }
 
-void FrameTail::write_trailer(StoreFile& file, std::uint64_t position) {
+void FrameTail::write_trailer(ByteSink& file, std::uint64_t position) {
   StoreWriter out(&file, position);
   write_trailer(out);
   out.flush();

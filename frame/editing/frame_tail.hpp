@@ -45,7 +45,7 @@ class FrameTail {
   bool has_vlmetalayers() const { return has_vlmetalayers_; }
   /// Appends the trailer, or writes it at a position of its own.
   void write_trailer(StoreWriter& out);
-  void write_trailer(StoreFile& file, std::uint64_t position);
+  void write_trailer(ByteSink& file, std::uint64_t position);
 
  private:
   void measure_checksums(codec::BlockDecoder& decoder);

@@ -23,10 +23,6 @@ constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
 constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
 
-/// Frames of at most so many bytes are read whole, if that is no round trip: as many bytes cost
-/// more in several reads.
-constexpr std::size_t kSmallFrame = std::size_t{16} << 10;
-
 void load_end(WindowReader& reader, std::uint64_t frame_len, std::size_t size) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, size), size);
 }

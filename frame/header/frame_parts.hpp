@@ -26,6 +26,10 @@ struct FrameParts {
 /// Bytes of the header that a snapshot remembers and compares.
 inline constexpr std::size_t kHeaderBytesKept = 4096;
 
+/// Frames of at most so many bytes are read whole, if that is no round trip: as many bytes cost
+/// more in several reads.
+inline constexpr std::size_t kSmallFrame = std::size_t{16} << 10;
+
 /// How many bytes at a frame's two ends are read at once.
 struct FirstReads {
   std::size_t start = kHeaderBytesKept, end = kHeaderBytesKept;

@@ -59,12 +59,19 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
 
 std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
                                     const OpenSettings& settings) {
-  std::array<std::uint8_t, kMagicBytes> first{};
-  const std::size_t got = source->read_at(0, first);
-  const auto kind = recognise(Bytes(first).first(got));
+  const bool is_far = source->is_far();
+  SourceStart start;
+  start.bytes.resize(kMagicBytes);
+  if (!is_far) {
+    start.stamp = source->stamp();
+    const auto size = static_cast<std::uint64_t>(start.stamp.size);
+    start.bytes.resize(size <= kSmallFrame ? kSmallFrame : kHeaderBytesKept);
+  }
+  start.bytes.resize(source->read_at(0, start.bytes));
+  const auto kind = recognise(start.bytes);
   if (!kind) return nullptr;
   if (*kind == ContainerKind::bloscpack) return open_bloscpack(std::move(source), settings);
-  return open_cframe(std::move(source), settings);
+  return open_cframe(std::move(source), settings, nullptr, is_far ? nullptr : &start);
 }
 
 std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t frame_type) {

@@ -74,12 +74,18 @@ void check_chunk_number(std::int64_t chunk, std::int64_t nchunks) {
 
 }  // namespace
 
-FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp) {
+FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp,
+                             SourceStart* start) {
   for (int attempt = 1;; ++attempt) {
-    stamp = source.stamp();
+    std::optional<CopiedSource> started;
+    if (attempt == 1 && start != nullptr)
+      started.emplace(std::shared_ptr<const ByteSource>(std::shared_ptr<void>(), &source), 0,
+                      std::move(start->bytes));
+    stamp = started ? start->stamp : source.stamp();
     const bool last = attempt == kOpenAttempts;
     try {
-      FrameParts parts = read_frame_parts(source, stamp.size, frame_type);
+      FrameParts parts = read_frame_parts(
+          started ? static_cast<const ByteSource&>(*started) : source, stamp.size, frame_type);
       // Read between two equal stamps, so that header and trailer are of one state. An error in a
       // file that has changed meanwhile says nothing.
       if (source.stamp() == stamp) return parts;

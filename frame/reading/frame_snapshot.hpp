@@ -115,8 +115,16 @@ class FrameSnapshot : public Snapshot {
   std::optional<MetalayerEntry> checksum_layer_;
 };
 
+/// The first bytes of a source, and its state before they were read.
+struct SourceStart {
+  FileStamp stamp;
+  std::vector<std::uint8_t> bytes;
+};
+
 /// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts
 /// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
-FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp);
+/// What is in `start`, which may be null, is not read again at the first attempt.
+FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp,
+                             SourceStart* start = nullptr);
 
 }  // namespace bloscfs::frame::inline reading

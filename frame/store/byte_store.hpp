@@ -41,12 +41,18 @@ struct FileTimes {
   timespec accessed, modified;  ///< as utimensat(2) takes them
 };
 
-/// A regular file open for reading and writing. Reads may run beside one writer.
-/// Errors are std::system_error with the errno.
-class StoreFile : public ByteSource {
+/// What bytes are written to. Errors are std::system_error with the errno.
+class ByteSink {
  public:
+  virtual ~ByteSink() = default;
   /// Writes all of `bytes`, or throws; what stands in that range is then unspecified.
   virtual void write_at(std::uint64_t offset, Bytes bytes) = 0;
+};
+
+/// A regular file open for reading and writing. Reads may run beside one writer.
+/// Errors are std::system_error with the errno.
+class StoreFile : public ByteSource, public ByteSink {
+ public:
   virtual void truncate(std::uint64_t size) = 0;
   /// Gives the range's space back; it then reads as zeros, or as before where that is not possible.
   virtual void punch(std::uint64_t offset, std::uint64_t size) = 0;

@@ -11,7 +11,7 @@ namespace bloscfs::frame::inline store {
 class StoreWriter {
  public:
   /// `file` is borrowed; null counts bytes only.
-  StoreWriter(StoreFile* file, std::uint64_t position) : file_(file), position_(position) {}
+  StoreWriter(ByteSink* file, std::uint64_t position) : file_(file), position_(position) {}
 
   /// Where the next byte goes.
   std::uint64_t position() const { return position_ + buffer_.size(); }
@@ -28,7 +28,7 @@ class StoreWriter {
   void flush();
 
  private:
-  StoreFile* file_;
+  ByteSink* file_;
   std::uint64_t position_;
   std::vector<std::uint8_t> buffer_;
 };

@@ -109,7 +109,7 @@ ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSetti
 }
 
 ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings) {
-  const std::int64_t size = candidate.bytes->stamp().size;
+  const std::int64_t size = candidate.size ? *candidate.size : candidate.bytes->stamp().size;
   try {
     return judge_bytes(candidate, size, settings);
   } catch (const codec::Error& error) {

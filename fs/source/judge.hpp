@@ -77,6 +77,8 @@ struct Candidate {
   std::shared_ptr<const frame::ByteSource> bytes;
   Role role = Role::file;
   const ArchiveKind* archive = nullptr;  ///< of that role
+  std::optional<std::int64_t> size =
+      {};  ///< that of `bytes`, which are asked where it is not known
 };
 
 /// What a file was found to be, or the directory that the file tells of.

@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(opens_a_path_and_counts_its_reads) {
   const auto snapshot = open_path(path, settings);
   BOOST_REQUIRE(snapshot);
   BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == content);
-  BOOST_CHECK_GT(counters.reads.load(), 1);
+  BOOST_TEST(counters.reads.load() == 1u);
   BOOST_CHECK_GE(counters.bytes.load(), 3000);
   BOOST_REQUIRE(::ftruncate(fd.get(), 5) == 0);
   BOOST_CHECK(!snapshot->unchanged());

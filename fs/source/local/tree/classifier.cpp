@@ -205,9 +205,10 @@ const ArchiveKind* Classifier::archive_at(const SourcePath& path) const {
 ReasonedVerdict Classifier::judge_once(const SourcePath& path, const SourceEntry& entry) const {
   // Does not wait for a file's lock sidecar: what a writer leaves torn is judged again later.
   if (!S_ISDIR(entry.own_stat.st_mode))
-    return judge({bytes_of(*entry.object), entry.role,
-                  entry.role == Role::archive ? archive_at(path) : nullptr},
-                 settings_);
+    return judge(
+        {bytes_of(*entry.object), entry.role,
+         entry.role == Role::archive ? archive_at(path) : nullptr, entry.content_stat.st_size},
+        settings_);
   const frame::UniqueFd directory = entry.object->open(O_RDONLY | O_DIRECTORY);
   std::shared_ptr<frame::PeerLock> lock;
   if (entry.role == Role::index)
