@@ -63,6 +63,10 @@ class Table:
         values = self.cells.get(subject, {}).get(workload)
         return statistics.median(values) if values else None
 
+    def best(self, subject, workload):
+        values = self.cells.get(subject, {}).get(workload)
+        return min(values) if values else None
+
     def workloads(self):
         names = {}  # in the order in which they come
         for row in self.cells.values():

@@ -38,6 +38,18 @@ class Mount:
         """The counters of a bloscfs."""
         return json.loads(os.getxattr(self.point, "user.bloscfs.stats"))
 
+    def processor_time(self):
+        """Seconds that the daemon has used; None where there is none."""
+        if self.process is None:
+            return None
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wait_for_commits(self):
+        """Until a bloscfs has committed what was written."""
+        while self.sets_read_ahead and self.stats()["dirty_bytes"] > 0:
+            time.sleep(0.1)
+
     def memory(self, field):
         """Bytes that the daemon's status in /proc gives: VmHWM, VmRSS."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
@@ -161,4 +173,4 @@ def passthrough(bench, directory):
 
 
 def bindfs(bench, directory):
-    return served(bench.point, need_program("bindfs"), "-f", directory, bench.point)
+    return served(bench.point, need_program("bindfs"), "-f", "--multithreaded", directory, bench.point)
