@@ -43,7 +43,7 @@ class FileJobs {
   void fail(const Numbered& piece, const std::string& file, const std::string& what, int status);
 
   OrderedOutput output_;
-  fs::Mutex mutex_{fs::LockLevel::request};
+  fs::Mutex mutex_{fs::LockLevel::command};
   std::uint64_t taken_ GUARDED_BY(mutex_) = 0;
   int status_ GUARDED_BY(mutex_) = 0;
   std::exception_ptr end_ GUARDED_BY(mutex_);  ///< why no more are begun

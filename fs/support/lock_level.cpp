@@ -14,8 +14,8 @@ namespace bloscfs::fs {
 #ifndef NDEBUG
 namespace {
 
-constexpr std::array kLevelNames = {"request", "batch", "commit", "names", "queue", "table",
-                                    "content", "watch", "cache",  "leaf",  "slots"};
+constexpr std::array kLevelNames = {"command", "request", "batch", "commit", "names", "queue",
+                                    "table",   "content", "watch", "cache",  "leaf",  "slots"};
 
 struct Held {
   const void* lock;

@@ -8,6 +8,8 @@
 namespace bloscfs::fs {
 
 enum class LockLevel : std::uint8_t {
+  command,  ///< which file a command with several threads takes next, for which it lists
+            ///< directories
   request,  ///< one piece of long work on a file, a directory or a user's listing at a time
   batch,    ///< one batch of commits, or one large listing of a user; never both
   commit,   ///< one commit of each file; a batch has many, in the order of their addresses
