@@ -29,7 +29,7 @@ cpp = '$triplet-g++'
 ar = '$triplet-ar'
 strip = '$triplet-strip'
 pkgconfig = 'pkg-config'
-exe_wrapper = ['$emulator', '-L', '/usr/$triplet']
+exe_wrapper = ['$emulator']
 [properties]
 pkg_config_libdir = ['/usr/lib/$triplet/pkgconfig', '/usr/share/pkgconfig']
 [host_machine]
@@ -51,6 +51,6 @@ unshare --mount bash -c 'mount -t proc proc "$0/proc"; mount --rbind /dev "$0/de
   apt-get -qq update
   apt-get -qq -y --no-install-recommends install crossbuild-essential-$architecture ${own[*]} ${others[*]/%/:$architecture} >/dev/null
   cd /bloscfs
-  meson setup build --cross-file cross.ini --buildtype=release --unity=on -Dunity_size=12 >/dev/null
+  meson setup build --cross-file cross.ini --buildtype=release --unity=on -Dunity_size=12 >setup.log || { tail -n 20 setup.log build/meson-logs/meson-log.txt; exit 1; }
   ninja -C build --quiet tests/codec/test_codec tests/frame/test_frame
   meson test -C build --no-rebuild --timeout-multiplier=8 codec frame"

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
