@@ -20,6 +20,8 @@ constexpr std::int32_t kChunkSize = 128 << 10;
 constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;
+/// Of small contents an eighth is looked at, but not less than this.
+constexpr std::size_t kSmallSample = std::size_t{4} << 10;
 constexpr int kWorthwhile = 20;
 
 /// What all new frames have in common with this one, but for codec and filters.
@@ -181,7 +183,10 @@ std::vector<std::uint8_t> NewContents::start(std::size_t most) const {
 
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents) {
   frame::FrameSettings frame;
-  frame.typesize = options.goal ? 0 : guess_typesize(contents.start(kSampleSize));
+  // Each byte of the sample is encoded four times, which of a small file would be most of the work.
+  const auto sample =
+      std::clamp(static_cast<std::size_t>(contents.size) / 8, kSmallSample, kSampleSize);
+  frame.typesize = options.goal ? 0 : guess_typesize(contents.start(sample));
   const WriteOptions chosen = chosen_for(options, contents, 0, frame.typesize);
   frame.chunksize =
       whole_items(options.chunk_size != 0 ? options.chunk_size : kChunkSize, frame.typesize);
