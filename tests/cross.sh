@@ -53,4 +53,4 @@ unshare --mount bash -c 'mount -t proc proc "$0/proc"; mount --rbind /dev "$0/de
   cd /bloscfs
   meson setup build --cross-file cross.ini --buildtype=release --unity=on -Dunity_size=12 >setup.log || { tail -n 20 setup.log build/meson-logs/meson-log.txt; exit 1; }
   ninja -C build --quiet tests/codec/test_codec tests/frame/test_frame
-  meson test -C build --no-rebuild --timeout-multiplier=8 codec frame"
+  meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier=8 codec frame"

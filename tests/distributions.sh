@@ -35,7 +35,7 @@ for release in "${releases[@]}"; do
   mkdir "$root/bloscfs"
   git -C "$top" ls-files -z | tar -C "$top" --null -T - -cf - | tar -C "$root/bloscfs" -xf -
   inside "$root" sh -ec 'cd /bloscfs; tools/install-deps.sh
-    meson setup build --buildtype=release >/dev/null; ninja -C build --quiet; meson test -C build' ||
+    meson setup build --buildtype=release >/dev/null; ninja -C build --quiet; meson test -C build --print-errorlogs' ||
     failed+=("$release")
   rm -rf --one-file-system "$root"
 done
