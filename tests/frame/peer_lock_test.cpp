@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -30,9 +32,10 @@ using bloscfs::test::SetClock;
 
 namespace {
 
-Buffer sidecar(std::uint8_t generation) {
+/// The generation is in the host's byte order (frame/formats/sidecars.md).
+Buffer sidecar(std::uint64_t generation) {
   Buffer bytes(16);
-  bytes[8] = generation;
+  std::memcpy(bytes.data() + 8, &generation, sizeof generation);
   return bytes;
 }
 
