@@ -245,45 +245,6 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(ne
   });
 }
 
-BOOST_AUTO_TEST_CASE(do_not_wait_for_readers_of_locked_frames, *precondition(needs_fuse)) {
-  constexpr int kReaders = 6;
-  disturb_nobody([](const Neighbourhood& place) {
-    std::vector<Fd> locks;
-    for (int i = 0; i < kReaders; i++) {
-      const std::string stored = (place.source / fmt::format("a/f{}.b2frame", i)).string();
-      write_file(stored, flat_frame(std::string(5000, 'a')));
-      write_file(stored + ".b2lock", ByteVector());
-      locks.emplace_back(::open((stored + ".b2lock").c_str(), O_RDWR | O_CLOEXEC));
-    }
-    Mount mount(place.source.path());
-    std::vector<Fd> files;
-    char byte = 0;
-    for (int i = 0; i < kReaders; i++) {
-      files.emplace_back(
-          ::open((mount / fmt::format("a/f{}", i)).c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-      // From now on the mount has all of it in its cache.
-      BOOST_TEST(::pread(files.back().get(), &byte, 1, 0) == 1);
-    }
-    for (const Fd& lock : locks) BOOST_REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
-    std::jthread owner([&] {
-      BOOST_TEST(comes_true([&] { return mount.requests_waiting() >= kReaders / 2; }));
-      for (int i = 0; i < 20; i++) mount.stats();
-      for (const Fd& lock : locks) ::flock(lock.get(), LOCK_UN);
-    });
-    const Disturbance seen = with_neighbours(mount, [&] {
-      std::vector<std::jthread> readers;
-      for (const Fd& file : files)
-        readers.emplace_back([&file] {
-          char read = 0;
-          // Those that were many have waited only for a moment.
-          static_cast<void>(::pread(file.get(), &read, 1, 0));
-        });
-    });
-    owner.join();
-    return seen;
-  });
-}
-
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_plain_file_that_becomes_a_frame, *precondition(needs_fuse)) {
   disturb_nobody([](const Neighbourhood& place) {
     write_file(place.source / "a/plain", std::string("text"));
