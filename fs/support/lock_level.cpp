@@ -21,7 +21,16 @@ struct Held {
   const void* lock;
   LockLevel level;
 };
-thread_local std::vector<Held> held;
+
+/// Static objects take locks while the process ends, when what is local to the main thread has been
+/// destroyed: their order is not checked.
+thread_local bool has_ended = false;
+
+struct HeldLocks {
+  std::vector<Held> locks;
+  ~HeldLocks() { has_ended = true; }
+};
+thread_local HeldLocks held;
 
 const char* name_of(LockLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
 
@@ -33,7 +42,8 @@ bool may_follow(const Held& before, const void* lock, LockLevel level) {
 }  // namespace
 
 void check_order(const void* lock, LockLevel level) {
-  for (const Held& before : held)
+  if (has_ended) return;
+  for (const Held& before : held.locks)
     if (!may_follow(before, lock, level)) {
       std::fprintf(stderr, "a lock of level '%s' would be taken behind one of level '%s'\n",
                    name_of(level), name_of(before.level));
@@ -41,12 +51,15 @@ void check_order(const void* lock, LockLevel level) {
     }
 }
 
-void note_locked(const void* lock, LockLevel level) { held.push_back({lock, level}); }
+void note_locked(const void* lock, LockLevel level) {
+  if (!has_ended) held.locks.push_back({lock, level});
+}
 
 void note_unlocked(const void* lock) {
-  const auto last = std::find_if(held.rbegin(), held.rend(),
+  if (has_ended) return;
+  const auto last = std::find_if(held.locks.rbegin(), held.locks.rend(),
                                  [lock](const Held& one) { return one.lock == lock; });
-  if (last != held.rend()) held.erase(std::next(last).base());
+  if (last != held.locks.rend()) held.locks.erase(std::next(last).base());
 }
 #endif
 
