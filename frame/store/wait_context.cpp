@@ -117,9 +117,8 @@ void Interruption::pause(Clock::Duration time) {
   }
 }
 
-BeforeLocks::BeforeLocks(std::function<void()> call) : call_(std::move(call)) {
-  WaitContext::current().before_locks = &call_;
-}
+BeforeLocks::BeforeLocks(std::function<void()> call)
+    : call_(std::move(call)), outer_(std::exchange(WaitContext::current().before_locks, &call_)) {}
 
 void BeforeLocks::call() {
   if (const auto* const before = WaitContext::current().before_locks) (*before)();

@@ -126,12 +126,12 @@ class Interruption {
   const Interruption* const outer_;
 };
 
-/// While one lives, its thread calls `call` before it waits for a lock of another program. What
-/// that throws goes to whoever wanted the lock, which nobody has taken then.
+/// While one lives, its thread calls `call` before it waits for a lock of another program. If that
+/// throws, the lock is not taken. The innermost one of a thread counts.
 class BeforeLocks {
  public:
   explicit BeforeLocks(std::function<void()> call);
-  ~BeforeLocks() { WaitContext::current().before_locks = nullptr; }
+  ~BeforeLocks() { WaitContext::current().before_locks = outer_; }
   BeforeLocks(const BeforeLocks&) = delete;
   BeforeLocks& operator=(const BeforeLocks&) = delete;
 
@@ -139,6 +139,7 @@ class BeforeLocks {
 
  private:
   const std::function<void()> call_;
+  const std::function<void()>* const outer_;
 };
 
 /// How long one waits for a lock, unless said otherwise.

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <system_error>
 
-#include "frame/store/wait_context.hpp"
 #include "fs/support/error_number.hpp"
 
 namespace bloscfs::fs {
@@ -43,8 +42,7 @@ KernelRequest::KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot
     : Request(slot == Slot::not_asked_for ? nullptr : mount_state(request).slots,
               sender_of(request)),
       request_(request),
-      entry_(std::move(entry)),
-      before_locks_([this] { need_slot(); }) {
+      entry_(std::move(entry)) {
   frame::WaitMark::work_at(entry_.waits());
 }
 

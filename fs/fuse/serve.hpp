@@ -49,7 +49,6 @@ class KernelRequest final : public Request {
  private:
   const fuse_req_t request_;
   RequestWatch::Entry entry_;
-  const frame::BeforeLocks before_locks_;
 };
 
 /// What happens to a request that still waits for a slot when the session ends.

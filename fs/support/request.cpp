@@ -29,6 +29,11 @@ bool is_interruption(const std::exception& error) {
   return ended != nullptr && ended->code() == std::errc::interrupted;
 }
 
+Request::Request(RequestSlots* slots, const Caller& caller)
+    : slots_(slots), user_(caller.user), caller_(caller) {
+  if (slots_ != nullptr) before_locks_.emplace([this] { need_slot(); });
+}
+
 void Request::need_slot() {
   if (slots_ == nullptr || has_slot_ || runs_once_) return;
   if (!take_slot()) throw NoSlot();

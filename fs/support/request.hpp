@@ -52,8 +52,7 @@ class Request {
   /// A request of a process that needs no slot.
   explicit Request(const Caller& caller) : Request(nullptr, caller) {}
   /// A request of a process; the slots outlive it.
-  Request(RequestSlots* slots, const Caller& caller)
-      : slots_(slots), user_(caller.user), caller_(caller) {}
+  Request(RequestSlots* slots, const Caller& caller);
   virtual ~Request() = default;
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
@@ -61,7 +60,8 @@ class Request {
   /// To be called before whatever takes long, or waits for what others do: a network, a flush of a
   /// disk, another program, the long work of another request. Throws NoSlot where no slot is free.
   /// Once the request has made its Change it returns without a slot: what may have to wait behind
-  /// the Change takes the slot before it.
+  /// the Change takes the slot before it. The frame module calls it, by frame::BeforeLocks, before
+  /// it waits for a program that has a frame's sidecar locked.
   void need_slot();
   bool has_slot() const { return has_slot_; }
 
@@ -106,6 +106,7 @@ class Request {
   bool runs_once_ = false;
   std::optional<Limits> limits_;
   std::optional<frame::Interruption> interruption_;
+  std::optional<frame::BeforeLocks> before_locks_;
 };
 
 /// A request from its first change on. Made in one place of each operation, behind everything that

@@ -1,6 +1,7 @@
 // A request that gets no slot is served again from its beginning: nothing may come of that.
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,9 +15,13 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/byte_source.hpp"
+#include "frame/store/wait_context.hpp"
 #include "fs/support/request.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/remote/fake_store.hpp"
@@ -435,6 +440,47 @@ BOOST_AUTO_TEST_SUITE(served_again)
 BOOST_AUTO_TEST_CASE(requests_for_files_leave_no_trace) { check_each_need(outcome_for_files); }
 
 BOOST_AUTO_TEST_CASE(requests_for_objects_leave_no_trace) { check_each_need(outcome_for_objects); }
+
+// Two such waits without a slot would take all threads that answer what is quick.
+BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) {
+  const TempDir source;
+  write_file(source / "known.b2frame", flat_frame("known"));
+  write_file(source / "other.b2frame", flat_frame("other"));
+  std::vector<fs_std::path> sidecars{source / "known.b2frame.b2lock",
+                                     source / "other.b2frame.b2lock"};
+  for (const char* const name : {"sparse.b2frame", "unseen.b2frame"}) {
+    write_sparse_frame(source / name, make_contents("noise", 2, kUsedSize, 1));
+    sidecars.push_back(source / name / frame::kSframeLockName);
+  }
+  for (const fs_std::path& sidecar : sidecars) write_file(sidecar, ByteVector());
+  InProcess mount(source.path());
+  const auto known = mount.open("known"), sparse = mount.open("sparse");
+  known.contents();
+  const auto other = mount.find("other");
+
+  std::vector<frame::UniqueFd> locked;
+  for (const fs_std::path& sidecar : sidecars) {
+    locked.emplace_back(::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST_REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
+  }
+  // Who would wait fails at once.
+  const frame::LockPatience none(std::chrono::seconds(0));
+  fs::RequestSlots slots(4);
+  const auto gets_no_slot = [&](const std::function<void(fs::Request&)>& body) {
+    RefusedRequest request(slots, mount.caller, 1);
+    try {
+      body(request);
+    } catch (const fs::NoSlot&) {
+      return true;
+    }
+    return false;
+  };
+  BOOST_TEST(gets_no_slot([&](auto& request) { known.handle().read(request, 0, 1); }));
+  BOOST_TEST(gets_no_slot([&](auto& request) { sparse.handle().read(request, 0, 1); }));
+  BOOST_TEST(gets_no_slot([&](auto& request) { mount->open(request, *other, O_RDONLY); }));
+  BOOST_TEST(
+      gets_no_slot([&](auto& request) { mount.source().lookup(request, fs::kRootId, "unseen"); }));
+}
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -129,10 +129,11 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = names.directory(directory); !file->is_in(in))
       if (Need need = work.without_lock([make_in, in] { make_in(in); })) return need;
+    const Change change = names.change();
     made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {
-      services_.contents.created(Change(request), made, tree_.owned(file->stat()));
+      services_.contents.created(change, made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
