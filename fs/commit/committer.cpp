@@ -21,14 +21,15 @@ namespace {
 
 /// A file that stays open is committed after this time at the latest.
 constexpr std::chrono::seconds kLongestWaitOfOpen{30};
-/// A commit is due so long before the latest time: the thread looks for what is due every kPoll.
+/// A commit is due so long before the latest time, and is begun kGather later, with all that is due
+/// by then.
 constexpr std::chrono::seconds kAhead{1};
-constexpr std::chrono::milliseconds kPoll{500};
+constexpr std::chrono::milliseconds kGather{500};
 /// A commit that has failed is tried again after this time.
 constexpr std::chrono::seconds kRetryDelay{4};
 /// A file that is locked is tried again after as long as it has been locked, within these bounds:
 /// most locks are short, as that of a thread that commits the same file.
-constexpr std::chrono::milliseconds kShortestLock = kPoll;
+constexpr std::chrono::milliseconds kShortestLock = kGather;
 constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
@@ -94,9 +95,20 @@ Committer::Duration Committer::delay_of_open() const {
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
-  if (is_new)
-    entry->second = {content, std::move(owner), clock_.now() + delay_of_open(), {}, {}, {}, false,
-                     {}};
+  if (!is_new) return;
+  entry->second = {content, std::move(owner), {}, {}, {}, {}, false, {}};
+  set_due(entry->second, clock_.now() + delay_of_open());
+}
+
+void Committer::set_due(Entry& entry, TimePoint due) {
+  entry.due = due;
+  look_at(due + kGather);
+}
+
+void Committer::look_at(TimePoint time) {
+  if (time >= next_look_) return;
+  next_look_ = time;
+  wake_.notify_all();
 }
 
 void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
@@ -107,9 +119,10 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   // Not those of a mere reader in place of a writer's.
   if (descriptors.amount() >= entry->second.descriptors.amount())
     entry->second.descriptors = std::move(descriptors);
-  TimePoint& due = entry->second.due;
-  due = std::min(due, clock_.now() + (at_once ? Duration::zero() : delay_of_closed()));
-  if (at_once) wake_.notify_all();
+  const TimePoint now = clock_.now();
+  set_due(entry->second,
+          std::min(entry->second.due, now + (at_once ? Duration::zero() : delay_of_closed())));
+  if (at_once) look_at(now);
 }
 
 bool Committer::hurry(uid_t user) {
@@ -121,7 +134,7 @@ bool Committer::hurry(uid_t user) {
     entry.due = std::min(entry.due, now);
     is_waited_for = true;
   }
-  if (is_waited_for) wake_.notify_all();
+  if (is_waited_for) look_at(now);
   return is_waited_for;
 }
 
@@ -146,11 +159,14 @@ void Committer::drop(const Content& content) {
 Committer::Contents Committer::due_contents(Pressure pressure) {
   const MutexLock lock(mutex_);
   const auto now = clock_.now();
+  next_look_ = TimePoint::max();
   Contents due;
-  for (const auto& [content, entry] : dirty_)
-    if (!entry.is_aside &&
-        (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0))))
+  for (const auto& [content, entry] : dirty_) {
+    if (entry.is_aside) continue;
+    next_look_ = std::min(next_look_, std::max(entry.due, now) + kGather);
+    if (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0)))
       due.push_back(entry.content);
+  }
   return due;
 }
 
@@ -199,8 +215,12 @@ void Committer::work() {
     Pressure pressure = Pressure::none;
     {
       const MutexLock lock(mutex_);
-      if (pressure_ == Pressure::none && !stopping_)
-        wake_.wait_until(mutex_, clock_, clock_.now() + kPoll);
+      while (pressure_ == Pressure::none && !stopping_ && clock_.now() < next_look_) {
+        if (next_look_ == TimePoint::max())
+          wake_.wait(mutex_);
+        else
+          wake_.wait_until(mutex_, clock_, next_look_);
+      }
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
     }
@@ -249,8 +269,10 @@ void Committer::work_at_long_ones() {
     }
     commit_now(content, IfBeingWritten::fail);
     const MutexLock lock(mutex_);
-    if (const auto entry = dirty_.find(content.get()); entry != dirty_.end())
+    if (const auto entry = dirty_.find(content.get()); entry != dirty_.end()) {
       entry->second.is_aside = false;
+      set_due(entry->second, entry->second.due);
+    }
   }
 }
 
@@ -301,16 +323,16 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
       entry->second.failure = error;
       if (is_told) entry->second.locked_since.reset();
       if (error)
-        entry->second.due = next_try(entry->second.locked_since);
+        set_due(entry->second, next_try(entry->second.locked_since));
       else if (!content->needs_commit() && !content->can_be_staged(1)) {
         done = std::move(entry->second);
         dirty_.erase(entry);
       } else if (content->has_writers()) {
-        entry->second.due = clock_.now() + delay_of_open();
+        set_due(entry->second, clock_.now() + delay_of_open());
       } else {
         // Written or renamed since the freeze, and nobody writes any more: no close will come that
         // queues the file again.
-        entry->second.due = clock_.now();
+        set_due(entry->second, clock_.now());
       }
     }
   }

@@ -109,6 +109,9 @@ class Committer {
     FairShare::Part descriptors;            ///< of a file that was closed
   };
 
+  /// As a new time when the entry is due.
+  void set_due(Entry& entry, TimePoint due) REQUIRES(mutex_);
+  void look_at(TimePoint time) REQUIRES(mutex_);
   Duration delay_of_closed() const;
   Duration delay_of_open() const;
   void work();
@@ -156,6 +159,7 @@ class Committer {
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   TimePoint next_staging_ GUARDED_BY(mutex_);
+  TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< of work(), for what is due
   std::optional<TimePoint> idle_since_;  ///< under pressure; of the thread work()
   bool stopping_ GUARDED_BY(mutex_) = false;
 };

@@ -13,6 +13,7 @@
 
 namespace bloscfs::fs {
 
+class IdleWatch;
 class KernelChannel;
 class RunningOptions;
 
@@ -27,6 +28,7 @@ struct MountState {
   KernelFlush* kernel_flush = nullptr;
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
+  IdleWatch* idle_watch = nullptr;  ///< may stay null
   RequestWatch watch;
   Mutex telling{
       LockLevel::request};  ///< who opens a changed file waits for who tells the kernel of it

@@ -11,6 +11,7 @@
 #include <fuse_lowlevel.h>
 
 #include "fs/fuse/reply.hpp"
+#include "fs/mount/idle_watch.hpp"
 #include "fs/support/caller.hpp"
 #include "fs/support/request.hpp"
 #include "fs/support/request_watch.hpp"
@@ -98,6 +99,7 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   const fuse_ctx* const sender = fuse_req_ctx(request);
   const uid_t user = sender->uid;
   MountState& state = mount_state(request);
+  if (state.idle_watch != nullptr) state.idle_watch->note_use();
   bool has_slot = false;
   std::function<void()> again;
   {

@@ -356,6 +356,7 @@ void run_session(SessionSettings settings) {
                            [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); }};
   IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
                        *settings.clock);
+  state.idle_watch = &idle_watch;
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     mount->change_options(options);
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));

@@ -1,5 +1,6 @@
 #include "fs/mount/idle_watch.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -22,25 +23,59 @@ IdleWatch::~IdleWatch() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
-  condition_.notify_all();
+  wake();
   thread_.join();
+}
+
+void IdleWatch::set_limit(std::chrono::seconds limit) {
+  {
+    const std::lock_guard lock(mutex_);
+    limit_ = limit;
+  }
+  wake();
+}
+
+void IdleWatch::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    sleeps_ = false;
+  }
+  condition_.notify_all();
 }
 
 void IdleWatch::watch() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto next = clock_.now() + kCheck;
-    while (!stopped_ && clock_.now() < next) clock_.wait_until(condition_, lock, next);
+  for (TimePoint next = clock_.now() + kCheck;;) {
+    const bool slept = sleeps_;
+    while (!stopped_ && clock_.now() < next && sleeps_ == slept) {
+      if (next == TimePoint::max())
+        condition_.wait(lock);
+      else
+        clock_.wait_until(condition_, lock, next);
+    }
     if (stopped_) return;
-    mount_.source().tidy();
+    if (slept && !sleeps_) {
+      // Used again, by a request that is only beginning.
+      next = clock_.now() + kCheck;
+      continue;
+    }
+    const bool has_work = mount_.source().tidy();
     rest_if_unused();
-    const std::chrono::seconds limit = limit_;
-    if (limit == std::chrono::seconds::zero() || mount_.idle_time() < limit) continue;
-    // What SOURCE cannot take keeps the mount.
-    if (!mount_.uncommitted().empty()) continue;
-    ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
-    return;
+    if (limit_ != std::chrono::seconds::zero() && mount_.idle_time() >= limit_ &&
+        mount_.uncommitted().empty()) {  // what SOURCE cannot take keeps the mount
+      ::kill(::getpid(), SIGTERM);       // ends the session as a signal from outside would
+      return;
+    }
+    next = next_look(has_work);
   }
+}
+
+IdleWatch::TimePoint IdleWatch::next_look(bool has_work) {
+  const auto now = clock_.now();
+  sleeps_ = rests_ && !has_work && mount_.uncommitted().empty();
+  if (!sleeps_) return now + kCheck;
+  if (limit_ == std::chrono::seconds::zero()) return TimePoint::max();
+  return now + std::max<frame::Clock::Duration>(kCheck, limit_ - mount_.idle_time());
 }
 
 void IdleWatch::rest_if_unused() {

@@ -1,6 +1,6 @@
 #pragma once
-// What happens when nobody uses a mount: memory goes back to the system, and after the time that
-// was asked for the session ends.
+// What happens when nobody uses a mount: memory goes back to the system, nothing wakes the process
+// any more, and after the time that was asked for the session ends.
 
 #include <atomic>
 #include <chrono>
@@ -20,20 +20,31 @@ class IdleWatch {
   IdleWatch(Mount& mount, std::chrono::seconds limit,
             const frame::Clock& clock = frame::system_clock());
   ~IdleWatch();
-  void set_limit(std::chrono::seconds limit) { limit_ = limit; }
+  void set_limit(std::chrono::seconds limit);
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
 
+  /// To be called for each request.
+  void note_use() {
+    if (sleeps_.load(std::memory_order_relaxed)) wake();
+  }
+
  private:
+  using TimePoint = frame::Clock::TimePoint;
+
   void watch();
+  void wake();
   void rest_if_unused();
+  /// When it is to look again; max(): once the mount is used.
+  TimePoint next_look(bool has_work);
 
   Mount& mount_;
   const frame::Clock& clock_;
-  std::atomic<std::chrono::seconds> limit_;
+  std::chrono::seconds limit_;
   std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
-  frame::Clock::TimePoint since_ = clock_.now();
+  TimePoint since_ = clock_.now();
   bool rests_ = false;
+  std::atomic<bool> sleeps_{false};  ///< until the mount is used, or ends for lack of use
 
   std::mutex mutex_;
   std::condition_variable condition_;

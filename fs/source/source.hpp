@@ -197,8 +197,9 @@ class Source {
 
   /// The value of the root's attribute kStatsAttribute.
   virtual std::string statistics() = 0;
-  /// Called every second; frees what is not used any more.
-  virtual void tidy() {}
+  /// Frees what is not used any more. True if something is left that is to be looked after: then it
+  /// is called again a second later.
+  virtual bool tidy() { return false; }
   /// Called before the last commits; stops work in the background.
   virtual void begin_end() {}
 };

@@ -128,7 +128,7 @@ class LocalSource final : public Source {
   void resize(Request& request, NodeId node, std::int64_t size) override;
 
   std::string statistics() override;
-  void tidy() override { root_.tidy(); }
+  bool tidy() override { return root_.tidy(); }
   void begin_end() override { sweep_.reset(); }
 
  private:

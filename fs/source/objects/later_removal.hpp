@@ -31,20 +31,21 @@ class LaterRemoval {
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// Begins to remove what is due, unless it is still removing what was due before. To be called
-  /// now and then.
-  void begin_due() {
+  /// Begins to remove what is due, unless it is still removing what was due before. True if any is
+  /// left for later calls.
+  bool begin_due() {
     const MutexLock lock(mutex_);
-    if (left_ > 0) return;
+    if (left_ > 0) return true;
     for (begun_.clear(); !due_.empty() && due_.front().first <= clock_.now(); due_.pop_front()) {
       left_++;
       try {
         begun_.push_back(calls_.begin([this, path = due_.front().second] { remove(path); }));
       } catch (const std::system_error&) {
         left_--;  // no thread can be made
-        return;
+        return true;
       }
     }
+    return !due_.empty() || left_ > 0;
   }
 
  private:

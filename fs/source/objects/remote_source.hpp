@@ -97,7 +97,7 @@ class RemoteSource final : public Source {
   std::string statistics() override {
     return to_json(services_.content.stats, objects_.tree().numbers());
   }
-  void tidy() override { later_.begin_due(); }
+  bool tidy() override { return later_.begin_due(); }
 
  private:
   using Node = ObjectNode;

@@ -1,8 +1,10 @@
 // Reading: from open files, ahead of their readers, and from disks that fail.
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <optional>
+#include <utility>
 
 #include <boost/test/unit_test.hpp>
 
@@ -184,6 +186,29 @@ BOOST_AUTO_TEST_CASE(idle_watch_ends_a_mount_of_which_nothing_is_open) {
     clock.move(std::chrono::seconds(1));
     return end.has_come();
   }));
+}
+
+// Each look at a clock that jumps is one wake-up.
+BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
+  const TempDir source;
+  const JumpingClock clock;
+  InProcess mount(source.path(), {}, clock);
+  fs::IdleWatch watch(*mount.operator->(), std::chrono::seconds(0), clock);
+  const auto falls_asleep = [&](std::chrono::nanoseconds since) {
+    auto passed = since;
+    return comes_true([&] {
+      const auto before = std::exchange(passed, clock.passed());
+      return passed > since && passed == before;
+    });
+  };
+  BOOST_TEST(falls_asleep(std::chrono::nanoseconds(0)));
+  const auto asleep = clock.passed();
+  BOOST_CHECK(asleep < std::chrono::seconds(25));
+  mount.write("a", bytes_of("one"));
+  watch.note_use();
+  BOOST_TEST(
+      comes_true([&] { return mount->stats().commits > 0U && mount->uncommitted().empty(); }));
+  BOOST_TEST(falls_asleep(asleep));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

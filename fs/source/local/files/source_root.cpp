@@ -108,9 +108,7 @@ void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& 
       descriptors, clock);
 }
 
-void SourceRoot::tidy() const {
-  if (watched_) watched_->tidy();
-}
+bool SourceRoot::tidy() const { return watched_ && watched_->tidy(); }
 
 /// Null, with errno set, where it cannot be.
 frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step, OneLook* within) const {

@@ -47,7 +47,7 @@ class SourceRoot {
   void watch_directories(std::size_t descriptors,
                          const frame::Clock& clock = frame::system_clock());
   /// To be called every second or so, if there are.
-  void tidy() const;
+  bool tidy() const;
 
   int descriptor() const { return directory_->get(); }
 

@@ -375,11 +375,11 @@ void WatchedDirectories::forget(Watched* top) {
   for (Watched* const watched : all_of(top)) drop(watched);
 }
 
-void WatchedDirectories::tidy() {
-  if (!events_) return;
+bool WatchedDirectories::tidy() {
+  if (!events_) return false;
   const WriteLock lock(mutex_);
   visits_.clear();
-  if (!source_) return;
+  if (!source_) return false;
   read_events();
   pollfd mounts{mounts_.get(), POLLPRI, 0};
   if (::poll(&mounts, 1, 0) != 0) forget(source_.get());
@@ -393,6 +393,7 @@ void WatchedDirectories::tidy() {
       above->used.tick = std::max(above->used.tick.load(), watched->used.tick.load());
     }
   }
+  return source_ != nullptr;
 }
 
 }  // namespace bloscfs::fs

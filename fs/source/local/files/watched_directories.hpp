@@ -91,8 +91,9 @@ class WatchedDirectories {
   /// A name was taken away by this mount: what it led to is not kept here any more.
   void let_go(const std::string& directory, const std::string& name);
 
-  /// To be called every second or so: what nobody asks for is let go of.
-  void tidy();
+  /// To be called every second or so while it returns true: what nobody asks for is let go of.
+  /// False where nothing is watched.
+  bool tidy();
 
  private:
   using Names = std::unordered_map<std::string, std::shared_ptr<const SourceObject>>;
