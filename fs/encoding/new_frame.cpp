@@ -23,6 +23,9 @@ constexpr std::size_t kMinSample = 256;
 /// Of small contents an eighth is looked at, but not less than this.
 constexpr std::size_t kSmallSample = std::size_t{4} << 10;
 constexpr int kWorthwhile = 20;
+/// Of the share of bytes that differ at a distance which no item has: text, programs and noise have
+/// 0.985 and more at 2, 4 and 8, numbers less at the size of theirs.
+constexpr double kLessByItems = 0.985;
 
 /// What all new frames have in common with this one, but for codec and filters.
 codec::EncodeSettings shaped_like(const frame::FrameSettings& frame) {
@@ -145,10 +148,27 @@ std::int32_t whole_items(std::int32_t size, std::int32_t typesize) {
   return std::max(size - size % typesize, typesize);
 }
 
+double share_that_differs(codec::Bytes sample, std::size_t distance) {
+  std::size_t count = 0;
+  for (std::size_t i = distance; i < sample.size(); i++) count += sample[i] != sample[i - distance];
+  return static_cast<double>(count) / static_cast<double>(sample.size() - distance);
+}
+
+/// Whether it pays to try item sizes, each of which is an encoding of the sample.
+bool may_have_items(codec::Bytes sample) {
+  double without_items = 1;
+  for (const std::size_t distance : {3U, 5U, 7U})
+    without_items = std::min(without_items, share_that_differs(sample, distance));
+  return std::ranges::any_of(frame::kUsualTypesizes, [&](std::int32_t typesize) {
+    return typesize > 1 && share_that_differs(sample, static_cast<std::size_t>(typesize)) <
+                               kLessByItems * without_items;
+  });
+}
+
 }  // namespace
 
 std::int32_t guess_typesize(codec::Bytes sample) {
-  if (sample.size() < kMinSample) return 1;
+  if (sample.size() < kMinSample || !may_have_items(sample)) return 1;
   std::int32_t best = 1;
   std::size_t best_size = 0;
   for (const std::int32_t typesize : frame::kUsualTypesizes) {

@@ -1,10 +1,14 @@
 // codec=auto: settings of new files by their contents.
 
+#include <cmath>
 #include <cstring>
 #include <ostream>
+#include <random>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/core.h>
 
+#include "fs/encoding/new_frame.hpp"
 #include "fs/options/options.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/contents.hpp"
@@ -135,6 +139,34 @@ BOOST_AUTO_TEST_CASE(nothing_else_chooses_what_is_chosen) {
   // The last one counts.
   BOOST_TEST(message_of("codec=auto,codec=lz4,clevel=3") == "");
   BOOST_TEST(message_of("codec=auto,chunk_size=1M,block_size=64K") == "");
+}
+
+// Text and noise are told from numbers without a trial encoding.
+BOOST_AUTO_TEST_CASE(item_sizes_are_those_of_the_numbers_in_a_file) {
+  constexpr std::size_t kSample = 4096;
+  const auto numbers = [](auto number_at) {
+    using Number = decltype(number_at(std::size_t{}));
+    ByteVector bytes(kSample);
+    for (std::size_t i = 0; i < kSample / sizeof(Number); i++) {
+      const Number number = number_at(i);
+      std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number);
+    }
+    return bytes;
+  };
+  std::mt19937 random(1);
+  const auto wave = [](std::size_t i) { return std::sin(double(i) / 50); };
+  const auto guess = [](const ByteVector& bytes) { return fs::guess_typesize(bytes); };
+  BOOST_TEST(guess(numbers([&](std::size_t i) { return std::int16_t(999 * wave(i)); })) == 2);
+  BOOST_TEST(guess(numbers([](std::size_t i) { return std::int32_t(i); })) == 4);
+  BOOST_TEST(guess(numbers([&](std::size_t i) { return float(wave(i)); })) == 4);
+  BOOST_TEST(guess(numbers([](std::size_t i) { return std::int64_t(1000 * i); })) == 8);
+  BOOST_TEST(guess(numbers([&](std::size_t i) { return wave(i); })) == 8);
+  BOOST_TEST(guess(numbers([&](std::size_t) { return std::uint8_t(random()); })) == 1);
+  ByteVector text;
+  for (int i = 0; text.size() < kSample; i++)
+    for (const char c : fmt::format("line {}: {} of {}\n", i, i * i % 97, i * 31 % 89))
+      text.push_back(static_cast<std::uint8_t>(c));
+  BOOST_TEST(guess(text) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
