@@ -64,8 +64,8 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
   start.bytes.resize(kMagicBytes);
   if (!is_far) {
     start.stamp = source->stamp();
-    const auto size = static_cast<std::uint64_t>(start.stamp.size);
-    start.bytes.resize(size <= kSmallFrame ? kSmallFrame : kHeaderBytesKept);
+    const auto size = static_cast<std::size_t>(start.stamp.size);
+    start.bytes.resize(size <= kSmallFrame ? size : kHeaderBytesKept);
   }
   start.bytes.resize(source->read_at(0, start.bytes));
   const auto kind = recognise(start.bytes);
