@@ -34,8 +34,10 @@ constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
-/// Until files are looked through again of which none could be staged.
+/// Until files are looked through again of which none could be staged: at least this time, and a
+/// hundred times as long as the look took.
 constexpr std::chrono::milliseconds kStagingRest{50};
+constexpr int kLookShare = 100;
 /// How long writers may wait while nothing is to be committed.
 [[maybe_unused]] constexpr std::chrono::seconds kLongestIdle{5};
 /// Dirty bytes of a file for which it pays to write another index behind them.
@@ -171,6 +173,7 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
 }
 
 bool Committer::stage(std::size_t least_dirty) {
+  const TimePoint begun = clock_.now();
   bool goes_on = false, staged_any = false;
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
@@ -183,7 +186,10 @@ bool Committer::stage(std::size_t least_dirty) {
     goes_on |= !outcome.error && content->can_be_staged(kWorthStaging);
   }
   const MutexLock lock(mutex_);
-  if (!staged_any) next_staging_ = clock_.now() + kStagingRest;
+  if (!staged_any) {
+    const TimePoint now = clock_.now();
+    next_staging_ = now + std::max<Duration>(kStagingRest, kLookShare * (now - begun));
+  }
   return goes_on;
 }
 
