@@ -1,5 +1,5 @@
 #pragma once
-// A new file that is written by one call, if it is small.
+// Writes a new small file with one system call.
 
 #include <cstdint>
 #include <memory>
@@ -10,16 +10,17 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Keeps what is written, from the file's start on, until flush(), or until it reaches beyond
-/// 64 KiB: later calls then go to the file at once. What nobody has written is zero.
+/// Keeps the first 64 KiB that are written in memory; flush() writes them to the file. A write that
+/// reaches further flushes at once, and from then on each write goes to the file directly. Gaps
+/// between writes are zeros.
 class FileStart final : public ByteSink {
  public:
   explicit FileStart(std::shared_ptr<StoreFile> file) : file_(std::move(file)) {}
 
   void write_at(std::uint64_t offset, Bytes bytes) override;
-  /// May be called again after an error, when some bytes were written anew.
+  /// After an error it may be called again: it writes everything again.
   void flush();
-  /// All of the file, to be called once; nothing if that was too much to be kept.
+  /// The contents of the whole file; empty if it is larger than 64 KiB. To be called once.
   std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
  private:

@@ -88,8 +88,8 @@ void reply_from_descriptor(KernelRequest& request, const DescriptorRange& range)
 
 void op_read(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
              fuse_file_info* info) {
-  // Once only, though the request may be served twice. What is wrong with the handle the read
-  // itself reports.
+  // Counts the read for readahead. Not a part of what follows, which may be served twice. It
+  // reports no errors: the read finds the same ones.
   run_unanswered("read", [&](Request&) {
     mount_of(raw).handle(info->fh)->expect_more(offset, static_cast<std::int64_t>(size),
                                                 fuse_req_ctx(raw)->uid);

@@ -25,17 +25,18 @@ struct inotify_event;
 
 namespace bloscfs::fs {
 
-/// A stretch of an operation in which it only looks. What inotify tells at the first question
-/// counts for all of them, and need not be asked for again. For one thread.
+/// A part of an operation that only looks at SOURCE. It asks inotify once whether anything has
+/// changed, at its first look; its later looks rely on that answer. For one thread.
 class OneLook {
  public:
   OneLook() = default;
   OneLook(const OneLook&) = delete;
   OneLook& operator=(const OneLook&) = delete;
 
-  /// True for the first question.
+  /// True at the first look.
   bool must_ask() { return !std::exchange(has_asked_, true); }
-  /// The operation has changed something, or has let others do so: the next look begins.
+  /// To be called when the operation has changed something, or has released a lock so that others
+  /// may have: the next look asks again.
   void renew() { has_asked_ = false; }
 
  private:
