@@ -21,8 +21,8 @@ namespace {
 
 /// A file that stays open is committed after this time at the latest.
 constexpr std::chrono::seconds kLongestWaitOfOpen{30};
-/// A commit is due so long before the latest time, and is begun kGather later, with all that is due
-/// by then.
+/// A file's due time is at most this long before the latest time for its commit. The commit begins
+/// kGather after the due time, together with all files that are due by then.
 constexpr std::chrono::seconds kAhead{1};
 constexpr std::chrono::milliseconds kGather{500};
 /// A commit that has failed is tried again after this time.
@@ -34,10 +34,10 @@ constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
-/// Until files are looked through again of which none could be staged: at least this time, and a
-/// hundred times as long as the look took.
-constexpr std::chrono::milliseconds kStagingRest{50};
-constexpr int kLookShare = 100;
+/// After a look at all files that found none to stage the next one comes later by this many times
+/// what the look took, within these bounds.
+constexpr int kRestPerLook = 100;
+constexpr std::chrono::milliseconds kShortestRest{50}, kLongestRest{1000};
 /// How long writers may wait while nothing is to be committed.
 [[maybe_unused]] constexpr std::chrono::seconds kLongestIdle{5};
 /// Dirty bytes of a file for which it pays to write another index behind them.
@@ -87,7 +87,7 @@ void Committer::stop() {
 /// Files that are closed meanwhile join one commit.
 Committer::Duration Committer::delay_of_closed() const {
   const Duration longest = longest_wait_.load();
-  return longest - std::min<Duration>(kAhead, longest / 2);
+  return longest - std::min<Duration>(kAhead, longest / 4 * 3);
 }
 
 Committer::Duration Committer::delay_of_open() const {
@@ -104,7 +104,8 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
-  look_at(due + kGather);
+  // One that is aside is looked at when it is no more.
+  if (!entry.is_aside) look_at(due + kGather);
 }
 
 void Committer::look_at(TimePoint time) {
@@ -124,7 +125,7 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   const TimePoint now = clock_.now();
   set_due(entry->second,
           std::min(entry->second.due, now + (at_once ? Duration::zero() : delay_of_closed())));
-  if (at_once) look_at(now);
+  if (at_once && !entry->second.is_aside) look_at(now);
 }
 
 bool Committer::hurry(uid_t user) {
@@ -188,7 +189,8 @@ bool Committer::stage(std::size_t least_dirty) {
   const MutexLock lock(mutex_);
   if (!staged_any) {
     const TimePoint now = clock_.now();
-    next_staging_ = now + std::max<Duration>(kStagingRest, kLookShare * (now - begun));
+    next_staging_ =
+        now + std::clamp<Duration>(kRestPerLook * (now - begun), kShortestRest, kLongestRest);
   }
   return goes_on;
 }

@@ -109,8 +109,9 @@ class Committer {
     FairShare::Part descriptors;            ///< of a file that was closed
   };
 
-  /// As a new time when the entry is due.
+  /// Sets when the entry is due, and has work() look for it a little later.
   void set_due(Entry& entry, TimePoint due) REQUIRES(mutex_);
+  /// Has work() look for what is due at that time, or earlier.
   void look_at(TimePoint time) REQUIRES(mutex_);
   Duration delay_of_closed() const;
   Duration delay_of_open() const;
@@ -159,7 +160,7 @@ class Committer {
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   TimePoint next_staging_ GUARDED_BY(mutex_);
-  TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< of work(), for what is due
+  TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< of work(); max(): nothing waits
   std::optional<TimePoint> idle_since_;  ///< under pressure; of the thread work()
   bool stopping_ GUARDED_BY(mutex_) = false;
 };

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 #include <tuple>
 
@@ -10,12 +11,14 @@
 #include <unistd.h>
 
 #include "tests/fs/mount/in_process.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/manifest.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/set_clock.hpp"
 
 namespace bloscfs::test {
 
@@ -277,6 +280,15 @@ BOOST_AUTO_TEST_CASE(changes_are_made_as_who_asks, *boost::unit_test::preconditi
 }
 
 // Between the look at a file and its opening another one may have closed it.
+BOOST_AUTO_TEST_CASE(commit_of_a_closed_file_begins_within_the_time_that_was_asked_for) {
+  const TempDir source;
+  SetClock clock;
+  InProcess mount(source.path(), "commit=1", clock);
+  mount.write("a", bytes_of("one"));
+  clock.move(std::chrono::milliseconds(900));
+  BOOST_TEST(comes_true([&] { return mount->stats().commits == 1U; }));
+}
+
 BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
   const TempDir source;
   write_file(source / "p", bytes_of("plain"));
