@@ -28,7 +28,7 @@ struct MountState {
   KernelFlush* kernel_flush = nullptr;
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
-  IdleWatch* idle_watch = nullptr;  ///< may stay null
+  IdleWatch* idle_watch = nullptr;  ///< null where there is no session
   RequestWatch watch;
   Mutex telling{
       LockLevel::request};  ///< who opens a changed file waits for who tells the kernel of it

@@ -68,6 +68,10 @@ void run_body(KernelRequest& request, Operation operation, const Body& body) {
   }
 }
 
+inline void note_use(MountState& state) {
+  if (state.idle_watch != nullptr) state.idle_watch->note_use();
+}
+
 /// A function that serves the request further, by `body`, on any thread; it takes no slot. Until it
 /// is called the request waits for `reason`.
 template <typename Body>
@@ -77,8 +81,12 @@ std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame
   if (frame::WaitState* const waits = kept->waits()) waits->begin(reason);
   return [=] {
     if (frame::WaitState* const waits = kept->waits()) waits->reason = frame::WaitReason::nothing;
-    KernelRequest again(request, std::move(*kept), KernelRequest::Slot::not_asked_for);
-    run_body(again, operation, body);
+    MountState& state = mount_state(request);
+    {
+      KernelRequest again(request, std::move(*kept), KernelRequest::Slot::not_asked_for);
+      run_body(again, operation, body);
+    }
+    note_use(state);
   };
 }
 
@@ -99,7 +107,7 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   const fuse_ctx* const sender = fuse_req_ctx(request);
   const uid_t user = sender->uid;
   MountState& state = mount_state(request);
-  if (state.idle_watch != nullptr) state.idle_watch->note_use();
+  note_use(state);
   bool has_slot = false;
   std::function<void()> again;
   {
@@ -114,6 +122,7 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   }
   if (again) has_slot = serve_with_slot(request, node, std::move(again), at_end);
   if (has_slot) give_back_slot(*state.slots, user);
+  note_use(state);
 }
 
 /// The same with a body of which a copy knows all it needs: that is called once more.

@@ -348,15 +348,16 @@ void run_session(SessionSettings settings) {
   state.mount = mount.get();
   RequestSlots slots(threads.slots);
   state.slots = &slots;
+  // Outlives what may still serve requests at the end.
+  IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
+                       *settings.clock);
+  state.idle_watch = &idle_watch;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   mount->kernel_cache() = {[&kernel_flush](NodeId node, std::function<void()> done) {
                              kernel_flush.before(node, std::move(done));
                            },
                            [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); }};
-  IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
-                       *settings.clock);
-  state.idle_watch = &idle_watch;
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     mount->change_options(options);
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));

@@ -55,24 +55,29 @@ void IdleWatch::watch() {
     }
     if (stopped_) return;
     if (slept && !sleeps_) {
-      // Used again, by a request that is only beginning.
-      next = clock_.now() + kCheck;
+      // The request that woke it has just begun: what it leaves to be tidied is not there yet.
+      rests_ = false;
+      since_ = clock_.now();
+      next = since_ + kCheck;
       continue;
     }
-    const bool has_work = mount_.source().tidy();
     rest_if_unused();
     if (limit_ != std::chrono::seconds::zero() && mount_.idle_time() >= limit_ &&
         mount_.uncommitted().empty()) {  // what SOURCE cannot take keeps the mount
       ::kill(::getpid(), SIGTERM);       // ends the session as a signal from outside would
       return;
     }
-    next = next_look(has_work);
+    next = tidy();
   }
 }
 
-IdleWatch::TimePoint IdleWatch::next_look(bool has_work) {
+IdleWatch::TimePoint IdleWatch::tidy() {
+  // Before it looks: a request that leaves work from here on wakes it at its end.
+  sleeps_ = rests_;
+  // In this order: a commit leaves work to the source before it is done.
+  const bool is_dirty = !mount_.uncommitted().empty();
+  if (mount_.source().tidy() || is_dirty) sleeps_ = false;
   const auto now = clock_.now();
-  sleeps_ = rests_ && !has_work && mount_.uncommitted().empty();
   if (!sleeps_) return now + kCheck;
   if (limit_ == std::chrono::seconds::zero()) return TimePoint::max();
   return now + std::max<frame::Clock::Duration>(kCheck, limit_ - mount_.idle_time());

@@ -1,6 +1,6 @@
 #pragma once
-// What happens when nobody uses a mount: memory goes back to the system, nothing wakes the process
-// any more, and after the time that was asked for the session ends.
+// What happens when nobody uses a mount: memory goes back to the system, the watch stops its looks
+// each second, and after the idle limit the session ends.
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ class IdleWatch {
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
 
-  /// To be called for each request.
+  /// To be called at the beginning and at the end of each request. Wakes the watch if it sleeps.
   void note_use() {
     if (sleeps_.load(std::memory_order_relaxed)) wake();
   }
@@ -35,16 +35,17 @@ class IdleWatch {
   void watch();
   void wake();
   void rest_if_unused();
-  /// When it is to look again; max(): once the mount is used.
-  TimePoint next_look(bool has_work);
+  /// Frees what is not used any more, and decides whether the watch sleeps. Returns when it is to
+  /// look next; max(): when note_use() or set_limit() wakes it.
+  TimePoint tidy();
 
   Mount& mount_;
   const frame::Clock& clock_;
   std::chrono::seconds limit_;
-  std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
+  std::uint64_t requests_ = 0;  ///< Mount::requests() at the last look
   TimePoint since_ = clock_.now();
   bool rests_ = false;
-  std::atomic<bool> sleeps_{false};  ///< until the mount is used, or ends for lack of use
+  std::atomic<bool> sleeps_{false};  ///< no looks each second: until a use, or the idle limit
 
   std::mutex mutex_;
   std::condition_variable condition_;

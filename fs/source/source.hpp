@@ -197,8 +197,8 @@ class Source {
 
   /// The value of the root's attribute kStatsAttribute.
   virtual std::string statistics() = 0;
-  /// Frees what is not used any more. True if something is left that is to be looked after: then it
-  /// is called again a second later.
+  /// Frees what is not used any more. Called each second while the mount is in use, and afterwards
+  /// while it returns true: something is left that is to be freed later.
   virtual bool tidy() { return false; }
   /// Called before the last commits; stops work in the background.
   virtual void begin_end() {}

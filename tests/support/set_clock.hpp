@@ -33,13 +33,16 @@ class SetClock final : public frame::Clock {
   const std::atomic<std::int64_t>& moved_ = own_;
 };
 
-/// Jumps to the time that a thread waits for. One thread at a time waits by it.
+/// Jumps to the time that a thread waits for.
 class JumpingClock final : public frame::Clock {
  public:
   TimePoint now() const override { return begin_ + passed(); }
   std::chrono::nanoseconds passed() const { return std::chrono::nanoseconds(passed_.load()); }
   Duration before_next_look(TimePoint deadline) const override {
-    if (deadline > now()) passed_ = (deadline - begin_).count();
+    const auto wanted = (deadline - begin_).count();
+    for (auto passed = passed_.load();
+         passed < wanted && !passed_.compare_exchange_weak(passed, wanted);) {
+    }
     return Duration::zero();
   }
 

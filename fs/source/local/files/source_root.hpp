@@ -46,7 +46,7 @@ class SourceRoot {
   /// From now on; before there are others who use this.
   void watch_directories(std::size_t descriptors,
                          const frame::Clock& clock = frame::system_clock());
-  /// To be called every second or so, if there are.
+  /// As WatchedDirectories::tidy(); false where no directories are watched.
   bool tidy() const;
 
   int descriptor() const { return directory_->get(); }
