@@ -10,9 +10,9 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Keeps the first 64 KiB that are written in memory; flush() writes them to the file. A write that
-/// reaches further flushes at once, and from then on each write goes to the file directly. Gaps
-/// between writes are zeros.
+/// Keeps in memory what is written to the first 64 KiB of the file; flush() writes it to the file.
+/// A write that reaches further flushes at once, and from then on each write goes to the file
+/// directly. Gaps between writes are zeros.
 class FileStart final : public ByteSink {
  public:
   explicit FileStart(std::shared_ptr<StoreFile> file) : file_(std::move(file)) {}

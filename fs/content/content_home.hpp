@@ -27,11 +27,11 @@ class ContentHome {
   virtual std::string path() = 0;
   /// The lock is a part of the request, and ends before it.
   virtual std::unique_ptr<NameLock> lock_name(Request& request) = 0;
-  /// The same for a commit that puts another file in the place of the stored one, or that calls
-  /// give_name(). First it makes removals durable: after a power cut an old file must not come back
-  /// under the new name. That takes long, and the lock is not held meanwhile. `choose` returns the
-  /// name that give_name() will get, nullopt if the name stays as it is. It is called with the
-  /// lock, perhaps several times.
+  /// The same, before another file takes the place of the stored one, or before give_name(). First
+  /// it makes removals durable: after a power cut an old file must not come back under the new
+  /// name. Where that takes long the lock is not held meanwhile. `choose` returns the name that
+  /// give_name() will get, nullopt if the name stays as it is. It is called with the lock, perhaps
+  /// several times.
   struct ChosenName {
     std::string full_name;
     ShownAs shown;

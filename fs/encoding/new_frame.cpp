@@ -23,8 +23,9 @@ constexpr std::size_t kMinSample = 256;
 /// Of small contents an eighth is looked at, but not less than this.
 constexpr std::size_t kSmallSample = std::size_t{4} << 10;
 constexpr int kWorthwhile = 20;
-/// Of the share of bytes that differ at a distance which no item has: text, programs and noise have
-/// 0.985 and more at 2, 4 and 8, numbers less at the size of theirs.
+/// Of the bytes of a sample some share differs from the byte that is `distance` bytes before. At
+/// distances that are item sizes, text, programs and noise have at least this part of the share
+/// that they have at other distances. Numbers have less at their own size.
 constexpr double kLessByItems = 0.985;
 
 /// What all new frames have in common with this one, but for codec and filters.
@@ -154,14 +155,14 @@ double share_that_differs(codec::Bytes sample, std::size_t distance) {
   return static_cast<double>(count) / static_cast<double>(sample.size() - distance);
 }
 
-/// Whether it pays to try item sizes, each of which is an encoding of the sample.
+/// True if it pays to try item sizes. Each try encodes the sample once.
 bool may_have_items(codec::Bytes sample) {
-  double without_items = 1;
+  double least_at_others = 1;
   for (const std::size_t distance : {3U, 5U, 7U})
-    without_items = std::min(without_items, share_that_differs(sample, distance));
+    least_at_others = std::min(least_at_others, share_that_differs(sample, distance));
   return std::ranges::any_of(frame::kUsualTypesizes, [&](std::int32_t typesize) {
     return typesize > 1 && share_that_differs(sample, static_cast<std::size_t>(typesize)) <
-                               kLessByItems * without_items;
+                               kLessByItems * least_at_others;
   });
 }
 
@@ -203,7 +204,8 @@ std::vector<std::uint8_t> NewContents::start(std::size_t most) const {
 
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents) {
   frame::FrameSettings frame;
-  // Each byte of the sample is encoded four times, which of a small file would be most of the work.
+  // Each byte of the sample may be encoded four times, which of a small file would be most of the
+  // work.
   const auto sample =
       std::clamp(static_cast<std::size_t>(contents.size) / 8, kSmallSample, kSampleSize);
   frame.typesize = options.goal ? 0 : guess_typesize(contents.start(sample));

@@ -88,8 +88,8 @@ void reply_from_descriptor(KernelRequest& request, const DescriptorRange& range)
 
 void op_read(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
              fuse_file_info* info) {
-  // Counts the read for readahead. Not a part of what follows, which may be served twice. It
-  // reports no errors: the read finds the same ones.
+  // Tells readahead of this read, once: what follows may be served twice. An error is not replied
+  // here, since the read meets the same one.
   run_unanswered("read", [&](Request&) {
     mount_of(raw).handle(info->fh)->expect_more(offset, static_cast<std::int64_t>(size),
                                                 fuse_req_ctx(raw)->uid);

@@ -22,13 +22,13 @@ struct Held {
   LockLevel level;
 };
 
-/// Static objects take locks while the process ends, when what is local to the main thread has been
-/// destroyed: their order is not checked.
-thread_local bool has_ended = false;
+/// True once the thread's list has been destroyed. For the main thread that is before static
+/// objects end, and those still take locks: no order is checked then.
+thread_local bool list_is_gone = false;
 
 struct HeldLocks {
   std::vector<Held> locks;
-  ~HeldLocks() { has_ended = true; }
+  ~HeldLocks() { list_is_gone = true; }
 };
 thread_local HeldLocks held;
 
@@ -42,7 +42,7 @@ bool may_follow(const Held& before, const void* lock, LockLevel level) {
 }  // namespace
 
 void check_order(const void* lock, LockLevel level) {
-  if (has_ended) return;
+  if (list_is_gone) return;
   for (const Held& before : held.locks)
     if (!may_follow(before, lock, level)) {
       std::fprintf(stderr, "a lock of level '%s' would be taken behind one of level '%s'\n",
@@ -52,11 +52,11 @@ void check_order(const void* lock, LockLevel level) {
 }
 
 void note_locked(const void* lock, LockLevel level) {
-  if (!has_ended) held.locks.push_back({lock, level});
+  if (!list_is_gone) held.locks.push_back({lock, level});
 }
 
 void note_unlocked(const void* lock) {
-  if (has_ended) return;
+  if (list_is_gone) return;
   const auto last = std::find_if(held.locks.rbegin(), held.locks.rend(),
                                  [lock](const Held& one) { return one.lock == lock; });
   if (last != held.locks.rend()) held.locks.erase(std::next(last).base());

@@ -61,7 +61,7 @@ class Request {
   /// disk, another program, the long work of another request. Throws NoSlot where no slot is free.
   /// Once the request has made its Change it returns without a slot: what may have to wait behind
   /// the Change takes the slot before it. The frame module calls it, by frame::BeforeLocks, before
-  /// it waits for a program that has a frame's sidecar locked.
+  /// it waits for a lock of another program.
   void need_slot();
   bool has_slot() const { return has_slot_; }
 

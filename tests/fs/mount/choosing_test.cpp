@@ -141,7 +141,6 @@ BOOST_AUTO_TEST_CASE(nothing_else_chooses_what_is_chosen) {
   BOOST_TEST(message_of("codec=auto,chunk_size=1M,block_size=64K") == "");
 }
 
-// Text and noise are told from numbers without a trial encoding.
 BOOST_AUTO_TEST_CASE(item_sizes_are_those_of_the_numbers_in_a_file) {
   constexpr std::size_t kSample = 4096;
   const auto numbers = [](auto number_at) {

@@ -441,7 +441,8 @@ BOOST_AUTO_TEST_CASE(requests_for_files_leave_no_trace) { check_each_need(outcom
 
 BOOST_AUTO_TEST_CASE(requests_for_objects_leave_no_trace) { check_each_need(outcome_for_objects); }
 
-// Two such waits without a slot would take all threads that answer what is quick.
+// Two threads are kept for quick requests. Two requests that waited for locks without a slot would
+// take both.
 BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) {
   const TempDir source;
   write_file(source / "known.b2frame", flat_frame("known"));
@@ -463,7 +464,7 @@ BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) 
     locked.emplace_back(::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC));
     BOOST_TEST_REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
   }
-  // Who would wait fails at once.
+  // A request that would wait for a lock fails at once instead.
   const frame::LockPatience none(std::chrono::seconds(0));
   fs::RequestSlots slots(4);
   const auto gets_no_slot = [&](const std::function<void(fs::Request&)>& body) {
