@@ -34,8 +34,8 @@ constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
-/// After a look at all files that found none to stage the next one comes later by this many times
-/// what the look took, within these bounds.
+/// After a look at all files that found none to stage, the next look waits. The wait is this many
+/// times as long as the look took, within these bounds.
 constexpr int kRestPerLook = 100;
 constexpr std::chrono::milliseconds kShortestRest{50}, kLongestRest{1000};
 /// How long writers may wait while nothing is to be committed.
@@ -104,7 +104,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
-  // One that is aside is looked at when it is no more.
+  // While it is aside another thread has it, and calls this again at its end.
   if (!entry.is_aside) look_at(due + kGather);
 }
 

@@ -72,9 +72,10 @@ void IdleWatch::watch() {
 }
 
 IdleWatch::TimePoint IdleWatch::tidy() {
-  // Before it looks: a request that leaves work from here on wakes it at its end.
+  // Set before the two questions below: a request that leaves work after them sees that the watch
+  // sleeps, and wakes it.
   sleeps_ = rests_;
-  // In this order: a commit leaves work to the source before it is done.
+  // Asked first: a commit that ends between the two has left its work to the source by then.
   const bool is_dirty = !mount_.uncommitted().empty();
   if (mount_.source().tidy() || is_dirty) sleeps_ = false;
   const auto now = clock_.now();
