@@ -70,10 +70,10 @@ BOOST_AUTO_TEST_CASE(many_threads_take_and_give_pieces) {
   std::vector<std::jthread> threads;
   for (std::uint8_t number = 1; number <= 4; number++)
     threads.emplace_back([&, number] {
-      for (std::size_t i = 0; i < 300; i++) {
+      for (std::size_t i = 0; i < 60; i++) {
         PooledBytes bytes(pages, (i % 3 + 1) * (64 << 10));
         std::fill(bytes.span().begin(), bytes.span().end(), number);
-        if (i % 50 == 0) pages.trim();
+        if (i % 10 == 0) pages.trim();
         for (const std::uint8_t byte : bytes.view()) wrong += byte != number;
       }
     });
