@@ -36,6 +36,8 @@ class OpenContainer final : public OpenFile {
   bool leads() const override { return content->leads(); }
 
   const std::shared_ptr<Content> content;  ///< changes all the time
+  /// Handles that have read no more than the start, where a header is.
+  mutable std::atomic<int> beginners = 0;
 };
 
 /// A plain file's.

@@ -1,12 +1,19 @@
 #include "fs/content/readahead.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+/// Read in order before anything is decoded ahead. Who takes a block out of a mapped array reads
+/// less of it at a time, and then elsewhere.
+constexpr std::int64_t kFirstRun = 512 << 10;
+/// A block out of a mapped array is read plane by plane. So far ahead is the next layer of
+/// compressed blocks, often enough, and time to decode it.
+constexpr std::int64_t kStridesAhead = 16;
 constexpr std::int64_t kFirstWindow = 256 << 10;
 /// Decoded in advance for each thread that decodes: more would leave the processor's caches before
 /// it is read.
@@ -49,14 +56,17 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
   const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
   if (!sequential) {
+    const Window window = beyond_strides(offset, file_size, largest);
     window_ = 0;
+    begin_ = offset;
     next_ = end;
     ahead_ = end;
     *reached_ = offset;
-    return {};
+    return window;
   }
   next_ = std::max(next_, end);
   *reached_ = offset;
+  if (next_ - begin_ < kFirstRun) return {};
   // 256 KiB, 512 KiB, 1 MiB... up to 2 MiB for each thread: a reader who stops soon has cost
   // little.
   window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
@@ -66,6 +76,17 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   if (window.begin - next_ > window_ / 2) return {};
   ahead_ = window.end;
   return window;
+}
+
+/// What a reader who has jumped to `offset` will have come to some jumps later, if the jump is as
+/// long as the one before.
+Readahead::Window Readahead::beyond_strides(std::int64_t offset, std::int64_t file_size,
+                                            std::int64_t largest) {
+  const std::int64_t stride = next_ >= 0 ? offset - begin_ : 0;
+  const bool is_regular = stride > 0 && stride == std::exchange(stride_, stride);
+  if (!is_regular || stride > (file_size - offset) / kStridesAhead) return {};
+  const std::int64_t begin = offset + stride * kStridesAhead;
+  return {begin, begin + std::min({next_ - begin_, largest, file_size - begin})};
 }
 
 void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,

@@ -1,5 +1,6 @@
 #pragma once
-// Recognises sequential readers and has what they will want next decoded ahead of them.
+// Recognises readers that go on in order, or by equal jumps, and has what they will want next
+// decoded ahead of them.
 
 #include <atomic>
 #include <chrono>
@@ -55,18 +56,22 @@ class Readahead {
   void was_read(std::int64_t end) { *reached_ = end; }
 
  private:
-  /// The range to read ahead now, empty if the reader is not sequential.
+  /// The range to read ahead now, empty if the reader's order is not known.
   struct Window {
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
   Window advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
                  std::int64_t largest) EXCLUDES(mutex_);
+  Window beyond_strides(std::int64_t offset, std::int64_t file_size, std::int64_t largest)
+      REQUIRES(mutex_);
 
   static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
 
   Mutex mutex_;
-  std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where a sequential reader goes on
+  std::int64_t begin_ GUARDED_BY(mutex_) = 0;   ///< where a sequential reader began
+  std::int64_t stride_ GUARDED_BY(mutex_) = 0;  ///< from where it began before
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where it goes on
   std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   ///< end of what was already asked for
   std::int64_t window_ GUARDED_BY(mutex_) = 0;  ///< bytes; grows while the reader goes on
   /// Where the latest request begins, or ends once it was read, for tasks that may run when the

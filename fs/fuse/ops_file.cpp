@@ -56,6 +56,7 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
     reply.fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     reply.keep_cache = opened.changed ? 0 : 1;
+    mount_state(request).kernel_readahead->before_open(opened.may_be_mapped);
     // A reader's close has nothing to report.
     reply.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
     // The kernel, which writes no pages while it waits for a truncating open, knows the size then.

@@ -15,6 +15,7 @@ namespace bloscfs::fs {
 
 class IdleWatch;
 class KernelChannel;
+class KernelReadahead;
 class RunningOptions;
 
 /// As errno_of(error); what has no errno is logged with the operation's name.
@@ -26,6 +27,7 @@ struct MountState {
   fuse_session* session = nullptr;
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
+  KernelReadahead* kernel_readahead = nullptr;
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
   IdleWatch* idle_watch = nullptr;  ///< null where there is no session

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +25,7 @@
 #include "fs/fuse/background.hpp"
 #include "fs/fuse/dead_mount.hpp"
 #include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/kernel_readahead.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
 #include "fs/fuse/running_options.hpp"
@@ -38,7 +38,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
 /// Behind a network. Who waits for it uses no processor, but has a slot: all that one user's
 /// programs may wait for at once, before that user's listings wait, too.
@@ -61,8 +60,8 @@ constexpr auto kWantedCapabilities =
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
-  // The kernel takes the lesser of this and what the mount has, which only root may have raised.
-  connection->max_readahead = kReadaheadKib << 10;
+  // The kernel takes the lesser of this and what the mount has.
+  connection->max_readahead = kRequestSize;
   connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
   // The later form of this is agreed on in fs/fuse/kernel_channel.cpp.
@@ -136,14 +135,6 @@ class Arguments {
  private:
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
-
-/// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
-/// gets the answer to its first request, so this comes before that.
-void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
-  if (!mount) return;
-  std::ofstream setting("/sys/class/bdi/" + mount->device + "/read_ahead_kb");
-  setting << kReadaheadKib;
-}
 
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -339,7 +330,8 @@ void run_session(SessionSettings settings) {
   PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 16));
   Session session(settings, source->name(settings), state, sandbox.janitor(), pages);
   const std::optional<MountEntry> entry = mount_at(settings.mountpoint);
-  raise_kernel_readahead(entry);
+  KernelReadahead kernel_readahead(entry);
+  state.kernel_readahead = &kernel_readahead;
   source->see_mount(entry, settings);
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);

@@ -78,7 +78,8 @@ std::string Mount::attribute(Request& request, NodeId node, const std::string& n
 Mount::Opened Mount::open(Request& request, NodeId node, int flags, FairShare::Part descriptors) {
   OpenedFile opened = source_->open(request, node, flags, std::move(descriptors));
   if (opened.handle->is_direct()) direct_handles_++;
-  return {handles_.add(std::move(opened.handle)), opened.changed};
+  const bool may_be_mapped = opened.handle->may_be_mapped();
+  return {handles_.add(std::move(opened.handle)), opened.changed, may_be_mapped};
 }
 
 std::shared_ptr<FileHandle> Mount::handle(std::uint64_t number) const {

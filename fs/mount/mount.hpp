@@ -62,7 +62,8 @@ class Mount {
 
   struct Opened {
     std::uint64_t handle = 0;
-    bool changed = false;  ///< as OpenedFile's
+    bool changed = false;        ///< as OpenedFile's
+    bool may_be_mapped = false;  ///< as FileHandle's
   };
   /// As Source::open().
   Opened open(Request& request, NodeId node, int flags, FairShare::Part descriptors = {});

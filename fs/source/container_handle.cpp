@@ -18,6 +18,9 @@
 namespace bloscfs::fs {
 namespace {
 
+/// The kernel reads no more for a header.
+constexpr std::int64_t kStart = 128 << 10;
+
 [[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
 
 void tell_error_of_commits(Content& content) {
@@ -29,7 +32,12 @@ void tell_error_of_commits(Content& content) {
 
 // --- reading
 
+void ContainerHandle::leave_start() {
+  if (is_at_start_.exchange(false)) file_->beginners--;
+}
+
 void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
+  if (offset >= kStart || size > kStart - offset) leave_start();
   const SourceServices& services = contents_.services();
   readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead);
 }

@@ -29,10 +29,15 @@ class ContainerHandle : public FileHandle {
       : FileHandle(node, flags),
         contents_(contents),
         file_(std::move(file)),
-        epoch_(file_->content->epoch()) {}
+        epoch_(file_->content->epoch()),
+        may_be_mapped_(file_->beginners++ > 0) {}
+  ~ContainerHandle() override { leave_start(); }
 
   /// Those of the file, which others may have changed since.
   struct stat attributes(Request& request) const override;
+  /// True if the file was opened while another handle had read no more than its start: who loads a
+  /// header first opens it again to map it, as NumPy does. What reads it all opens it once.
+  bool may_be_mapped() const override { return may_be_mapped_; }
   void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
   ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) final;
   std::int64_t seek(Request& request, std::int64_t offset, int whence) const override;
@@ -49,6 +54,10 @@ class ContainerHandle : public FileHandle {
   std::atomic<std::uint64_t> epoch_;  ///< of the content: the last one that it knows of
 
  private:
+  void leave_start();
+
+  const bool may_be_mapped_;
+  std::atomic<bool> is_at_start_ = true;
   Readahead readahead_;
 };
 

@@ -52,6 +52,7 @@ FuseChannel::FuseChannel() {
   fuse_opt_add_arg(&arguments, "fuzz");
   const fuse_lowlevel_ops ops = operations();
   state_.slots = &slots_;
+  state_.kernel_readahead = &kernel_readahead_;
   state_.session = fuse_session_new(&arguments, &ops, sizeof ops, &state_);
   fuse_opt_free_args(&arguments);
   require(state_.session != nullptr, "fuse_session_new");

@@ -12,6 +12,7 @@
 #include <linux/fuse.h>
 
 #include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/kernel_readahead.hpp"
 #include "fs/fuse/reply.hpp"
 
 namespace bloscfs::fuzz {
@@ -64,6 +65,7 @@ class FuseChannel {
   Reply receive(std::uint64_t unique);
 
   fs::RequestSlots slots_{1};
+  fs::KernelReadahead kernel_readahead_{std::nullopt};
   fs::MountState state_;
   fs::PagePool pages_;
   std::optional<fs::KernelChannel> channel_;

@@ -1,11 +1,14 @@
 // The command line: options, messages, exit statuses, background, signals, mount(8).
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -13,6 +16,7 @@
 
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -368,6 +372,45 @@ BOOST_AUTO_TEST_CASE(the_kernel_reads_a_mebibyte_ahead_in_mounts_of_root,
     BOOST_TEST(run({"umount", point.string()}).ok());
     BOOST_TEST(daemon.wait(Seconds(10)));
   }
+}
+
+/// As NumPy does, which reads an array's header first.
+BOOST_AUTO_TEST_CASE(the_kernel_reads_little_around_pages_of_who_opens_a_file_again_to_map_it,
+                     *precondition(needs_fuse_as_root)) {
+  const TempDir home;
+  fs_std::create_directory(home / "source");
+  const ByteVector contents = make_contents("text", 1, 8 << 20, 1);
+  write_file(home / "source/a.b2frame", flat_frame(contents));
+  write_file(home / "source/b.b2frame", flat_frame("b"));
+  const Mount mount(home / "source");
+  struct stat st {};
+  BOOST_TEST_REQUIRE(::stat((mount / "a").c_str(), &st) == 0);
+  const auto setting = [&] {
+    const ByteVector value = read_file(
+        fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(st.st_dev), minor(st.st_dev)));
+    return std::string(value.begin(), value.end());
+  };
+  const auto open_one = [&](const char* name) {
+    Fd fd(::open((mount / name).c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST_REQUIRE(static_cast<bool>(fd));
+    return fd;
+  };
+  const Fd first = open_one("a");
+  std::array<std::uint8_t, 100> header;
+  BOOST_TEST_REQUIRE(::pread(first.get(), header.data(), header.size(), 0) == 100);
+  BOOST_TEST(setting() == "1024\n");
+  const Fd again = open_one("a");
+  BOOST_TEST(setting() == "64\n");
+  const auto given = [&] { return mount.stats().at("contents_bytes_read").get<std::uint64_t>(); };
+  const std::uint64_t before = given();
+  void* const pages = ::mmap(nullptr, contents.size(), PROT_READ, MAP_SHARED, again.get(), 0);
+  BOOST_TEST_REQUIRE(pages != MAP_FAILED);
+  const std::size_t middle = contents.size() / 2;
+  BOOST_TEST(static_cast<const std::uint8_t*>(pages)[middle] == contents[middle]);
+  ::munmap(pages, contents.size());
+  BOOST_TEST(given() - before <= 64U << 10);
+  const Fd other = open_one("b");
+  BOOST_TEST(setting() == "1024\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -58,6 +58,35 @@ BOOST_AUTO_TEST_CASE(random_readers_are_not_read_ahead_for) {
   BOOST_TEST(mount->stats().readahead_blocks == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(short_runs_are_not_read_ahead_for) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(make_contents("text", 1, 4 << 20, 1)));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  for (const std::int64_t begin : {3 << 20, 0, 2 << 20, 1 << 20})
+    for (std::int64_t at = begin; at < begin + (256 << 10); at += 64 << 10) file.read(at, 64 << 10);
+  BOOST_TEST(mount->stats().readahead_blocks == 0u);
+}
+
+// As who takes a block out of a mapped array, plane by plane.
+BOOST_AUTO_TEST_CASE(readers_by_equal_strides_are_read_ahead_for) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 4 << 20, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  for (const std::int64_t at : {100'000, 200'000, 300'000}) file.read(at, 4096);
+  BOOST_CHECK(comes_true([&] { return mount->stats().readahead_blocks > 0u; }));
+  const auto decoded = [&] { return mount->stats().blocks_decoded.load(); };
+  const std::uint64_t before = decoded();
+  const auto expected = contents.begin() + 300'000 + 16 * 100'000;
+  BOOST_CHECK(file.read(300'000 + 16 * 100'000, 4096) == ByteVector(expected, expected + 4096));
+  BOOST_TEST(decoded() == before);
+  // Where the next stride would end behind the file's end nothing is read ahead.
+  for (const std::int64_t at : {0, 1 << 20, 2 << 20, 3 << 20}) file.read(at, 4096);
+  BOOST_CHECK(file.contents() == contents);
+}
+
 // Frames get their times from their contents; of others SOURCE's files take them.
 BOOST_AUTO_TEST_CASE(setting_times_disturbs_no_reader) {
   const TempDir source;
