@@ -19,8 +19,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Verdicts that are kept; of more files than this some are read again.
-constexpr std::size_t kMaxVerdicts = 100'000;
+/// Verdicts that are kept, of some 100 bytes each; of more files than this some are read again.
+constexpr std::size_t kMaxVerdicts = 250'000;
 /// How often a file is read that changes meanwhile.
 constexpr int kClassifyTries = 3;
 const std::string kEmbedFile(frame::kEmbedName);
