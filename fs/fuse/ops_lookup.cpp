@@ -57,15 +57,17 @@ void op_lookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
 }
 
 void op_forget(fuse_req_t raw, fuse_ino_t inode, std::uint64_t references) {
-  run_unanswered("forget", [&](Request&) { source_of(raw).forget(inode, references); });
+  run_unanswered("forget", [&](Request&) { mount_of(raw).forget(inode, references); });
+  note_use(mount_state(raw));
   fuse_reply_none(raw);
 }
 
 void op_forget_multi(fuse_req_t raw, std::size_t count, fuse_forget_data* forgets) {
   run_unanswered("forget", [&](Request&) {
-    Source& source = source_of(raw);
-    for (std::size_t i = 0; i < count; i++) source.forget(forgets[i].ino, forgets[i].nlookup);
+    Mount& mount = mount_of(raw);
+    for (std::size_t i = 0; i < count; i++) mount.forget(forgets[i].ino, forgets[i].nlookup);
   });
+  note_use(mount_state(raw));
   fuse_reply_none(raw);
 }
 

@@ -93,9 +93,16 @@ class Mount {
   void change_options(const MountOptions& options);
   /// Time since the last file was closed; zero while one is open.
   frame::Clock::Duration idle_time() const;
-  /// A counter that grows with each read and each commit.
+  /// As Source::forget().
+  void forget(NodeId node, std::uint64_t references) {
+    source_->forget(node, references);
+    forgotten_++;
+  }
+  /// A counter that grows with each read, each commit and each node that the kernel forgets: with
+  /// all that leaves memory to be freed.
   std::uint64_t requests() const {
-    return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits;
+    return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits +
+           forgotten_;
   }
   /// Frees most of the cache; for a mount that nobody uses.
   void rest() { cache_.rest(); }
@@ -105,6 +112,7 @@ class Mount {
 
   const frame::Clock& clock_;
   Stats stats_;
+  std::atomic<std::uint64_t> forgotten_{0};
   BlockCache cache_;
   OnceLog log_;
   const WriteOptions write_options_;
