@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
 #include "fs/content/content.hpp"
@@ -36,8 +37,9 @@ class OpenContainer final : public OpenFile {
   bool leads() const override { return content->leads(); }
 
   const std::shared_ptr<Content> content;  ///< changes all the time
-  /// Handles that have read no more than the start, where a header is.
+  /// Handles for reading of which no read beyond the start, where a header is, has come to us.
   mutable std::atomic<int> beginners = 0;
+  mutable std::atomic<pid_t> last_reader = 0;  ///< the thread that opened it for reading last
 };
 
 /// A plain file's.

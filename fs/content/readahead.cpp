@@ -8,12 +8,14 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Read in order before anything is decoded ahead. Who takes a block out of a mapped array reads
-/// less of it at a time, and then elsewhere.
+/// Bytes read in order before anything is decoded ahead. Reading a block out of a mapped array
+/// makes shorter runs, each somewhere else.
 constexpr std::int64_t kFirstRun = 512 << 10;
-/// A block out of a mapped array is read plane by plane. So far ahead is the next layer of
-/// compressed blocks, often enough, and time to decode it.
+/// Such a block is read plane by plane. That many planes ahead usually lies in the next layer of
+/// compressed blocks, and leaves time to decode it.
 constexpr std::int64_t kStridesAhead = 16;
+/// Shorter jumps stay within what is decoded already.
+constexpr std::int64_t kShortestStride = 64 << 10;
 constexpr std::int64_t kFirstWindow = 256 << 10;
 /// Decoded in advance for each thread that decodes: more would leave the processor's caches before
 /// it is read.
@@ -49,14 +51,15 @@ bool ReadaheadBudget::is_suspended(uid_t user) {
 }
 
 Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
-                                     std::int64_t largest) {
+                                     std::int64_t largest, Strides strides) {
   const MutexLock lock(mutex_);
   // Only once the reader is known to be sequential: at random a request that lies a little before
   // the last one is no order.
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
   const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
   if (!sequential) {
-    const Window window = beyond_strides(offset, file_size, largest);
+    const Window window =
+        strides == Strides::are_followed ? beyond_strides(offset, file_size) : Window{};
     window_ = 0;
     begin_ = offset;
     next_ = end;
@@ -78,25 +81,28 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   return window;
 }
 
-/// What a reader who has jumped to `offset` will have come to some jumps later, if the jump is as
-/// long as the one before.
-Readahead::Window Readahead::beyond_strides(std::int64_t offset, std::int64_t file_size,
-                                            std::int64_t largest) {
+/// Where a reader who has jumped to `offset` will be some equal jumps later: one jump later after
+/// the second equal one, and one more after each further one, so that who stops soon has cost
+/// little. Empty if the jump differs from the one before.
+Readahead::Window Readahead::beyond_strides(std::int64_t offset, std::int64_t file_size) {
   const std::int64_t stride = next_ >= 0 ? offset - begin_ : 0;
-  const bool is_regular = stride > 0 && stride == std::exchange(stride_, stride);
-  if (!is_regular || stride > (file_size - offset) / kStridesAhead) return {};
-  const std::int64_t begin = offset + stride * kStridesAhead;
-  return {begin, begin + std::min({next_ - begin_, largest, file_size - begin})};
+  const bool is_equal = stride == std::exchange(stride_, stride);
+  strides_ = is_equal ? std::min(strides_ + 1, kStridesAhead) : 0;
+  const std::int64_t run = next_ - begin_;
+  if (strides_ == 0 || stride < kShortestStride || run >= kFirstRun) return {};
+  if (stride > (file_size - offset) / strides_) return {};
+  const std::int64_t begin = offset + stride * strides_;
+  return {begin, begin + std::min(run, file_size - begin)};
 }
 
 void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
                         const std::shared_ptr<const OpenContainer>& file, WorkerPool& pool,
-                        ReadaheadBudget& budget) {
+                        ReadaheadBudget& budget, Strides strides) {
   const auto threads = static_cast<std::int64_t>(pool.threads());
   const std::int64_t file_size = file->content->size();
   if (offset >= file_size) return;
   const Window window = advance(offset, offset + std::min(size, file_size - offset), file_size,
-                                std::min(threads * kWindowPerThread, budget.limit()));
+                                std::min(threads * kWindowPerThread, budget.limit()), strides);
   for (std::int64_t at = window.begin; at < window.end; at += kReadaheadPart) {
     const std::int64_t part = std::min(kReadaheadPart, window.end - at);
     // With the budget taken, other readers' parts are under way: this one decodes for itself as it

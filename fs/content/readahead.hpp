@@ -47,11 +47,15 @@ class Readahead {
   Readahead(const Readahead&) = delete;
   Readahead& operator=(const Readahead&) = delete;
 
+  /// Whether what lies some equal jumps further is decoded ahead. Behind a network it would be
+  /// fetched for it.
+  enum class Strides : std::uint8_t { are_followed, are_not_followed };
+
   /// Tells of a read that `user` has just asked for; may post work for the bytes behind it.
   /// `pool` and `budget` outlive the posted work.
   void on_read(std::int64_t offset, std::int64_t size, uid_t user,
                const std::shared_ptr<const OpenContainer>& file, WorkerPool& pool,
-               ReadaheadBudget& budget);
+               ReadaheadBudget& budget, Strides strides);
   /// The reader has what is before `end`: what lies there may be gone from the cache again.
   void was_read(std::int64_t end) { *reached_ = end; }
 
@@ -62,18 +66,18 @@ class Readahead {
     std::int64_t end = 0;
   };
   Window advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
-                 std::int64_t largest) EXCLUDES(mutex_);
-  Window beyond_strides(std::int64_t offset, std::int64_t file_size, std::int64_t largest)
-      REQUIRES(mutex_);
+                 std::int64_t largest, Strides strides) EXCLUDES(mutex_);
+  Window beyond_strides(std::int64_t offset, std::int64_t file_size) REQUIRES(mutex_);
 
   static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
 
   Mutex mutex_;
-  std::int64_t begin_ GUARDED_BY(mutex_) = 0;   ///< where a sequential reader began
-  std::int64_t stride_ GUARDED_BY(mutex_) = 0;  ///< from where it began before
-  std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where it goes on
-  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   ///< end of what was already asked for
-  std::int64_t window_ GUARDED_BY(mutex_) = 0;  ///< bytes; grows while the reader goes on
+  std::int64_t begin_ GUARDED_BY(mutex_) = 0;    ///< where a sequential reader began
+  std::int64_t stride_ GUARDED_BY(mutex_) = 0;   ///< from the beginning of the run before
+  std::int64_t strides_ GUARDED_BY(mutex_) = 0;  ///< jumps of that length, the first not counted
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;    ///< where it goes on
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;    ///< end of what was already asked for
+  std::int64_t window_ GUARDED_BY(mutex_) = 0;   ///< bytes; grows while the reader goes on
   /// Where the latest request begins, or ends once it was read, for tasks that may run when the
   /// handle is gone.
   const std::shared_ptr<std::atomic<std::int64_t>> reached_ =

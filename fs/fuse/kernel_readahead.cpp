@@ -1,6 +1,6 @@
 #include "fs/fuse/kernel_readahead.hpp"
 
-#include <string>
+#include <array>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,12 +9,12 @@ namespace bloscfs::fs {
 namespace {
 
 /// For who reads from begin to end.
-constexpr unsigned kSequentialKib = 1024;
-/// For who takes parts out of an array that is mapped: the kernel reads so much around each page
-/// that is not there. With a mebibyte, a block of 128^3 floats of 512 columns costs four times the
+constexpr const char* kSequentialKib = "1024";
+/// For who takes parts out of an array that is mapped: around each missing page the kernel reads
+/// this much. With a mebibyte, a block of 128^3 floats out of rows of 512 costs four times the
 /// bytes of its rows, with 64 KiB one and a half times; with less, the requests cost more than the
 /// bytes.
-constexpr unsigned kMappedKib = 64;
+constexpr const char* kMappedKib = "64";
 
 }  // namespace
 
@@ -22,21 +22,27 @@ KernelReadahead::KernelReadahead(const std::optional<MountEntry>& mount) {
   if (!mount) return;
   const MutexLock lock(mutex_);
   const std::string path = "/sys/class/bdi/" + mount->device + "/read_ahead_kb";
-  setting_ = frame::UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  setting_ = frame::UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   set(kSequentialKib);
 }
 
 void KernelReadahead::before_open(bool may_be_mapped) {
-  const unsigned wanted = may_be_mapped ? kMappedKib : kSequentialKib;
-  if (kib_ == wanted) return;
+  if (is_for_mapped_ == may_be_mapped) return;
   const MutexLock lock(mutex_);
-  if (setting_ && kib_ != wanted) set(wanted);
+  if (!setting_ || is_for_mapped_ == may_be_mapped) return;
+  if (may_be_mapped) {
+    // An administrator may have set another one since.
+    std::array<char, 32> text;
+    const ssize_t size = ::pread(setting_.get(), text.data(), text.size(), 0);
+    if (size <= 0) return;
+    usual_.assign(text.data(), static_cast<std::size_t>(size));
+  }
+  if (set(may_be_mapped ? kMappedKib : usual_)) is_for_mapped_ = may_be_mapped;
 }
 
-/// Where that fails files are read as well, only slower.
-void KernelReadahead::set(unsigned kib) {
-  const std::string text = std::to_string(kib);
-  if (::pwrite(setting_.get(), text.data(), text.size(), 0) > 0) kib_ = kib;
+/// If that fails, files can still be read, only more slowly.
+bool KernelReadahead::set(const std::string& kib) {
+  return ::pwrite(setting_.get(), kib.data(), kib.size(), 0) > 0;
 }
 
 }  // namespace bloscfs::fs

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 
 #include "frame/store/byte_source.hpp"
 #include "fs/source/local/files/mount_table.hpp"
@@ -10,26 +11,27 @@
 
 namespace bloscfs::fs {
 
-/// The kernel starts with 128 KiB; only root may change that. A file has what the mount has at the
-/// end of its open(2), for as long as it is open. Thread-safe.
+/// The kernel starts with 128 KiB; only root may change that. An open file keeps the value that the
+/// mount had when its open(2) ended, until posix_fadvise(2) takes the present one. Thread-safe.
 class KernelReadahead {
  public:
-  /// Without a mount nothing is ever set. To be made before the kernel gets the answer to its first
-  /// request, which may lower the value, and before the sandbox closes /sys.
+  /// Without a mount nothing is ever set. Must be made before FUSE_INIT is answered, which can only
+  /// lower the value, and before the sandbox closes /sys.
   explicit KernelReadahead(const std::optional<MountEntry>& mount);
   KernelReadahead(const KernelReadahead&) = delete;
   KernelReadahead& operator=(const KernelReadahead&) = delete;
 
   /// To be called before the kernel is told that a file is open. Of two files that are opened at
-  /// once both may have what suits one.
+  /// the same moment, one may get the other's value.
   void before_open(bool may_be_mapped);
 
  private:
-  void set(unsigned kib) REQUIRES(mutex_);
+  bool set(const std::string& kib) REQUIRES(mutex_);
 
   Mutex mutex_;
   frame::UniqueFd setting_ GUARDED_BY(mutex_);
-  std::atomic<unsigned> kib_{0};
+  std::string usual_ GUARDED_BY(mutex_);  ///< the value for files that are not mapped
+  std::atomic<bool> is_for_mapped_{false};
 };
 
 }  // namespace bloscfs::fs

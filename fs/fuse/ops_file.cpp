@@ -10,14 +10,16 @@
 #include <sys/types.h>
 
 #include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/kernel_readahead.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/serve.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-void reply_open(KernelRequest& request, const fuse_file_info& info) {
+void reply_open(KernelRequest& request, const fuse_file_info& info, bool may_be_mapped) {
   Mount& mount = mount_of(request);
+  mount_state(request).kernel_readahead->before_open(may_be_mapped);
   if (fuse_reply_open(request, &info) != 0)
     run_unanswered("open", [&](Request& rest) { mount.release(rest, info.fh); });
 }
@@ -34,10 +36,11 @@ void tell_change(MountState& state, fuse_ino_t inode) {
 
 /// A file that has changed has its new size when it is open: the kernel does not believe what it
 /// asked while it was told to forget.
-void reply_open_when_told(KernelRequest& request, fuse_ino_t inode, const fuse_file_info& info) {
+void reply_open_when_told(KernelRequest& request, fuse_ino_t inode, const fuse_file_info& info,
+                          bool may_be_mapped) {
   const auto reply = [=](KernelRequest& told) {
     tell_change(mount_state(told), inode);
-    reply_open(told, info);
+    reply_open(told, info, may_be_mapped);
   };
   mount_state(request).kernel_flush->after(
       inode,
@@ -56,14 +59,13 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
     reply.fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     reply.keep_cache = opened.changed ? 0 : 1;
-    mount_state(request).kernel_readahead->before_open(opened.may_be_mapped);
     // A reader's close has nothing to report.
     reply.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
     // The kernel, which writes no pages while it waits for a truncating open, knows the size then.
     if (opened.changed && (info.flags & O_TRUNC) == 0)
-      reply_open_when_told(request, inode, reply);
+      reply_open_when_told(request, inode, reply, opened.may_be_mapped);
     else
-      reply_open(request, reply);
+      reply_open(request, reply, opened.may_be_mapped);
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "fs/fuse/kernel_readahead.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/serve.hpp"
 
@@ -106,6 +107,7 @@ void op_create(fuse_req_t raw, fuse_ino_t parent, const char* name, mode_t mode,
           reply.fh =
               mount.open(request, found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
           reply.keep_cache = 1;
+          mount_state(request).kernel_readahead->before_open(false);
           const fuse_entry_param entry = entry_param(found);
           if (fuse_reply_create(request, &entry, &reply) == 0)
             reference.keep();

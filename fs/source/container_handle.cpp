@@ -18,8 +18,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The kernel reads no more for a header.
-constexpr std::int64_t kStart = 128 << 10;
+/// Who reads a header may have a buffer of many blocks, and the kernel reads ahead of that.
+constexpr std::int64_t kStart = 1 << 20;
 
 [[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
 
@@ -32,6 +32,20 @@ void tell_error_of_commits(Content& content) {
 
 // --- reading
 
+ContainerHandle::ContainerHandle(Contents& contents, NodeId node, int flags, pid_t opener,
+                                 std::shared_ptr<const OpenContainer> file)
+    : FileHandle(node, flags),
+      contents_(contents),
+      file_(std::move(file)),
+      epoch_(file_->content->epoch()) {
+  if (opener == 0) return;
+  may_be_mapped_ = file_->last_reader == opener && file_->beginners > 0;
+  if ((flags & O_ACCMODE) != O_RDONLY) return;
+  file_->last_reader = opener;
+  file_->beginners++;
+  is_at_start_ = true;
+}
+
 void ContainerHandle::leave_start() {
   if (is_at_start_.exchange(false)) file_->beginners--;
 }
@@ -39,7 +53,9 @@ void ContainerHandle::leave_start() {
 void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
   if (offset >= kStart || size > kStart - offset) leave_start();
   const SourceServices& services = contents_.services();
-  readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead);
+  const auto strides = contents_.source().is_far(node()) ? Readahead::Strides::are_not_followed
+                                                         : Readahead::Strides::are_followed;
+  readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead, strides);
 }
 
 ReadBytes ContainerHandle::read(Request& request, std::int64_t offset, std::int64_t size) {
@@ -235,9 +251,10 @@ void ContainerWriter::close(Request&) {
 std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, NodeId node,
                                         const std::shared_ptr<const OpenContainer>& file,
                                         int flags) {
+  const pid_t opener = request.caller() != nullptr ? request.caller()->thread : 0;
   if ((flags & O_ACCMODE) == O_RDONLY)
-    return std::make_shared<ContainerHandle>(contents, node, flags, file);
-  auto handle = std::make_shared<ContainerWriter>(contents, node, flags, file);
+    return std::make_shared<ContainerHandle>(contents, node, flags, opener, file);
+  auto handle = std::make_shared<ContainerWriter>(contents, node, flags, opener, file);
   contents.require_changeable(request, node, *file->content);
   handle->begin(request, contents.source().home(node));
   try {

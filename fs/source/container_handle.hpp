@@ -24,19 +24,16 @@ std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, No
 /// Opened for reading: reads what was opened, and nothing that came since.
 class ContainerHandle : public FileHandle {
  public:
-  ContainerHandle(Contents& contents, NodeId node, int flags,
-                  std::shared_ptr<const OpenContainer> file)
-      : FileHandle(node, flags),
-        contents_(contents),
-        file_(std::move(file)),
-        epoch_(file_->content->epoch()),
-        may_be_mapped_(file_->beginners++ > 0) {}
+  /// `opener`: the thread, 0 if that is not known.
+  ContainerHandle(Contents& contents, NodeId node, int flags, pid_t opener,
+                  std::shared_ptr<const OpenContainer> file);
   ~ContainerHandle() override { leave_start(); }
 
   /// Those of the file, which others may have changed since.
   struct stat attributes(Request& request) const override;
-  /// True if the file was opened while another handle had read no more than its start: who loads a
-  /// header first opens it again to map it, as NumPy does. What reads it all opens it once.
+  /// True if its opener has another handle that has read no more than the file's start: who has
+  /// loaded a header opens the file again to map it, as NumPy does. Programs that read a whole file
+  /// usually open it once.
   bool may_be_mapped() const override { return may_be_mapped_; }
   void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
   ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) final;
@@ -56,9 +53,9 @@ class ContainerHandle : public FileHandle {
  private:
   void leave_start();
 
-  const bool may_be_mapped_;
-  std::atomic<bool> is_at_start_ = true;
   Readahead readahead_;
+  std::atomic<bool> is_at_start_ = false;  ///< counted among the beginners of the file
+  bool may_be_mapped_ = false;
 };
 
 /// Opened for writing: while one is there the file keeps its representation, unless all of it is

@@ -69,7 +69,7 @@ class FileHandle {
 
   /// Also when another state has taken the name of what it has open.
   virtual struct stat attributes(Request& request) const = 0;
-  /// True if whoever opened it probably maps it, and wants but parts of it.
+  /// True if whoever opened it probably maps it and wants only parts of it.
   virtual bool may_be_mapped() const { return false; }
   /// Tells, once, of a read that `user` has asked for, before read(), which may be called twice for
   /// it: may have what is behind it decoded ahead.

@@ -72,19 +72,61 @@ BOOST_AUTO_TEST_CASE(short_runs_are_not_read_ahead_for) {
 BOOST_AUTO_TEST_CASE(readers_by_equal_strides_are_read_ahead_for) {
   const TempDir source;
   const ByteVector contents = make_contents("text", 1, 4 << 20, 1);
-  write_file(source / "a.b2frame", flat_frame(contents));
+  Cut cut;
+  cut.chunksize = 16 << 10;
+  write_file(source / "a.b2frame", flat_frame(contents, cut));
   InProcess mount(source.path());
+  {
+    // Neither jumps backwards nor to and fro.
+    const InProcess::File file = mount.open("a", O_RDONLY);
+    for (const std::int64_t at : {3'000'000, 2'000'000, 1'000'000}) file.read(at, 4096);
+    for (const std::int64_t at : {1, 2, 1, 2, 1, 2}) file.read(at << 20, 4096);
+  }
+  const fs::Stats& stats = mount->stats();
+  const std::uint64_t before = stats.blocks_decoded;
   const InProcess::File file = mount.open("a", O_RDONLY);
   for (const std::int64_t at : {100'000, 200'000, 300'000}) file.read(at, 4096);
-  BOOST_CHECK(comes_true([&] { return mount->stats().readahead_blocks > 0u; }));
-  const auto decoded = [&] { return mount->stats().blocks_decoded.load(); };
-  const std::uint64_t before = decoded();
-  const auto expected = contents.begin() + 300'000 + 16 * 100'000;
-  BOOST_CHECK(file.read(300'000 + 16 * 100'000, 4096) == ByteVector(expected, expected + 4096));
-  BOOST_TEST(decoded() == before);
-  // Where the next stride would end behind the file's end nothing is read ahead.
-  for (const std::int64_t at : {0, 1 << 20, 2 << 20, 3 << 20}) file.read(at, 4096);
+  // Three blocks were read, and the fourth that is next.
+  BOOST_TEST(comes_true([&] { return stats.blocks_decoded == before + 4; }));
+  BOOST_TEST(stats.readahead_blocks == 1U);
+  const auto expected = contents.begin() + 400'000;
+  BOOST_CHECK(file.read(400'000, 4096) == ByteVector(expected, expected + 4096));
+  // That was the third equal jump: two jumps on.
+  BOOST_TEST(comes_true([&] { return stats.readahead_blocks == 2U; }));
   BOOST_CHECK(file.contents() == contents);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_may_be_mapped_that_is_opened_again_after_its_header_was_read) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(make_contents("text", 1, 4 << 20, 1)));
+  InProcess mount(source.path());
+  const auto found = mount.source().lookup(mount.request(), fs::kRootId, "a").value();
+  const auto open = [&](pid_t thread, int flags) {
+    fs::Request request(fs::Caller{.thread = thread});
+    return mount->open(request, found.id, flags);
+  };
+  const auto first = open(1, O_RDONLY);
+  BOOST_TEST(!first.may_be_mapped);
+  BOOST_TEST(!open(2, O_RDONLY).may_be_mapped);
+  BOOST_TEST(!open(1, O_RDONLY).may_be_mapped);
+  BOOST_TEST(open(1, O_RDONLY).may_be_mapped);
+  BOOST_TEST(open(1, O_RDWR).may_be_mapped);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_read_on_is_not_taken_for_mapped) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(make_contents("text", 1, 4 << 20, 1)));
+  InProcess mount(source.path());
+  const auto found = mount.source().lookup(mount.request(), fs::kRootId, "a").value();
+  fs::Request request(fs::Caller{.thread = 1});
+  mount->open(request, found.id, O_RDWR);
+  const auto first = mount->open(request, found.id, O_RDONLY);
+  BOOST_TEST(!first.may_be_mapped);
+  mount->handle(first.handle)->expect_more(1 << 20, 4096, 0);
+  const auto second = mount->open(request, found.id, O_RDONLY);
+  BOOST_TEST(!second.may_be_mapped);
+  mount->release(request, second.handle);
+  BOOST_TEST(!mount->open(request, found.id, O_RDONLY).may_be_mapped);
 }
 
 // Frames get their times from their contents; of others SOURCE's files take them.
@@ -251,9 +293,9 @@ BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
   const auto asleep_read = clock.passed();
   // What a walk has found leaves memory to be freed when the kernel forgets it.
   const auto found = mount.source().lookup(mount.request(), fs::kRootId, "b").value();
-  const std::uint64_t requests = mount->requests();
+  const std::uint64_t forgotten = mount->forgotten();
   mount->forget(found.id, 1);
-  BOOST_TEST(mount->requests() > requests);
+  BOOST_TEST(mount->forgotten() > forgotten);
   mount.write("a", bytes_of("one"));
   watch.note_use();
   BOOST_TEST(
