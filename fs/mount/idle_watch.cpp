@@ -77,7 +77,7 @@ IdleWatch::TimePoint IdleWatch::tidy() {
   sleeps_ = rests_;
   // Asked first: a commit that ends between the two has left its work to the source by then.
   const bool is_dirty = !mount_.uncommitted().empty();
-  if (mount_.source().tidy() || is_dirty) sleeps_ = false;
+  if (mount_.source().tidy() || is_dirty || mount_.forgotten() != forgotten_) sleeps_ = false;
   const auto now = clock_.now();
   if (!sleeps_) return now + kCheck;
   if (limit_ == std::chrono::seconds::zero()) return TimePoint::max();
@@ -86,7 +86,11 @@ IdleWatch::TimePoint IdleWatch::tidy() {
 
 void IdleWatch::rest_if_unused() {
   const std::uint64_t requests = mount_.requests();
-  if (std::exchange(requests_, requests) != requests) {
+  const std::uint64_t forgotten = mount_.forgotten();
+  // What the kernel forgets leaves memory to be freed. While the cache waits to be freed it goes
+  // with that, and does not put it off.
+  const bool has_more = std::exchange(forgotten_, forgotten) != forgotten && rests_;
+  if (std::exchange(requests_, requests) != requests || has_more) {
     since_ = clock_.now();
     rests_ = false;
   } else if (!rests_ && clock_.now() - since_ >= kRest) {

@@ -42,7 +42,8 @@ class IdleWatch {
   Mount& mount_;
   const frame::Clock& clock_;
   std::chrono::seconds limit_;
-  std::uint64_t requests_ = 0;  ///< Mount::requests() at the last look
+  std::uint64_t requests_ = 0;   ///< Mount::requests() at the last look
+  std::uint64_t forgotten_ = 0;  ///< and Mount::forgotten()
   TimePoint since_ = clock_.now();
   bool rests_ = false;
   std::atomic<bool> sleeps_{false};  ///< no looks each second: until a use, or the idle limit
