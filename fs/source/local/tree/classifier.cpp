@@ -19,7 +19,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Verdicts that are kept, of some 100 bytes each; of more files than this some are read again.
+/// Verdicts that are kept, about 100 bytes each. With more files, some are read again.
 constexpr std::size_t kMaxVerdicts = 250'000;
 /// How often a file is read that changes meanwhile.
 constexpr int kClassifyTries = 3;
