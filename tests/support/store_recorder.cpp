@@ -11,8 +11,10 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "tests/support/store_record.hpp"
@@ -47,6 +49,12 @@ std::uint64_t inode(int fd) {
 std::uint64_t inode(int directory, const char* name) {
   struct stat st {};
   return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+}
+
+/// True for what the kernel shows in /sys, which is no part of SOURCE.
+bool is_setting(int fd) {
+  struct statfs fs {};
+  return fstatfs(fd, &fs) == 0 && fs.f_type == SYSFS_MAGIC;
 }
 
 void append(StoreRecord record, const char* name, const char* other_name, const void* bytes) {
@@ -119,6 +127,7 @@ ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
         return next<ssize_t(int, const void*, size_t, off_t)>("pwrite64")(fd, bytes, size, offset);
       },
       [&](ssize_t written) {
+        if (is_setting(fd)) return;
         StoreRecord record = record_of(StoreCall::write, inode(fd));
         record.offset = static_cast<std::uint64_t>(offset);
         record.byte_count = static_cast<std::uint64_t>(written);
