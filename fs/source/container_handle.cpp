@@ -38,7 +38,10 @@ ContainerHandle::ContainerHandle(Contents& contents, NodeId node, int flags, pid
       contents_(contents),
       file_(std::move(file)),
       epoch_(file_->content->epoch()) {
-  if (opener == 0) return;
+  const auto snapshot = content().snapshot();
+  is_far_ = snapshot && snapshot->is_far();
+  // Behind a network small pieces would take more round trips.
+  if (opener == 0 || is_far_) return;
   may_be_mapped_ = file_->last_reader == opener && file_->beginners > 0;
   if ((flags & O_ACCMODE) != O_RDONLY) return;
   file_->last_reader = opener;
@@ -53,8 +56,8 @@ void ContainerHandle::leave_start() {
 void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
   if (offset >= kStart || size > kStart - offset) leave_start();
   const SourceServices& services = contents_.services();
-  const auto strides = contents_.source().is_far(node()) ? Readahead::Strides::are_not_followed
-                                                         : Readahead::Strides::are_followed;
+  const auto strides =
+      is_far_ ? Readahead::Strides::are_not_followed : Readahead::Strides::are_followed;
   readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead, strides);
 }
 

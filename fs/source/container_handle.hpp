@@ -56,6 +56,7 @@ class ContainerHandle : public FileHandle {
   Readahead readahead_;
   std::atomic<bool> is_at_start_ = false;  ///< counted among the beginners of the file
   bool may_be_mapped_ = false;
+  bool is_far_ = false;
 };
 
 /// Opened for writing: while one is there the file keeps its representation, unless all of it is
