@@ -14,7 +14,7 @@ constexpr std::int64_t kFirstRun = 512 << 10;
 /// Such a block is read plane by plane. That many planes ahead usually lies in the next layer of
 /// compressed blocks, and leaves time to decode it.
 constexpr std::int64_t kStridesAhead = 16;
-/// Shorter jumps stay within what is decoded already.
+/// Shorter jumps mostly stay within blocks that are decoded already.
 constexpr std::int64_t kShortestStride = 64 << 10;
 constexpr std::int64_t kFirstWindow = 256 << 10;
 /// Decoded in advance for each thread that decodes: more would leave the processor's caches before

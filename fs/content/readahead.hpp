@@ -72,10 +72,10 @@ class Readahead {
   static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
 
   Mutex mutex_;
-  std::int64_t begin_ GUARDED_BY(mutex_) = 0;    ///< where a sequential reader began
+  std::int64_t begin_ GUARDED_BY(mutex_) = 0;    ///< where the present run in order began
   std::int64_t stride_ GUARDED_BY(mutex_) = 0;   ///< from the beginning of the run before
   std::int64_t strides_ GUARDED_BY(mutex_) = 0;  ///< jumps of that length, the first not counted
-  std::int64_t next_ GUARDED_BY(mutex_) = -1;    ///< where it goes on
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;    ///< where that goes on
   std::int64_t ahead_ GUARDED_BY(mutex_) = 0;    ///< end of what was already asked for
   std::int64_t window_ GUARDED_BY(mutex_) = 0;   ///< bytes; grows while the reader goes on
   /// Where the latest request begins, or ends once it was read, for tasks that may run when the

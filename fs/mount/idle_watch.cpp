@@ -87,8 +87,8 @@ IdleWatch::TimePoint IdleWatch::tidy() {
 void IdleWatch::rest_if_unused() {
   const std::uint64_t requests = mount_.requests();
   const std::uint64_t forgotten = mount_.forgotten();
-  // What the kernel forgets leaves memory to be freed. While the cache waits to be freed it goes
-  // with that, and does not put it off.
+  // Forgotten nodes leave memory that rest() frees. If a rest is still to come, it frees that too,
+  // and is not put off; if the last rest is over, another one follows.
   const bool has_more = std::exchange(forgotten_, forgotten) != forgotten && rests_;
   if (std::exchange(requests_, requests) != requests || has_more) {
     since_ = clock_.now();

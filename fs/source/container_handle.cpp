@@ -18,7 +18,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Who reads a header may have a buffer of many blocks, and the kernel reads ahead of that.
+/// A program may read a header into a large buffer, and the kernel reads ahead of that.
 constexpr std::int64_t kStart = 1 << 20;
 
 [[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
