@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
+#include <fmt/core.h>
 #include <msgpack.hpp>
+
+#include "codec/bytes.hpp"
+#include "frame/header/cframe_format.hpp"
 
 namespace bloscfs::frame::inline editing {
 namespace {
@@ -14,12 +21,25 @@ namespace {
 constexpr char kObjectLayer[] = "b2o";
 constexpr char kLazyArrayLayer[] = "LazyArray";
 constexpr char kProxyLayer[] = "proxy-source";
-constexpr char kFetchedLayer[] = "proxy-fetched";
+/// A bit for each chunk, from the lowest bit of the first byte on.
+constexpr char kFetchedChunksLayer[] = "proxy-fetched";
+/// The same for blocks: those of the first chunk, then those of the second one, ...
+constexpr char kFetchedBlocksLayer[] = "proxy-fetched-blocks";
+/// There while a proxy is being written to: what it has noted does not count.
+constexpr char kDirtyLayer[] = "proxy-dirty";
+/// Of an array that was made with its size and is sent chunk by chunk; then what has become of it.
+constexpr char kFillLayer[] = "fill_nonce";
+constexpr char kFillStateLayer[] = "fill_state";
 
 /// A marker, which says what kind of object it is, takes some dozens of bytes.
 constexpr std::size_t kMaxMarker = 4096;
 /// A bit for each chunk that a frame can have.
 constexpr std::size_t kMaxFetched = std::size_t{32} << 20;
+/// Blocks of a proxy whose bits can be read.
+constexpr std::int64_t kMostBits = 8 * static_cast<std::int64_t>(kMaxFetched);
+/// Blocks for which it is worth to see whether they are padding alone.
+constexpr std::int64_t kMostLookedAt = std::int64_t{1} << 20;
+constexpr std::size_t kMaxFillState = 256;
 
 const MetalayerEntry* find_layer(const std::vector<MetalayerEntry>& layers, std::string_view name) {
   const auto found = std::find_if(layers.begin(), layers.end(),
@@ -43,13 +63,15 @@ msgpack::object_handle read_marker(const Snapshot& snapshot, const MetalayerEntr
   return unpack(snapshot.read_metalayer(layer), kMaxMarker);
 }
 
+/// Empty if it is none.
+std::string_view text_of(const msgpack::object& value) {
+  if (value.type != msgpack::type::STR) return {};
+  return {value.via.str.ptr, value.via.str.size};
+}
+
 /// The text that a map has under "kind"; empty if there is none.
 std::string kind_in(const msgpack::object& marker) {
   if (marker.type != msgpack::type::MAP) return {};
-  const auto text_of = [](const msgpack::object& value) -> std::string_view {
-    if (value.type != msgpack::type::STR) return {};
-    return {value.via.str.ptr, value.via.str.size};
-  };
   for (std::uint32_t i = 0; i < marker.via.map.size; ++i) {
     const auto& item = marker.via.map.ptr[i];
     if (text_of(item.key) == "kind") return std::string(text_of(item.val));
@@ -63,9 +85,97 @@ std::string describe(const std::string& kind) {
       {"lazyudf", "a lazy user-defined function (UDF)"},
       {"c2array", "a reference to a remote array"},
       {"remote_proxy", "a proxy of a remote array"},
+      {"remote_array", "a proxy of a remote array"},
+      {"remote_parquet", "a reference to a remote Parquet file"},
   };
   const auto known = kNames.find(kind);
-  return known == kNames.end() ? "an object of Python" : known->second;
+  if (known != kNames.end()) return known->second;
+  return kind.empty() ? "an object of Python" : fmt::format("an object of Python ({})", kind);
+}
+
+/// Numbers of blocks, or of chunks, along each axis of what they cut.
+std::vector<std::int64_t> count_along(const std::vector<std::int64_t>& whole,
+                                      const std::vector<std::int32_t>& part) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t i = 0; i < whole.size(); i++)
+    counts.push_back(codec::ceil_div<std::int64_t>(whole[i], std::max(part[i], 1)));
+  return counts;
+}
+
+std::int64_t product_of(const std::vector<std::int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// How chunks are cut into blocks.
+class Cut {
+ public:
+  explicit Cut(const FrameInfo& info) : info_(info) {
+    if (info.has_blocked_array()) {
+      const ArrayInfo& array = *info.array;
+      chunks_ = count_along(array.shape, array.chunkshape);
+      blocks_ = count_along({array.chunkshape.begin(), array.chunkshape.end()}, array.blockshape);
+    } else if (info.chunksize > 0 && info.blocksize > 0) {
+      blocks_ = {codec::ceil_div(info.chunksize, info.blocksize)};
+    }
+  }
+
+  /// Of each chunk; 0 where that is not known.
+  std::int64_t block_count() const { return blocks_.empty() ? 0 : product_of(blocks_); }
+
+  /// False for a block of padding alone, which nobody fetches.
+  bool has_items(std::int64_t number) const {
+    std::int64_t chunk = number / block_count(), block = number % block_count();
+    if (!info_.has_blocked_array())
+      return chunk * info_.chunksize + block * info_.blocksize < info_.nbytes;
+    const ArrayInfo& array = *info_.array;
+    for (std::size_t i = array.shape.size(); i-- > 0;) {
+      const std::int64_t begin =
+          chunk % std::max<std::int64_t>(chunks_[i], 1) * array.chunkshape[i] +
+          block % blocks_[i] * array.blockshape[i];
+      if (begin >= array.shape[i]) return false;
+      chunk /= std::max<std::int64_t>(chunks_[i], 1);
+      block /= blocks_[i];
+    }
+    return true;
+  }
+
+ private:
+  const FrameInfo& info_;
+  std::vector<std::int64_t> chunks_, blocks_;  ///< along each axis
+};
+
+/// The bytes of a vlmetalayer that has a msgpack binary value; none where there is no such.
+std::vector<std::uint8_t> read_bits(const Snapshot& snapshot,
+                                    const std::vector<MetalayerEntry>& layers,
+                                    std::string_view name, codec::BlockDecoder& decoder) {
+  const auto* const layer = find_layer(layers, name);
+  if (layer == nullptr) return {};
+  const auto value = snapshot.read_vlmetalayer(*layer, kMaxFetched, decoder);
+  const auto bits = unpack(value, kMaxFetched);
+  if (bits->type != msgpack::type::BIN) return {};
+  return {bits->via.bin.ptr, bits->via.bin.ptr + bits->via.bin.size};
+}
+
+/// How many of the first `count` bits are set.
+std::int64_t count_set(const std::vector<std::uint8_t>& bits, std::int64_t count) {
+  std::int64_t set = 0;
+  for (std::int64_t at = 0; at < count; at += 8) {
+    const unsigned mask = count - at < 8 ? (1U << (count - at)) - 1 : 0xFFU;
+    set += std::popcount(bits[static_cast<std::size_t>(at / 8)] & mask);
+  }
+  return set;
+}
+
+/// Those whose bits are not set. Blocks of padding alone count where there are very many.
+std::int64_t missing_blocks(const std::vector<std::uint8_t>& bits, std::int64_t count,
+                            const Cut& cut) {
+  std::int64_t missing = count - count_set(bits, count);
+  if (missing > kMostLookedAt) return missing;
+  for (std::int64_t number = 0; number < count; number++) {
+    const bool is_set = (bits[static_cast<std::size_t>(number / 8)] >> (number % 8) & 1) != 0;
+    if (!is_set && !cut.has_items(number)) missing--;
+  }
+  return missing;
 }
 
 }  // namespace
@@ -92,17 +202,36 @@ bool is_proxy(const Snapshot& snapshot) {
   return find_layer(snapshot.metalayers(), kProxyLayer) != nullptr;
 }
 
-std::optional<bool> notes_all_fetched(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
+std::optional<FetchedPart> fetched_part(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
   const auto layers = snapshot.vlmetalayers();
-  const auto* layer = find_layer(layers, kFetchedLayer);
-  if (layer == nullptr) return std::nullopt;
-  const auto bytes = snapshot.read_vlmetalayer(*layer, kMaxFetched, decoder);
-  const auto bits = unpack(bytes, kMaxFetched);
-  if (bits->type != msgpack::type::BIN) return std::nullopt;
-  std::int64_t fetched = 0;
-  for (std::uint32_t i = 0; i < bits->via.bin.size; ++i)
-    fetched += std::popcount(static_cast<std::uint8_t>(bits->via.bin.ptr[i]));
-  return fetched >= snapshot.info().nchunks;
+  const bool notes_blocks = find_layer(layers, kFetchedBlocksLayer) != nullptr;
+  if (!notes_blocks && find_layer(layers, kFetchedChunksLayer) == nullptr) return std::nullopt;
+  const std::int64_t chunks = snapshot.info().nchunks;
+  const Cut cut(snapshot.info());
+  const bool is_dirty = find_layer(layers, kDirtyLayer) != nullptr;
+  const auto believed = [&](const char* name, std::int64_t count) {
+    auto bits = is_dirty ? std::vector<std::uint8_t>() : read_bits(snapshot, layers, name, decoder);
+    if (std::ssize(bits) != codec::ceil_div<std::int64_t>(count, 8)) bits.clear();
+    return bits;
+  };
+  const std::int64_t blocks = cut.block_count();
+  if (blocks > 0 && chunks <= kMostBits / blocks)
+    if (const auto bits = believed(kFetchedBlocksLayer, chunks * blocks); !bits.empty())
+      return FetchedPart{missing_blocks(bits, chunks * blocks, cut), chunks * blocks, "blocks"};
+  const auto bits = believed(kFetchedChunksLayer, chunks);
+  return FetchedPart{bits.empty() ? chunks : chunks - count_set(bits, chunks), chunks, "chunks"};
+}
+
+bool is_being_filled(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
+  if (snapshot.info().trailer_len <= kEmptyTrailerLen) return false;  // nothing is noted
+  const auto layers = snapshot.vlmetalayers();
+  if (find_layer(layers, kFillLayer) == nullptr) return false;
+  const auto* const state = find_layer(layers, kFillStateLayer);
+  if (state == nullptr) return true;
+  const auto value = snapshot.read_vlmetalayer(*state, kMaxFillState, decoder);
+  const auto object = unpack(value, kMaxFillState);
+  const std::string_view text = text_of(*object);
+  return text != "complete" && text != "published";
 }
 
 }  // namespace bloscfs::frame::inline editing

@@ -8,17 +8,23 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Number of the first chunk without stored bytes; nullopt if there is none.
-std::optional<std::int64_t> first_special_chunk(Request& request, const FrameReader& reader) {
+/// How many chunks are special ones, or only those without a value.
+std::int64_t count_special(Request& request, const FrameReader& reader, bool only_uninit) {
+  const auto is_counted = [&](codec::SpecialValue special) {
+    return only_uninit ? special == codec::SpecialValue::uninit
+                       : special != codec::SpecialValue::none;
+  };
   const std::int64_t count = reader.snapshot().info().nchunks;
-  if (count > 0 && reader.snapshot().all_chunks_special()) return 0;
+  if (const auto special = reader.snapshot().all_chunks_special())
+    return is_counted(*special) ? count : 0;
   ReadRequest reading = reader.begin_request(request);
+  std::int64_t found = 0;
   for (std::int64_t chunk = 0; chunk < count;) {
     const auto page = reader.index().page_of_chunk(chunk, reading);
     for (const std::int64_t end = page->first_chunk() + page->chunk_count(); chunk < end; chunk++)
-      if (page->place(chunk).special != codec::SpecialValue::none) return chunk;
+      if (is_counted(page->place(chunk).special)) found++;
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -27,15 +33,20 @@ std::optional<std::string> missing_contents(Request& request, const FrameReader&
   const frame::Snapshot& snapshot = reader.snapshot();
   if (const auto object = frame::carried_object(snapshot))
     return *object + ", whose contents are not stored";
-  if (!frame::is_proxy(snapshot)) return std::nullopt;
-  const auto noted = frame::notes_all_fetched(snapshot, thread_decoder());
-  // What python-blosc2 notes counts; where nothing is noted, special chunks are those that were not
-  // fetched.
-  if (noted && *noted) return std::nullopt;
-  const auto chunk = first_special_chunk(request, reader);
-  if (chunk) return fmt::format("a proxy, whose chunk {} was not fetched", *chunk);
-  if (noted) return "a proxy that was not fetched completely";
-  return std::nullopt;
+  const std::int64_t chunks = snapshot.info().nchunks;
+  if (!frame::is_proxy(snapshot)) {
+    if (!frame::is_being_filled(snapshot, thread_decoder())) return std::nullopt;
+    const std::int64_t missing = count_special(request, reader, /*only_uninit=*/true);
+    if (missing == 0) return std::nullopt;
+    return fmt::format("an array that is being filled, which lacks {} of {} chunks", missing,
+                       chunks);
+  }
+  const auto noted = frame::fetched_part(snapshot, thread_decoder());
+  const frame::FetchedPart part =
+      noted ? *noted
+            : frame::FetchedPart{count_special(request, reader, /*only_uninit=*/false), chunks};
+  if (part.missing == 0) return std::nullopt;
+  return fmt::format("a proxy that lacks {} of {} {}", part.missing, part.all, part.unit);
 }
 
 }  // namespace bloscfs::fs

@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_listed_but_not_read,
   mount.unmount();
   BOOST_TEST(count_of(mount.log(), "lazyexpr.b2nd: a lazy expression") == 1);
   BOOST_TEST(count_of(mount.log(), "lazyudf.b2nd: a lazy user-defined function") == 1);
-  BOOST_TEST(count_of(mount.log(), "proxy0.b2nd: a proxy, whose chunk 0 was not fetched") == 1);
+  BOOST_TEST(count_of(mount.log(), "proxy0.b2nd: a proxy that lacks 1 of 1 chunks") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_renamed_as_arrays_only,
@@ -287,6 +287,66 @@ BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_renamed_as_arrays_only,
   const Fd directory(open(mount.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   BOOST_TEST(fsync(directory.get()) == 0);
   BOOST_TEST((read_file(files / "other.b2nd") == stored));
+}
+
+BOOST_AUTO_TEST_CASE(a_proxy_that_notes_blocks_is_shown_once_it_has_all,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const auto note = [&](const char* name, const ByteVector& bits) {
+    set_layer(files / "proxy_blocks.b2nd", name, json::to_msgpack(json::binary(bits)));
+  };
+  const auto read = [&] {
+    const Mount mount(files.source.path());
+    const Fd fd(open((mount / "proxy_blocks.npy").c_str(), O_RDONLY | O_CLOEXEC));
+    char byte = 0;
+    return errno_of(static_cast<int>(pread(fd.get(), &byte, 1, 4000)));
+  };
+  const auto told = [&] {
+    Mount mount(files.source.path());
+    BOOST_TEST(errno_of_open(mount / "proxy_blocks.npy", O_WRONLY) == EOPNOTSUPP);
+    mount.unmount();
+    return mount.log();
+  };
+  BOOST_TEST(count_of(told(), "proxy_blocks.b2nd: a proxy that lacks 18 of 20 blocks") == 1);
+  note("proxy-fetched-blocks", {0xff, 0xff, 0x07});
+  BOOST_TEST(count_of(told(), "proxy_blocks.b2nd: a proxy that lacks 1 of 20 blocks") == 1);
+  note("proxy-fetched-blocks", {0xff, 0xff, 0x0f});
+  BOOST_TEST(read() == 0);
+  // While it is written to, what it notes says nothing; as little do notes of another size.
+  set_layer(files / "proxy_blocks.b2nd", "proxy-dirty", json::to_msgpack(json{{"version", 1}}));
+  BOOST_TEST(read() == EOPNOTSUPP);
+  note("proxy-fetched-blocks", {0xff});
+  BOOST_TEST(read() == EOPNOTSUPP);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_is_being_filled_is_not_shown, *precondition(needs_fuse)) {
+  const SourceDir source;
+  // Chunks without a value, which read as zeros elsewhere.
+  frame::FrameSettings settings;
+  settings.chunksize = 1000;
+  settings.blocksize = 100;
+  const auto directory = frame::make_local_store(
+      frame::UniqueFd(open(source.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), nullptr);
+  {
+    const auto writer = frame::create_cframe(directory, "f.b2frame", settings, {});
+    const auto transaction = writer->begin();
+    transaction->resize(3000);
+    transaction->put_special(0, codec::SpecialValue::uninit);
+    transaction->commit();
+  }
+  const auto is_shown = [&] {
+    const Mount mount(source.path());
+    const Fd fd(open((mount / "f").c_str(), O_RDONLY | O_CLOEXEC));
+    char byte = 0;
+    return errno_of(static_cast<int>(pread(fd.get(), &byte, 1, 2000))) == 0;
+  };
+  BOOST_TEST(is_shown());
+  set_layer(source / "f.b2frame", "fill_nonce", text_layer("0123"));
+  BOOST_TEST(!is_shown());
+  set_layer(source / "f.b2frame", "fill_state", text_layer("filling"));
+  BOOST_TEST(!is_shown());
+  set_layer(source / "f.b2frame", "fill_state", text_layer("complete"));
+  BOOST_TEST(is_shown());
 }
 
 BOOST_AUTO_TEST_CASE(a_proxy_that_was_fetched_is_an_array_like_others, *precondition(needs_fuse)) {

@@ -399,12 +399,12 @@ BOOST_AUTO_TEST_CASE(names_what_a_mount_shows_but_cannot_read) {
   for (const char* line :
        {"lazyexpr.b2nd: a lazy expression, whose contents are not stored\n",
         "lazyudf.b2nd: a lazy user-defined function (UDF), whose contents are not stored\n",
-        "proxy0.b2nd: a proxy, whose chunk 0 was not fetched\n"})
+        "proxy0.b2nd: a proxy that lacks 1 of 1 chunks\n"})
     BOOST_TEST(result.err.find(line) != std::string::npos, result.err);
 }
 
 BOOST_AUTO_TEST_CASE(tells_contents_that_are_not_stored_from_zeros) {
-  for (const char* name : {"lazyexpr.b2nd", "lazyudf.b2nd", "proxy0.b2nd"}) {
+  for (const char* name : {"lazyexpr.b2nd", "lazyudf.b2nd", "proxy0.b2nd", "proxy_blocks.b2nd"}) {
     const std::string file = python_file(name);
     const std::string contents = info_of(file).at("contents");
     BOOST_TEST(contents.starts_with("a "));

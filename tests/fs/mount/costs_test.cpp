@@ -81,8 +81,9 @@ const std::vector<Operation> kOperations{
     {"lookup a minute later", "1 GET", "none", 6, [](KernelSide& k) { k.look_up_later("c"); }},
     {"stat", "none", "none", 2,
      [](KernelSide& k) { k.source.attributes(k.mount.request(), k.node("c")); }},
-    // GET: its end, with the index of its chunks. The byte is in the first 64 KiB.
-    {"open it, read 1 byte", "1 GET", "6 of 24778 bytes", 17,
+    // GET: its end, with the index of its chunks. The byte is in the first 64 KiB. Its vlmetalayers
+    // are read to see whether they say that contents are missing.
+    {"open it, read 1 byte", "1 GET", "7 of 24865 bytes", 18,
      [](KernelSide& k) { k.file.emplace(k.open("c")).read(0, 1); }},
     {"read that byte by another handle", "none", "none", 3,
      [](KernelSide& k) { k.open("c").read(0, 1); }},
@@ -91,7 +92,7 @@ const std::vector<Operation> kOperations{
      [](KernelSide& k) { k.open("c").read(0, kContentsSize); }},
     {"read all of it again", "none", "none", 3,
      [](KernelSide& k) { k.open("c").read(0, kContentsSize); }},
-    {"close it, open it, read 1 byte", "none", "6 of 24778 bytes", 19,
+    {"close it, open it, read 1 byte", "none", "7 of 24865 bytes", 20,
      [](KernelSide& k) { k.file.reset(), k.open("c").read(0, 1); }},
     {"list and read its extended attributes", "none", "7 of 8380 bytes", 21,
      [](KernelSide& k) { k.read_attributes("c"); }},
