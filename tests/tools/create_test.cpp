@@ -226,6 +226,18 @@ BOOST_AUTO_TEST_CASE(refuses_npy_files_that_cannot_be_arrays_unless_flat) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bytes_become_no_array_by_the_name_of_the_output) {
+  const TempDir scratch;
+  write_file(scratch / "x.nc", std::string_view("CDF\x01 and more"));
+  const ProcessResult refused = b2frame({"create", scratch / "x.nc", "-o", scratch / "x.b2nd"});
+  BOOST_TEST(refused.status == 2, refused.description());
+  BOOST_TEST(refused.err.find("is no NPY file, so") != std::string::npos, refused.err);
+  BOOST_TEST(!fs_std::exists(scratch / "x.b2nd"));
+  BOOST_TEST(b2frame({"create", "--bytes", scratch / "x.nc", "-o", scratch / "x.b2nd"}).ok());
+  BOOST_TEST((extracted(scratch / "x.b2nd") == "CDF\x01 and more"));
+  BOOST_TEST(b2frame({"create", scratch / "x.nc", "-o", scratch / "x.b2frame"}).ok());
+}
+
 BOOST_AUTO_TEST_CASE(refuses_elements_of_another_size_when_they_are_read_out_of_order) {
   const TempDir scratch;
   write_file(scratch / "a.npy", npy_header("<i4", {10, 11}) + std::string(400, 'x'));
