@@ -25,6 +25,8 @@ struct StoreMarker {
 };
 constexpr std::array<StoreMarker, 3> kStoreMarkers{
     {{StoreKind::dict, "b2dict"}, {StoreKind::tree, "b2tree"}, {StoreKind::embed, "b2embed"}}};
+/// Beside b2tree: the leaves are caches of what a server has, and not all of it is there.
+constexpr const char* kRemoteMarker = "b2remote_store";
 /// {"version": 1} takes 10 bytes.
 constexpr std::size_t kMaxStoreMarker = 256;
 /// The texts of `kind` are short.
@@ -80,6 +82,8 @@ const char* store_kind_name(StoreKind kind) {
 }
 
 std::optional<StoreKind> store_kind(const Snapshot& embed) {
+  for (const MetalayerEntry& layer : embed.metalayers())
+    if (layer.name == kRemoteMarker) codec::throw_unsupported("a cache of a remote store");
   for (const MetalayerEntry& layer : embed.metalayers())
     for (const StoreMarker& marker : kStoreMarkers)
       if (layer.name == marker.name && layer.stored_size <= kMaxStoreMarker &&

@@ -24,7 +24,8 @@ enum class StoreKind { dict, tree, embed };
 const char* store_kind_name(StoreKind kind);
 
 /// The kind that a frame's fixed metalayers announce: a marker of version 1. Nothing if there is
-/// none. Throws std::system_error from the source.
+/// none. Throws std::system_error from the source, and Error(unsupported) for the cache of a remote
+/// store, which has not all of its leaves.
 std::optional<StoreKind> store_kind(const Snapshot& embed);
 
 /// A leaf with a file, or with a member, of its own.

@@ -97,6 +97,18 @@ BOOST_AUTO_TEST_CASE(extract_gives_the_contents_of_each_leaf) {
                  store(entry) << ":" << key);
 }
 
+BOOST_AUTO_TEST_CASE(caches_of_remote_stores_are_refused_by_name) {
+  const TempDir scratch;
+  Cut cut;
+  for (const char* marker : {"b2tree", "b2remote_store"})
+    cut.metalayers.push_back({marker, json::to_msgpack({{"version", 1}})});
+  fs_std::create_directory(scratch / "r.b2d");
+  write_file(scratch / "r.b2d/embed.b2e", flat_frame("", cut));
+  const ProcessResult result = b2frame({"info", (scratch / "r.b2d").string()});
+  BOOST_TEST(result.status == 1, result.description());
+  BOOST_TEST(result.err.find("a cache of a remote store") != std::string::npos, result.err);
+}
+
 BOOST_AUTO_TEST_CASE(info_tells_of_stores_and_of_leaves) {
   const json tree = info_of(kStores / "tree0.b2z");
   BOOST_TEST(tree.at("kind") == "b2tree");
