@@ -23,8 +23,8 @@ void CommandLine::add_create(const char* name) {
   add_tree(*command, create_.tree);
   add_compression_options(*command, create_, StorageDefaults::usual);
   add_layout_options(*command, create_, StorageDefaults::usual);
-  command->add_flag("--flat,--bytes", create_.flat,
-                    "Store the bytes as they are, also of a NPY file");
+  command->add_flag("--flat", create_.flat, "Store the bytes as they are, also of a NPY file");
+  command->add_flag("--bytes", create_.flat)->group("");  // another name of --flat
   add_layers(*command, "--meta", create_.metalayers,
              "Fixed metalayer of FILE's bytes; msgpack of a .json");
   add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");

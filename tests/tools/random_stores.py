@@ -50,7 +50,7 @@ def make_store(tool, draw, root):
             continue
         os.makedirs(os.path.dirname(f"{root}/{path}") or root, exist_ok=True)
         leaves[key_of(path)] = random_contents(draw)
-        tool("create", "-", "-o", f"{root}/{path}", "--chunk-size", "4K", stdin=leaves[key_of(path)])
+        tool("create", "--flat", "-", "-o", f"{root}/{path}", "--chunk-size", "4K", stdin=leaves[key_of(path)])
     heap, embedded = b"", {}
     for number in range(draw.randrange(5)):
         key = f"/{draw.choice(['a', 'b', 'e/f'])}/{number}"
