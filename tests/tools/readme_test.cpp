@@ -1,4 +1,4 @@
-// What README.md shows is what comes out.
+// What README.md and GUIDE.md show is what comes out.
 
 #include <cstdlib>
 #include <fstream>
@@ -21,19 +21,19 @@ struct ShownCommand {
   std::string line, output;
 };
 
-std::vector<std::string> lines_of_readme() {
-  std::ifstream stream(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "README.md");
+std::vector<std::string> lines_of(const char* document) {
+  std::ifstream stream(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / document);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 
 /// Commands behind "    $ ", each with the indented lines below it.
-std::vector<ShownCommand> shown_commands() {
+std::vector<ShownCommand> shown_commands(const char* document) {
   const std::string indent = "    ", prompt = "    $ ";
   std::vector<ShownCommand> commands;
   bool is_output = false;
-  for (const std::string& line : lines_of_readme()) {
+  for (const std::string& line : lines_of(document)) {
     if (line.starts_with(prompt))
       commands.push_back({line.substr(prompt.size()), ""});
     else if (is_output && line.starts_with(indent))
@@ -46,7 +46,9 @@ std::vector<ShownCommand> shown_commands() {
 /// The tour's /tmp, and an end to whatever is mounted there.
 class TourPlace {
  public:
-  ~TourPlace() { force_unmount(home_ / "mnt"); }
+  ~TourPlace() {
+    for (const char* name : {"mnt", "cases"}) force_unmount(home_ / name);
+  }
 
   ProcessResult run_shown(const std::string& line) const {
     const std::string tools = fs_std::path(bloscfs_program()).parent_path().string(),
@@ -67,23 +69,25 @@ class TourPlace {
 
 BOOST_AUTO_TEST_SUITE(readme)
 
-BOOST_AUTO_TEST_CASE(its_tour_can_be_followed,
+BOOST_AUTO_TEST_CASE(what_it_shows_can_be_followed,
                      *boost::unit_test::precondition(needs_numpy) *
                          boost::unit_test::precondition(needs_programs("getfattr flock"))) {
-  const TourPlace place;
-  const std::vector<ShownCommand> commands = shown_commands();
-  BOOST_TEST(!commands.empty());
-  for (const ShownCommand& command : commands) {
-    const ProcessResult result = place.run_shown(command.line);
-    BOOST_TEST(result.ok(), command.line << ": " << result.description());
-    BOOST_TEST(result.out == place.here(command.output), command.line << ":\n" << result.out);
-    BOOST_TEST(result.err == "", command.line << ": " << result.err);
+  for (const char* document : {"README.md", "GUIDE.md"}) {
+    const TourPlace place;
+    const std::vector<ShownCommand> commands = shown_commands(document);
+    BOOST_TEST(!commands.empty());
+    for (const ShownCommand& command : commands) {
+      const ProcessResult result = place.run_shown(command.line);
+      BOOST_TEST(result.ok(), command.line << ": " << result.description());
+      BOOST_TEST(result.out == place.here(command.output), command.line << ":\n" << result.out);
+      BOOST_TEST(result.err == "", command.line << ": " << result.err);
+    }
   }
 }
 
 BOOST_AUTO_TEST_CASE(it_tells_what_each_subcommand_is_for) {
   std::string text;
-  for (const std::string& line : lines_of_readme()) text += line + "\n";
+  for (const std::string& line : lines_of("README.md")) text += line + "\n";
   for (const HelpText& help : help_of_subcommands())
     BOOST_TEST(text.find("`b2frame " + help.subcommand + " ") != std::string::npos,
                "README.md has no row for b2frame " << help.subcommand);
