@@ -58,7 +58,7 @@ std::string name_of(const std::string& file, const frame::FrameInfo& info) {
   std::string name = path.substr(path.rfind('/') + 1);
   const std::string stem(fs::stem(name));
   if (info.is_frame() && stem != name) return name;
-  return stem + std::string(info.array ? fs::kArraySuffix : fs::kFlatSuffix);
+  return stem + std::string(info.array && !info.has_packed_tensor() ? fs::kArraySuffix : fs::kFlatSuffix);
 }
 
 class Converter {

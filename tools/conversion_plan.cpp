@@ -84,7 +84,7 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
     if (!options.block_shape && !options.block_size) options.block_shape = info.array->blockshape;
     return;
   }
-  if (options.chunk_size || info.chunksize <= 0 || info.array) return;
+  if (options.chunk_size || info.chunksize <= 0 || !info.is_frame()) return;
   options.chunk_size = info.chunksize;
   if (keeps_blocks && info.blocksize > 0) options.block_size = info.blocksize;
 }
@@ -101,7 +101,7 @@ CreatePlan same_storage(const frame::FrameInfo& info) {
   plan.frame.filters = filters_of(info);
   plan.frame.splitmode = info.splitmode;
   plan.frame.use_dict = info.use_dict;
-  plan.frame.array = info.array;
+  if (info.has_blocked_array()) plan.frame.array = info.array;
   plan.encode = fs::encode_settings(info, {});
   return plan;
 }
@@ -122,7 +122,8 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
     refuse_losses(options, info);
     StorageOptions wanted = options;
     fill_in(info, wanted);
-    const bool is_array = elements.shape().has_value();
+    // Of a packed tensor the vlmetalayer goes along, and python-blosc2 still finds what it packed.
+    const bool is_array = elements.shape() && !info.has_packed_tensor();
     std::optional<frame::ArrayInfo> array;
     if (is_array) array = info.array;
     plan.target = make_plan(wanted, array, static_cast<std::int32_t>(elements.itemsize()));

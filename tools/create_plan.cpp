@@ -132,6 +132,7 @@ void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePla
   require(!options.block_shape || !options.block_size,
           "--block-shape and --block-size exclude each other");
   codec::EncodeSettings& encode = plan.encode;
+  array.in_order = false;
   array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode.typesize,
                                   options.chunk_size.value_or(kChunkSize));
   const std::vector<std::int64_t> chunk(array.chunkshape.begin(), array.chunkshape.end());

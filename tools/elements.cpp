@@ -26,7 +26,7 @@ Elements::Elements(Input& input)
   if (!array || (!is_numpy && !input.info().has_blocked_array())) return;
   shape_ = array->shape;
   if (!is_numpy) return;
-  dtype_ = fs::parse_numpy_dtype(*array->dtype)->stored;
+  reinterpret(*fs::parse_numpy_dtype(*array->dtype));
   is_fortran_ = array->fortran_order && fs::is_fortran_only(array->shape);
 }
 

@@ -189,6 +189,7 @@ std::optional<ArrayInfo> ArrayTextReader::take() {
   if (order_ != "C" && order_ != "F")
     throw_malformed("Bloscpack metadata: order is neither C nor F");
   ArrayInfo array;
+  array.in_order = true;
   array.dtype = dtype_text(*dtype_);
   array.shape = std::move(*shape_);
   array.fortran_order = order_ == "F";

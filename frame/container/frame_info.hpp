@@ -15,13 +15,16 @@ namespace bloscfs::frame::inline container {
 /// Known to this layer alone: others ask FrameInfo what they want to know of a container.
 enum class ContainerKind { cframe, sframe, bloscpack };
 
-/// Geometry of an n-dimensional array (b2nd metalayer, or Bloscpack's NumPy metadata).
+/// Geometry of an n-dimensional array: a b2nd metalayer, a packed tensor's vlmetalayer, or
+/// Bloscpack's NumPy metadata.
 struct ArrayInfo {
   std::vector<std::int64_t> shape;
   std::vector<std::int32_t> chunkshape;  ///< b2nd only
   std::vector<std::int32_t> blockshape;  ///< b2nd only
   std::optional<std::string> dtype;      ///< as stored; "<f8" or the repr of a structured dtype
   bool fortran_order = false;            ///< Bloscpack only
+  /// The elements are the contents from the first byte to the last, without blocks and padding.
+  bool in_order = false;
 };
 
 struct FrameInfo {
@@ -57,9 +60,10 @@ struct FrameInfo {
   bool is_read_only() const { return kind == ContainerKind::bloscpack; }
   /// True if the container is a directory, which has a file for each chunk beside the index.
   bool is_directory() const { return kind == ContainerKind::sframe; }
-  /// True if chunks are pieces of an array, cut into blocks and padded; false where an array's
-  /// elements are the contents from the first byte to the last.
-  bool has_blocked_array() const { return array && kind != ContainerKind::bloscpack; }
+  /// True if chunks are pieces of an array, cut into blocks and padded.
+  bool has_blocked_array() const { return array && !array->in_order; }
+  /// True for a flat frame with an array's elements (frame/header/packed_tensor.hpp).
+  bool has_packed_tensor() const { return is_frame() && array && array->in_order; }
 };
 
 }  // namespace bloscfs::frame::inline container

@@ -133,7 +133,7 @@ void FrameEdit::check_resizable() const {
 
 std::vector<PutChunk> FrameEdit::resize(std::int64_t nbytes) {
   check_resizable();
-  if (info_.array) throw_errno(EINVAL, "resizing an array without a shape");
+  if (info_.has_blocked_array()) throw_errno(EINVAL, "resizing an array without a shape");
   return change_size(nbytes);
 }
 
@@ -153,7 +153,7 @@ std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
 
 void FrameEdit::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
   check_resizable();
-  if (info_.nbytes != 0 || info_.array)
+  if (info_.nbytes != 0 || info_.has_blocked_array())
     throw_errno(EINVAL, "another size of chunks for old contents");
   if (chunksize <= 0 || chunksize > codec::kMaxChunkNbytes || blocksize < 0 ||
       blocksize > codec::kMaxBlocksize)
@@ -164,7 +164,7 @@ void FrameEdit::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
 
 std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shape) {
   check_resizable();
-  if (!info_.array || shape.size() != info_.array->shape.size())
+  if (!info_.has_blocked_array() || shape.size() != info_.array->shape.size())
     throw_errno(EINVAL, fmt::format("a shape of {} dimensions", shape.size()));
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; }))
     throw_errno(EINVAL, "negative shape");

@@ -27,7 +27,7 @@ codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
     throw_errno(EINVAL, "a chunk of Blosc1 or with VL blocks");
   if (header.is_special() && header.special != SpecialValue::value)
     throw_errno(EINVAL, "a special chunk with stored bytes");
-  if (frame.array && !header.is_special() && header.blocksize != frame.blocksize)
+  if (frame.has_blocked_array() && !header.is_special() && header.blocksize != frame.blocksize)
     throw_errno(EINVAL, fmt::format("blocks of {} bytes in an array of blocks of {}",
                                     header.blocksize, frame.blocksize));
   return header;

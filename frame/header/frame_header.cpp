@@ -83,6 +83,7 @@ void read_modern(const RawFrameHeader& raw, FrameHeader& header) {
   for (std::size_t i = 0; i < std::size(raw.filters); ++i)
     info.filters[i] = {codec::FilterId{raw.filters[i]}, raw.filters_meta[i]};
   info.use_dict = (raw.use_dict & 1) != 0;
+  header.has_vlmetalayers = raw.has_vlmetalayers == kMsgpackTrue;
 }
 
 std::optional<codec::CodecId> early_codec(std::uint8_t nibble) {

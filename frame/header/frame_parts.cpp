@@ -196,9 +196,12 @@ FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
   return reader.take();
 }
 
-FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
-                          std::uint8_t frame_type) {
-  return PartsReader(source, size_of_file(file_size), frame_type, {}).take().header.info;
+std::optional<FrameInfo> read_frame_info(const ByteSource& source, std::int64_t file_size,
+                                         std::uint8_t frame_type) {
+  const FrameHeader header =
+      PartsReader(source, size_of_file(file_size), frame_type, {}).take().header;
+  if (header.has_vlmetalayers && !header.info.array) return std::nullopt;
+  return header.info;
 }
 
 }  // namespace bloscfs::frame::inline header

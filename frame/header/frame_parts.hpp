@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "frame/container/snapshot.hpp"
@@ -43,8 +44,8 @@ FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
                             std::uint8_t frame_type, const FirstReads& first = {});
 
 /// What the header alone says, with the same checks of that; trailer_len is 0, and nchunks of
-/// variable-size frames too.
-FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
+/// variable-size frames too. nullopt where a vlmetalayer may make the frame an array.
+std::optional<FrameInfo> read_frame_info(const ByteSource& source, std::int64_t file_size,
                           std::uint8_t frame_type);
 
 /// Reads the map of the trailer again: a file may have thousands of vlmetalayers, so that a

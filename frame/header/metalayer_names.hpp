@@ -6,6 +6,9 @@
 
 namespace bloscfs::frame::inline header {
 
+/// The vlmetalayer that makes a flat frame an array (frame/header/packed_tensor.hpp).
+inline constexpr char kPackedTensorLayer[] = "__pack_tensor__";
+
 /// True for fixed metalayers that say what kind of object a frame is: a frame that is given one, or
 /// loses it, is another thing.
 bool says_what_it_is(std::string_view metalayer);

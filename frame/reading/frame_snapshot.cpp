@@ -9,6 +9,8 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/header/metalayer_names.hpp"
+#include "frame/header/packed_tensor.hpp"
 #include "frame/reading/chunk_map.hpp"
 #include "frame/reading/copied_source.hpp"
 #include "frame/reading/likely_stored.hpp"
@@ -114,13 +116,24 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
       foreign_changes_(peer_lock_ ? peer_lock_->foreign_changes() : 0),
       expected_(std::move(expected)) {
   metalayers_ = std::move(parts.metalayers);
-  for (const MetalayerEntry& entry : parts.vlmetalayers)
+  for (const MetalayerEntry& entry : parts.vlmetalayers) {
     if (entry.name == kChecksumLayerName && !checksum_layer_) checksum_layer_ = entry;
+    if (entry.name == kPackedTensorLayer && !info_.array) info_.array = read_packed_tensor(entry);
+  }
   if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
   // Chunks of one size are counted by the header.
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
   info_.nchunks = read_chunk_header(*contents_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
+}
+
+std::optional<ArrayInfo> FrameSnapshot::read_packed_tensor(const MetalayerEntry& layer) const {
+  try {
+    codec::BlockDecoder decoder;
+    return parse_packed_tensor(read_vlmetalayer(layer, kMaxPackedTensor, decoder), info_.nbytes);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
 }
 
 bool FrameSnapshot::unchanged() const {

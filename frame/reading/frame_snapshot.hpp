@@ -96,6 +96,8 @@ class FrameSnapshot : public Snapshot {
   }
 
  private:
+  /// nullopt where the layer tells of no array that the contents can be.
+  std::optional<ArrayInfo> read_packed_tensor(const MetalayerEntry& layer) const;
   IndexRules rules() const;
   std::int64_t max_mapped_chunks() const;
   /// The index chunk, the map's if there is one.

@@ -60,7 +60,13 @@ FilledChunks ChunkFiller::fill_new(const std::optional<frame::ArrayInfo>& array)
 }
 
 FilledChunks ChunkFiller::edit() {
-  file_.view->shape().blocked ? edit_array() : edit_flat();
+  if (file_.view->shape().blocked) {
+    edit_array();
+  } else {
+    contents_at_ = static_cast<std::int64_t>(file_.view->shape().header.size());
+    cut_.size -= contents_at_;
+    edit_flat();
+  }
   recoder_.finish();
   return std::move(filled_);
 }
@@ -164,24 +170,26 @@ std::set<std::int64_t> ChunkFiller::touched_chunks() const {
     return file_.view->reader().index().place_at(offset, reading).number;
   };
   std::set<std::int64_t> touched;
-  file_.layer->bytes.for_each(0, file_.size, [&](const ByteOverlay::Part& part) {
+  file_.layer->bytes.for_each(contents_at_, cut_.size, [&](const ByteOverlay::Part& part) {
+    const std::int64_t offset = part.offset - contents_at_;
     if (part.bytes == nullptr && cut_.chunksize > 0)
-      return add_zeroed({part.offset, part.size}, touched);
-    const std::int64_t last = chunk_of(part.offset + part.size - 1);
-    for (std::int64_t chunk = chunk_of(part.offset); chunk <= last; chunk++) touched.insert(chunk);
+      return add_zeroed({offset, part.size}, touched);
+    const std::int64_t last = chunk_of(offset + part.size - 1);
+    for (std::int64_t chunk = chunk_of(offset); chunk <= last; chunk++) touched.insert(chunk);
   });
   return touched;
 }
 
 void ChunkFiller::edit_flat() {
-  const std::int64_t old_size = file_.view->size();
-  const std::int64_t kept = std::min({old_size, file_.size, file_.layer->lower_end});
+  const std::int64_t old_size = file_.view->size() - contents_at_;
+  const std::int64_t kept = std::max<std::int64_t>(
+      0, std::min({old_size, cut_.size, file_.layer->lower_end - contents_at_}));
   std::set<std::int64_t> touched = touched_chunks();
   filled_.were_dropped = kept < old_size;
   if (filled_.were_dropped) transaction_.resize(kept);
   // In two steps where bytes were cut off and the file grew again, 250 -> 30 -> 250: chunks beyond
   // 30 are dropped, so that the new ones are zero and not the old ones.
-  if (kept < file_.size) transaction_.resize(file_.size);
+  if (kept < cut_.size) transaction_.resize(cut_.size);
   const std::set<std::int64_t> whole = resized_chunks(cut_, kept, old_size);
   touched.insert(whole.begin(), whole.end());
   for (const std::int64_t chunk : touched) {
@@ -191,7 +199,8 @@ void ChunkFiller::edit_flat() {
     if (whole.count(chunk) != 0 || range.offset >= kept)
       add_whole_chunk(chunk, range);
     else
-      add_changed_chunk(chunk, range.size, changes_of_range(file_.layer->bytes, range));
+      add_changed_chunk(chunk, range.size, changes_of_range(file_.layer->bytes,
+                                         {range.offset + contents_at_, range.size}));
   }
 }
 
@@ -216,11 +225,12 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
   recoder_.add(
       chunk, size,
       [this, range, size](Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-        const codec::Bytes written = file_.layer->bytes.extent(range.offset, range.size);
+        const std::int64_t offset = range.offset + contents_at_;
+        const codec::Bytes written = file_.layer->bytes.extent(offset, range.size);
         // A chunk that was written in one piece is encoded where it lies, without a copy.
         if (!written.empty()) return encoder.encode_into(written, out);
         std::vector<std::uint8_t> contents(size);
-        file_.read(own, range.offset, contents);
+        file_.read(own, offset, contents);
         return encoder.encode_into(contents, out);
       });
 }

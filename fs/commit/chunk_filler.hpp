@@ -53,7 +53,7 @@ class ChunkFiller {
   std::set<std::int64_t> touched_chunks() const;
   void add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const;
   codec::ByteRange chunk_range(std::int64_t chunk) const;
-  /// A chunk that is a range of the file.
+  /// A chunk that is a range of the contents.
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
   void add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
                        std::int64_t header_size);
@@ -64,7 +64,8 @@ class ChunkFiller {
   const FrozenBytes& file_;
   frame::Transaction& transaction_;
   const std::function<void(std::size_t nbytes)> was_put_;
-  const FlatCut cut_;
+  FlatCut cut_;
+  std::int64_t contents_at_ = 0;  ///< where in the file those of a flat frame begin
   std::optional<frame::ArrayGeometry> geometry_;
   FilledChunks filled_;
   ChunkRecoder recoder_;  ///< the last: its jobs use the others

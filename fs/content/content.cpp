@@ -435,7 +435,9 @@ void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
       !can_be_changed_in_part(snapshot_->info()))
     throw_errno(EOPNOTSUPP, "contents that can only be replaced as a whole");
-  if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == written_.size()) return;
+  if (!services_.raw || !snapshot_ || !snapshot_->info().has_blocked_array() ||
+      end == written_.size())
+    return;
   // Without a NPY header an array can only become longer, by whole rows.
   const frame::ArrayInfo& array = *snapshot_->info().array;
   const std::int64_t row = frame::row_size(array, snapshot_->info().typesize);

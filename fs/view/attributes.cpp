@@ -80,11 +80,11 @@ const Computed kComputed[] = {
      [](const FrameInfo& i) { return i.array ? list_if(true, i.array->shape) : std::nullopt; }},
     {"chunkshape",
      [](const FrameInfo& i) {
-       return i.array ? list_if(i.is_frame(), i.array->chunkshape) : std::nullopt;
+       return i.array ? list_if(i.has_blocked_array(), i.array->chunkshape) : std::nullopt;
      }},
     {"blockshape",
      [](const FrameInfo& i) {
-       return i.array ? list_if(i.is_frame(), i.array->blockshape) : std::nullopt;
+       return i.array ? list_if(i.has_blocked_array(), i.array->blockshape) : std::nullopt;
      }},
     {"dtype", dtype_text},
 };
@@ -185,7 +185,8 @@ std::string attribute_of(const LayerName& layer) {
 
 bool is_free(const LayerName& layer) {
   return layer.kind == LayerKind::fixed ? !frame::says_what_it_is(layer.name)
-                                        : !frame::holds_for_one_frame(layer.name);
+                                        : !frame::holds_for_one_frame(layer.name) &&
+                                              layer.name != frame::kPackedTensorLayer;
 }
 
 bool has_listed_metalayers(const Snapshot& snapshot) {

@@ -192,3 +192,4 @@ BOOST_AUTO_TEST_CASE(shows_bloscpack_arrays_whose_contents_have_the_right_size) 
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+  info.array->in_order = true;
