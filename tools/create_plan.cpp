@@ -116,10 +116,15 @@ void plan_flat(const StorageOptions& options, CreatePlan& plan) {
   plan.frame.blocksize = encode.blocksize;
 }
 
+/// Codecs that go by an array's shape take blocks of at least so many items along each axis.
+constexpr std::int64_t kLeastExtent = 4;
+
 std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int32_t>>& given,
                                        const std::vector<std::int64_t>& extents,
-                                       std::int64_t typesize, std::int64_t target) {
-  if (!given) return frame::choose_cut(extents, typesize, target);
+                                       const codec::EncodeSettings& encode, std::int64_t target) {
+  const codec::CodecRow* const codec = codec::find_codec(encode.codec);
+  const std::int64_t least = codec != nullptr && codec->goes_by_shape ? kLeastExtent : 1;
+  if (!given) return frame::choose_cut(extents, encode.typesize, target, least);
   require(given->size() == extents.size(),
           "shapes of chunks and blocks have the array's dimensions");
   return *given;
@@ -133,13 +138,13 @@ void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePla
           "--block-shape and --block-size exclude each other");
   codec::EncodeSettings& encode = plan.encode;
   array.in_order = false;
-  array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode.typesize,
+  array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode,
                                   options.chunk_size.value_or(kChunkSize));
   const std::vector<std::int64_t> chunk(array.chunkshape.begin(), array.chunkshape.end());
   const std::int32_t blocksize =
       options.block_size ? *options.block_size
                          : codec::choose_blocksize(encode, options.chunk_size.value_or(kChunkSize));
-  array.blockshape = chosen_shape(options.block_shape, chunk, encode.typesize, blocksize);
+  array.blockshape = chosen_shape(options.block_shape, chunk, encode, blocksize);
   for (std::size_t i = 0; i < chunk.size(); ++i)
     require(array.blockshape[i] <= chunk[i], "a block is larger than its chunk");
   try {

@@ -299,6 +299,28 @@ BOOST_AUTO_TEST_CASE(loses_digits_only_when_told_so) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(finds_blocks_that_codecs_by_shape_take) {
+  if (!codec::can_compress(codec::CodecId::zfp_rate)) return;
+  const TempDir scratch;
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {40, 50, 60}, {5, 300, 400}, {4, 4, 4, 4}, {9, 7, 5, 900}, {100'000}};
+  for (const auto& shape : shapes) {
+    std::size_t size = 4;
+    for (const auto extent : shape) size *= static_cast<std::size_t>(extent);
+    const std::string input =
+        npy_header("<f4", shape) + text_of(make_contents("floats", 3, size, 4));
+    write_file(scratch / "a.npy", input);
+    for (const Arguments& options :
+         {Arguments{}, Arguments{"--block-size", "4K"}, Arguments{"--chunk-size", "64K"}}) {
+      const ProcessResult result =
+          b2frame(Arguments{"create", "--codec", "zfp_accuracy:-2"} + options +
+                  Arguments{scratch / "a.npy", "-o", scratch / "a.b2nd"});
+      BOOST_TEST_REQUIRE(result.ok(), result.description());
+      BOOST_TEST(extracted(scratch / "a.b2nd", true).size() == input.size());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
   const TempDir scratch;
   const auto numbers = scratch / "numbers.npy", items = scratch / "items.npy";
