@@ -70,7 +70,7 @@ std::vector<std::int64_t> parse_shape(const PythonValue* value) {
 
 NumpyDtype parse_descr(const PythonValue* value) {
   if (value == nullptr) throw_malformed("NPY header: no descr");
-  std::optional<NumpyDtype> dtype = numpy_dtype_of(*value);
+  std::optional<NumpyDtype> dtype = numpy_dtype_of_descr(*value);
   if (!dtype) codec::throw_unsupported("NPY header: descr " + frame::python_repr(*value));
   return std::move(*dtype);
 }

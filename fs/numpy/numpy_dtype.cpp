@@ -19,6 +19,7 @@ struct Type {
   std::int64_t itemsize = 0;
   std::int64_t alignment = 1;
   PythonValue descr;
+  PythonValue stored;  ///< as np.dtype() takes it: there structures with gaps are a dict
   std::optional<PythonValue> shape;
 };
 
@@ -28,8 +29,11 @@ struct Field {
   std::int64_t offset = 0;
 };
 
-/// `aligned`: structures are laid out as C does it, a property that those inside them inherit.
-std::optional<Type> type_of(const PythonValue& value, bool aligned);
+struct Reading {
+  bool aligned = false;   ///< structures are laid out as C does it, and those inside them, too
+  bool is_descr = false;  ///< of a NPY header, where gaps are fields without a name
+};
+std::optional<Type> type_of(const PythonValue& value, Reading how);
 
 std::int64_t round_up(std::int64_t size, std::int64_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
@@ -41,7 +45,7 @@ std::optional<Type> scalar_type(std::string_view text) {
   Type type;
   type.itemsize = scalar->itemsize;
   type.alignment = scalar->alignment;
-  type.descr = PythonValue::make_string(scalar->text);
+  type.descr = type.stored = PythonValue::make_string(scalar->text);
   return type;
 }
 
@@ -66,10 +70,12 @@ std::optional<Type> with_shape(Type base, const PythonValue& shape) {
     type.itemsize *= extent.integer;
     if (type.itemsize > kNumpyMaxItemsize) return std::nullopt;
   }
-  type.descr = std::move(base.descr);
-  if (base.shape)
-    type.descr = PythonValue::make_sequence(PythonKind::tuple,
-                                            {std::move(type.descr), std::move(*base.shape)});
+  const auto shaped = [&](PythonValue& of) {
+    if (!base.shape) return std::move(of);
+    return PythonValue::make_sequence(PythonKind::tuple, {std::move(of), *base.shape});
+  };
+  type.descr = shaped(base.descr);
+  type.stored = shaped(base.stored);
   type.shape = std::move(dims);
   return type;
 }
@@ -107,8 +113,48 @@ std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t num
   return titled(title, std::move(name));
 }
 
-/// descr of a structure; NumPy shows gaps as nameless fields and refuses overlapping ones.
-std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize,
+PythonValue list_of(std::vector<PythonValue> items) {
+  return PythonValue::make_sequence(PythonKind::list, std::move(items));
+}
+
+/// A field as a list of fields has it.
+PythonValue listed(const Field& field, const PythonValue& type) {
+  std::vector<PythonValue> parts = {field.name, type};
+  if (field.type.shape) parts.push_back(*field.type.shape);
+  return PythonValue::make_sequence(PythonKind::tuple, std::move(parts));
+}
+
+/// The form of str() for structures with gaps, which DictReader reads.
+PythonValue stored_with_gaps(const std::vector<Field>& fields, std::int64_t itemsize) {
+  std::vector<PythonValue> names, formats, offsets, titles;
+  bool has_titles = false;
+  for (const Field& field : fields) {
+    const bool is_titled = !field.name.is_string();
+    has_titles = has_titles || is_titled;
+    names.push_back(is_titled ? field.name.items[1] : field.name);
+    titles.push_back(is_titled ? field.name.items[0] : PythonValue());
+    formats.push_back(
+        field.type.shape
+            ? PythonValue::make_sequence(PythonKind::tuple, {field.type.stored, *field.type.shape})
+            : field.type.stored);
+    offsets.push_back(PythonValue::make_integer(field.offset));
+  }
+  PythonValue dict;
+  dict.kind = PythonKind::dict;
+  const auto add = [&](const char* key, PythonValue value) {
+    dict.items.push_back(PythonValue::make_string(key));
+    dict.items.push_back(std::move(value));
+  };
+  add("names", list_of(std::move(names)));
+  add("formats", list_of(std::move(formats)));
+  add("offsets", list_of(std::move(offsets)));
+  if (has_titles) add("titles", list_of(std::move(titles)));
+  add("itemsize", PythonValue::make_integer(itemsize));
+  return dict;
+}
+
+/// NumPy shows gaps as nameless fields and refuses overlapping ones.
+std::optional<Type> structure(const std::vector<Field>& fields, std::int64_t itemsize,
                               std::int64_t alignment) {
   const auto gap = [](std::int64_t size) {
     return PythonValue::make_sequence(PythonKind::tuple,
@@ -116,22 +162,23 @@ std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize,
                                        PythonValue::make_string("|V" + std::to_string(size))});
   };
   Type type;
-  std::vector<PythonValue> descr;
+  std::vector<PythonValue> descr, stored;
   std::int64_t end = 0;
-  for (Field& field : fields) {
+  for (const Field& field : fields) {
     if (field.offset < end) return std::nullopt;
     if (field.offset > end) descr.push_back(gap(field.offset - end));
     end = field.offset + field.type.itemsize;
     if (end > kNumpyMaxItemsize) return std::nullopt;
-    std::vector<PythonValue> parts = {std::move(field.name), std::move(field.type.descr)};
-    if (field.type.shape) parts.push_back(std::move(*field.type.shape));
-    descr.push_back(PythonValue::make_sequence(PythonKind::tuple, std::move(parts)));
+    descr.push_back(listed(field, field.type.descr));
+    stored.push_back(listed(field, field.type.stored));
   }
   if (itemsize < end || itemsize > kNumpyMaxItemsize) return std::nullopt;
   if (itemsize > end) descr.push_back(gap(itemsize - end));
   type.itemsize = itemsize;
   type.alignment = alignment;
-  type.descr = PythonValue::make_sequence(PythonKind::list, std::move(descr));
+  type.stored = descr.size() > fields.size() ? stored_with_gaps(fields, itemsize)
+                                             : list_of(std::move(stored));
+  type.descr = list_of(std::move(descr));
   return type;
 }
 
@@ -158,35 +205,42 @@ class Layout {
   std::int64_t alignment_ = 1;
 };
 
-std::optional<Type> list_type(const PythonValue& list, bool aligned) {
+/// As NumPy has it: a sub-array of plain bytes, too.
+bool is_gap(const PythonValue& name, const Type& type) {
+  return name.is_string() && name.text.empty() && type.descr.is_string() &&
+         type.descr.text.starts_with("|V");
+}
+
+std::optional<Type> list_type(const PythonValue& list, Reading how) {
   NameSet names;
-  Layout layout(aligned);
+  Layout layout(how.aligned);
   std::vector<Field> fields;
   for (const PythonValue& item : list.items) {
     if (item.kind != PythonKind::tuple || item.items.size() < 2 || item.items.size() > 3)
       return std::nullopt;
-    std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
-    std::optional<Type> type = type_of(item.items[1], aligned);
+    std::optional<Type> type = type_of(item.items[1], how);
     if (type && item.items.size() == 3) type = with_shape(std::move(*type), item.items[2]);
-    if (!name || !type) return std::nullopt;
-    const std::optional<std::int64_t> offset = layout.place(*type, std::nullopt);
+    const auto offset = type ? layout.place(*type, std::nullopt) : std::nullopt;
     if (!offset) return std::nullopt;
+    if (how.is_descr && is_gap(item.items[0], *type)) continue;
+    std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
+    if (!name) return std::nullopt;
     fields.push_back({std::move(*name), std::move(*type), *offset});
   }
-  return structure(std::move(fields), layout.itemsize(), layout.alignment());
+  return structure(fields, layout.itemsize(), layout.alignment());
 }
 
 /// The form of str() for structures with gaps: lists of names, formats, offsets and titles.
 class DictReader {
  public:
-  DictReader(const PythonValue& dict, bool aligned)
+  DictReader(const PythonValue& dict, Reading how)
       : names_(dict.find("names")),
         formats_(dict.find("formats")),
         offsets_(dict.find("offsets")),
         titles_(dict.find("titles")),
         itemsize_(dict.find("itemsize")),
-        aligned_(aligned || is_true(dict.find("aligned"))),
-        layout_(aligned_) {}
+        how_{how.aligned || is_true(dict.find("aligned")), how.is_descr},
+        layout_(how_.aligned) {}
 
   std::optional<Type> read();
 
@@ -200,7 +254,7 @@ class DictReader {
   std::optional<Field> read_field(std::size_t i);
 
   const PythonValue *names_, *formats_, *offsets_, *titles_, *itemsize_;
-  bool aligned_;
+  Reading how_;
   Layout layout_;
   NameSet seen_;
 };
@@ -216,7 +270,7 @@ std::optional<PythonValue> DictReader::read_name(std::size_t i) {
 
 std::optional<Field> DictReader::read_field(std::size_t i) {
   std::optional<PythonValue> name = read_name(i);
-  std::optional<Type> type = type_of(formats_->items[i], aligned_);
+  std::optional<Type> type = type_of(formats_->items[i], how_);
   if (!name || !type) return std::nullopt;
   std::optional<std::int64_t> given;
   if (offsets_ != nullptr) {
@@ -244,20 +298,20 @@ std::optional<Type> DictReader::read() {
       return std::nullopt;
     itemsize = itemsize_->integer;
   }
-  return structure(std::move(fields), itemsize, layout_.alignment());
+  return structure(fields, itemsize, layout_.alignment());
 }
 
-std::optional<Type> type_of(const PythonValue& value, bool aligned) {
+std::optional<Type> type_of(const PythonValue& value, Reading how) {
   switch (value.kind) {
     case PythonKind::string:
       return scalar_type(value.text);
     case PythonKind::list:
-      return list_type(value, aligned);
+      return list_type(value, how);
     case PythonKind::dict:
-      return value.find("names") != nullptr ? DictReader(value, aligned).read() : std::nullopt;
+      return value.find("names") != nullptr ? DictReader(value, how).read() : std::nullopt;
     case PythonKind::tuple: {
       if (value.items.size() != 2) return std::nullopt;
-      std::optional<Type> base = type_of(value.items[0], aligned);
+      std::optional<Type> base = type_of(value.items[0], how);
       return base ? with_shape(std::move(*base), value.items[1]) : std::nullopt;
     }
     default:
@@ -265,25 +319,29 @@ std::optional<Type> type_of(const PythonValue& value, bool aligned) {
   }
 }
 
-}  // namespace
-
-std::optional<NumpyDtype> numpy_dtype_of(const PythonValue& literal) {
-  const std::optional<Type> type = type_of(literal, false);
+std::optional<NumpyDtype> dtype_of(const PythonValue& literal, Reading how) {
+  const std::optional<Type> type = type_of(literal, how);
   // The items of an array are never sub-arrays: NumPy makes their dimensions the array's.
   if (!type || type->shape) return std::nullopt;
   NumpyDtype dtype;
   dtype.itemsize = type->itemsize;
   dtype.descr = frame::python_repr(type->descr);
-  dtype.stored = type->descr.is_string() ? type->descr.text : dtype.descr;
+  dtype.stored = type->stored.is_string() ? type->stored.text : frame::python_repr(type->stored);
   return dtype;
+}
+
+}  // namespace
+
+std::optional<NumpyDtype> numpy_dtype_of_descr(const PythonValue& descr) {
+  return dtype_of(descr, {.is_descr = true});
 }
 
 std::optional<NumpyDtype> parse_numpy_dtype(std::string_view stored) {
   if (stored.empty()) return std::nullopt;
   if (stored[0] != '[' && stored[0] != '{')
-    return numpy_dtype_of(PythonValue::make_string(std::string(stored)));
+    return dtype_of(PythonValue::make_string(std::string(stored)), {});
   const std::optional<PythonValue> literal = frame::parse_python_literal(stored);
-  return literal ? numpy_dtype_of(*literal) : std::nullopt;
+  return literal ? dtype_of(*literal, {}) : std::nullopt;
 }
 
 }  // namespace bloscfs::fs

@@ -12,8 +12,9 @@ namespace bloscfs::fs {
 
 struct NumpyDtype {
   std::int64_t itemsize = 0;  ///< bytes, at most 2^31 - 1; may be 0
-  std::string stored;         ///< canonical spelling for frames: <f8 or [('a', '<i4')]; UTF-8
-  std::string descr;          ///< what numpy.save of NumPy 1.24 writes: '<f8' or [('a', '<i4')]
+  /// Canonical spelling for frames: <f8 or [('a', '<i4')], with gaps {'names': ...}; UTF-8.
+  std::string stored;
+  std::string descr;  ///< what numpy.save of NumPy 1.24 writes: '<f8' or [('a', '<i4')]
 };
 
 /// Parses what a frame stores: a type string or name as np.dtype() takes it ("<f8", "M8[ns]",
@@ -22,7 +23,8 @@ struct NumpyDtype {
 /// (comma-separated lists, divisors of date units).
 std::optional<NumpyDtype> parse_numpy_dtype(std::string_view stored);
 
-/// The same for a parsed literal: a string, a list of fields, or a dict of names and formats.
-std::optional<NumpyDtype> numpy_dtype_of(const frame::PythonValue& literal);
+/// The same for the descr of a NPY header: a string, or a list of fields, of which nameless ones of
+/// plain bytes are gaps.
+std::optional<NumpyDtype> numpy_dtype_of_descr(const frame::PythonValue& descr);
 
 }  // namespace bloscfs::fs

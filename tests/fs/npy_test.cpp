@@ -157,6 +157,25 @@ BOOST_AUTO_TEST_CASE(bounds_the_size_of_headers) {
   BOOST_TEST(!npy_header_size(codec::Bytes(prefix).first(11)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(takes_nameless_fields_of_headers_for_gaps) {
+  const std::string descr =
+      "[('a', '<i4'), ('', '|V4'), (('title', 'b'), [('', '|V2'), ('c', '<i2')], (2,)), "
+      "('', '|V4')]";
+  const NpyHeader header = parse_npy_header(
+      with_dict("{'descr': " + descr + ", 'fortran_order': False, 'shape': (2,), }"));
+  BOOST_TEST(header.dtype.itemsize == 20);
+  BOOST_TEST(header.dtype.descr == descr);
+  BOOST_TEST(
+      header.dtype.stored ==
+      "{'names': ['a', 'b'], 'formats': ['<i4', ({'names': ['c'], 'formats': ['<i2'], "
+      "'offsets': [2], 'itemsize': 4}, (2,))], 'offsets': [0, 8], 'titles': [None, 'title'], "
+      "'itemsize': 20}");
+  BOOST_TEST(parse_numpy_dtype(header.dtype.stored)->descr == descr);
+  // Where a frame has the list, NumPy makes up names.
+  BOOST_TEST(parse_numpy_dtype("[('', '|V4'), ('a', '<i4')]")->stored ==
+             "[('f0', '|V4'), ('a', '<i4')]");
+}
+
 BOOST_AUTO_TEST_CASE(shows_arrays_whose_dtype_has_the_frames_item_size) {
   BOOST_TEST(view_of(array_frame("f8", 8, {3, 4})) == built("'<f8'", false, {3, 4}));
   BOOST_TEST(view_of(array_frame("<f8", 4, {3, 4})) == "none");
@@ -175,6 +194,7 @@ BOOST_AUTO_TEST_CASE(shows_arrays_whose_dtype_has_the_frames_item_size) {
 BOOST_AUTO_TEST_CASE(shows_bloscpack_arrays_whose_contents_have_the_right_size) {
   frame::FrameInfo info = array_frame("<f8", 8, {3, 4});
   info.kind = frame::ContainerKind::bloscpack;
+  info.array->in_order = true;
   info.nbytes = 96;
   BOOST_TEST(view_of(info) == built("'<f8'", false, {3, 4}));
   info.array->fortran_order = true;
@@ -192,4 +212,3 @@ BOOST_AUTO_TEST_CASE(shows_bloscpack_arrays_whose_contents_have_the_right_size) 
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-  info.array->in_order = true;
