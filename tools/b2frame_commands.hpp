@@ -80,6 +80,8 @@ struct ExtractOptions {
   bool text = false;                   ///< the items, as lines
   std::string dtype;                   ///< of the items of a flat frame, as text
 };
+  std::optional<std::string> slice;    ///< as NumPy has it; `file` may end with it in brackets
+  std::optional<std::int64_t> rows;    ///< the first ones of the array, as text
 int run_extract(const ExtractOptions& options);
 
 struct LsOptions {

@@ -1,6 +1,7 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/slice.hpp"
+#include "tools/slice_output.hpp"
 #include "tools/store_address.hpp"
 #include "tools/table_output.hpp"
 #include "tools/text_output.hpp"
@@ -56,8 +59,11 @@ int extract_objects(const ExtractOptions& options, Input& input) {
   return 0;
 }
 
+bool wants_slice(const ExtractOptions& options) { return options.slice || options.rows; }
+
 bool wants_items(const ExtractOptions& options) {
-  return options.start != 0 || options.count || options.text || !options.dtype.empty();
+  return wants_slice(options) || options.start != 0 || options.count || options.text ||
+         !options.dtype.empty();
 }
 
 bool wants_all(const ExtractOptions& options) {
@@ -97,6 +103,14 @@ void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out)
 int extract_items(const ExtractOptions& options, Input& input) {
   Elements elements(input);
   if (!options.dtype.empty()) reinterpret(options.dtype, elements);
+  if (wants_slice(options) || becomes_csv(options, input)) {
+    require(options.start == 0 && !options.count && options.offset == 0 && !options.length,
+            "a slice, or CSV, goes without a range of items or bytes");
+    OutputFile out(options.output, mode_of_input(options.file));
+    write_slice(options, elements, out);
+    out.commit();
+    return 0;
+  }
   const ItemRange range = wanted_items(options, elements.count());
   OutputFile out(options.output, mode_of_input(options.file));
   if (options.text || !options.dtype.empty()) {
@@ -138,15 +152,20 @@ bool extract_if_table(const ExtractOptions& options, RunLimits& limits) {
   return true;
 }
 
-int extract(const ExtractOptions& options) {
+int extract(ExtractOptions options) {
+  if (auto sliced = options.chunk ? std::nullopt : split_slice(options.file)) {
+    options.file = std::move(sliced->file);
+    options.slice = std::move(sliced->text);
+  }
   RemoteFiles remote(options.remote);
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
   RunLimits limits;
+  require(!options.json || !options.slice, "--json writes a whole list of objects");
   if (extract_if_table(options, limits)) return 0;
   Input input(options.file, options.chunk, remote, limits);
   if (options.json) return extract_objects(options, input);
-  if (wants_items(options)) return extract_items(options, input);
+  if (wants_items(options) || becomes_csv(options, input)) return extract_items(options, input);
   fs::Request request;
   const fs::FileView view(request, wanted_shape(input, options), input.reader());
   view.require_contents(request);

@@ -43,14 +43,23 @@ int CommandLine::run(int argc, const char* const* argv) {
 
 std::span<const CommandLine::Subcommand> CommandLine::all_subcommands() {
   static constexpr Subcommand kAll[] = {
-      {"info", &CommandLine::add_info},       {"ls", &CommandLine::add_ls},
-      {"extract", &CommandLine::add_extract}, {"cat", &CommandLine::add_cat},
-      {"diff", &CommandLine::add_diff},       {"verify", &CommandLine::add_verify},
-      {"report", &CommandLine::add_report},   {"advise", &CommandLine::add_advise},
-      {"create", &CommandLine::add_create},   {"convert", &CommandLine::add_convert},
-      {"compact", &CommandLine::add_compact}, {"set-meta", &CommandLine::add_set_meta},
-      {"pack", &CommandLine::add_pack},       {"unpack", &CommandLine::add_unpack},
-      {"recover", &CommandLine::add_recover}, {"gc", &CommandLine::add_gc},
+      {"info", &CommandLine::add_info},
+      {"ls", &CommandLine::add_ls},
+      {"extract", &CommandLine::add_extract},
+      {"cat", &CommandLine::add_cat},
+      {"head", &CommandLine::add_head},
+      {"diff", &CommandLine::add_diff},
+      {"verify", &CommandLine::add_verify},
+      {"report", &CommandLine::add_report},
+      {"advise", &CommandLine::add_advise},
+      {"create", &CommandLine::add_create},
+      {"convert", &CommandLine::add_convert},
+      {"compact", &CommandLine::add_compact},
+      {"set-meta", &CommandLine::add_set_meta},
+      {"pack", &CommandLine::add_pack},
+      {"unpack", &CommandLine::add_unpack},
+      {"recover", &CommandLine::add_recover},
+      {"gc", &CommandLine::add_gc},
       {"repair", &CommandLine::add_repair},
   };
   return kAll;
@@ -75,7 +84,7 @@ CLI::Validator CommandLine::local() {
       [](std::string& text) {
         return frame::is_remote(text) ? std::string(
                                             "URLs are read only, by info, ls, "
-                                            "extract, cat, diff, verify and report")
+                                            "extract, cat, head, diff, verify and report")
                                       : std::string();
       },
       "");

@@ -54,6 +54,7 @@ class CommandLine {
   static void add_tree(CLI::App& command, TreeOptions& options);
   void add_extract(const char* name);
   void add_cat(const char* name);
+  void add_head(const char* name);
   void add_diff(const char* name);
   static void add_json(CLI::App& command, ExtractOptions& options);
   void add_verify(const char* name);
@@ -78,7 +79,7 @@ class CommandLine {
                 "b2frame"};
   InfoOptions info_;
   LsOptions ls_;
-  ExtractOptions extract_, cat_;
+  ExtractOptions extract_, cat_, head_;
   DiffOptions diff_;
   VerifyOptions verify_;
   AdviseOptions advise_;

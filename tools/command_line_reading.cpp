@@ -8,6 +8,14 @@
 
 namespace bloscfs::tools {
 
+namespace {
+
+constexpr std::int64_t kHeadRows = 10;
+constexpr const char* kSliced =
+    "Frame, Bloscpack file, URL, or STORE:/KEY; [a:b, i] of NumPy behind it";
+
+}  // namespace
+
 void CommandLine::add_info(const char* name) {
   CLI::App* command =
       add_command(name, "Show header, chunks and metalayers of frames",
@@ -48,7 +56,8 @@ void CommandLine::add_tree(CLI::App& command, TreeOptions& options) {
 
 void CommandLine::add_extract(const char* name) {
   CLI::App* command = add_command(name, "Write decompressed contents to a file",
-                                  {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
+                                  {"run.b2nd -o run.npy", "'run.b2nd[-1, 10:20]' -o last.npy",
+                                   "-r /data/results -o /tmp/results"});
   command->add_flag("-r,--recursive", extract_.recursive,
                     "FILE and OUT are directories: write what a mount would show");
   add_tree(*command, extract_.tree);
@@ -66,8 +75,7 @@ void CommandLine::add_extract(const char* name) {
       ->option_text("SIZE");
   add_json(*command, extract_);
   add_remote(*command, extract_.remote);
-  command->add_option("FILE", extract_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")
-      ->required();
+  command->add_option("FILE", extract_.file, kSliced)->required();
   command->add_option("-o", extract_.output, "File to write, or - for stdout; .npy implies --npy")
       ->option_text("OUT")
       ->required()
@@ -77,7 +85,7 @@ void CommandLine::add_extract(const char* name) {
 
 void CommandLine::add_cat(const char* name) {
   CLI::App* command = add_command(name, "Write decompressed contents to stdout",
-                                  {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd",
+                                  {"station.b2frame | head", "--text 'run.b2nd[10:12, 0, ::2]'",
                                    "--json run.b2z:/events | jq .name"});
   command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
       ->option_text("N");
@@ -89,9 +97,26 @@ void CommandLine::add_cat(const char* name) {
       ->option_text("DTYPE");
   add_json(*command, cat_);
   add_remote(*command, cat_.remote);
-  command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
+  command->add_option("FILE", cat_.file, kSliced)->required();
   cat_.output = "-";
   command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
+}
+
+void CommandLine::add_head(const char* name) {
+  CLI::App* command = add_command(name, "Write the first rows as text",
+                                  {"run.b2nd", "-n 3 run.b2z:/events", "'run.b2nd[:, 0]'"});
+  head_.rows = kHeadRows;
+  command
+      ->add_option_function<std::int64_t>(
+          "-n,--rows", [this](std::int64_t rows) { head_.rows = rows; },
+          fmt::format("Rows: items of the first dimension, or lines of a text ({})", kHeadRows))
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
+  command->add_option("--dtype", head_.dtype, "Text of a flat frame's items")->option_text("DTYPE");
+  add_remote(*command, head_.remote);
+  command->add_option("FILE", head_.file, kSliced)->required();
+  head_.output = "-";
+  command->callback([this] { work_ = [this] { return run_extract(head_); }; });
 }
 
 void CommandLine::add_diff(const char* name) {

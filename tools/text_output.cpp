@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
 #include "tools/item_text.hpp"
 #include "tools/progress.hpp"
+#include "tools/record_fields.hpp"
+#include "tools/text_columns.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -17,6 +21,9 @@ constexpr std::int64_t kBytesOfItems = std::int64_t{1} << 20;
 constexpr std::size_t kTextSize = std::size_t{1} << 18;
 
 ItemText text_of(const Elements& elements) {
+  if (elements.dtype())
+    if (const auto fields = record_fields(*elements.dtype()))
+      return record_text(*fields, TextStyle::columns);
   const std::string dtype =
       elements.dtype().value_or(elements.shape() ? "" : fmt::format("<u{}", elements.itemsize()));
   if (auto text = item_text(dtype, TextStyle::columns)) return text;
@@ -26,42 +33,162 @@ ItemText text_of(const Elements& elements) {
                                        elements.shape() ? "" : "; --dtype says what they are"));
 }
 
-std::int64_t line_length(const Elements& elements) {
-  const auto& shape = elements.shape();
-  return shape && shape->size() > 1 ? std::max<std::int64_t>(1, shape->back()) : 1;
+bool has_records(const Elements& elements) {
+  return elements.dtype() && elements.dtype()->find_first_of("[{") == 0;
 }
 
-void flush(std::string& text, OutputFile& out) {
-  out.write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  text.clear();
+/// Items that a line has.
+std::int64_t line_length(const Elements& elements, const Shape& shape) {
+  if (shape.size() < 2 || has_records(elements)) return 1;
+  return std::max<std::int64_t>(1, shape.back());
+}
+
+/// Writes what it gets in large parts.
+class TextOutput {
+ public:
+  explicit TextOutput(OutputFile& out) : out_(out) {}
+
+  std::string& text() { return text_; }
+  void write_full_part() {
+    if (text_.size() >= kTextSize) write();
+  }
+  void write() {
+    out_.write({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()});
+    text_.clear();
+  }
+
+ private:
+  OutputFile& out_;
+  std::string text_;
+};
+
+class ItemLines {
+ public:
+  /// `first` is the place of the first item among those that are cut into lines of `length`.
+  ItemLines(ItemText append, std::size_t itemsize, std::int64_t length, std::int64_t first,
+            OutputFile& out)
+      : append_(std::move(append)), itemsize_(itemsize), length_(length), next_(first), out_(out) {}
+
+  void add(codec::Bytes items) {
+    for (; !items.empty(); items = items.subspan(itemsize_)) {
+      if (is_within_line_) out_.text() += ' ';
+      append_(items.first(itemsize_), out_.text());
+      is_within_line_ = ++next_ % length_ != 0;
+      if (!is_within_line_) out_.text() += '\n';
+      out_.write_full_part();
+    }
+  }
+  void end() {
+    if (is_within_line_) out_.text() += '\n';
+    out_.write();
+  }
+
+ private:
+  const ItemText append_;
+  const std::size_t itemsize_;
+  const std::int64_t length_;
+  std::int64_t next_;
+  bool is_within_line_ = false;
+  TextOutput out_;
+};
+
+std::size_t itemsize_of(const Elements& elements) {
+  return static_cast<std::size_t>(elements.itemsize());
+}
+
+std::vector<RecordField> fields_of(const SlicedItems& items) {
+  const auto& dtype = items.elements().dtype();
+  auto fields = dtype ? record_fields(*dtype) : std::nullopt;
+  if (!fields) codec::throw_unsupported("no records, so there is no CSV of it");
+  return *std::move(fields);
+}
+
+/// Calls `use` for each record.
+template <typename Use>
+void for_each_record(SlicedItems& items, Progress& progress, Use use) {
+  const std::size_t size = itemsize_of(items.elements());
+  std::int64_t done = 0;
+  items.read([&](codec::Bytes records) {
+    done += std::ssize(records) / items.elements().itemsize();
+    for (; !records.empty(); records = records.subspan(size)) use(records.first(size));
+    progress.update(done);
+  });
 }
 
 }  // namespace
 
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
-  const ItemText append = text_of(elements);
-  const std::int64_t length = line_length(elements);
-  const auto size = static_cast<std::size_t>(elements.itemsize());
+  const Shape shape = shape_of(elements);
+  ItemLines lines(text_of(elements), itemsize_of(elements), line_length(elements, shape),
+                  range.first, out);
   const std::int64_t at_once = std::max<std::int64_t>(1, kBytesOfItems / elements.itemsize());
   Progress progress("cat", range.end - range.first, Progress::Unit::items);
   std::vector<std::uint8_t> items;
-  std::string text;
   for (std::int64_t first = range.first; first < range.end; first += at_once) {
     const std::int64_t end = std::min(range.end, first + at_once);
-    items.resize(static_cast<std::size_t>(end - first) * size);
+    items.resize(static_cast<std::size_t>(end - first) * itemsize_of(elements));
     elements.read(first * elements.itemsize(), items);
-    codec::Bytes rest = items;
-    for (std::int64_t item = first; item < end; item++, rest = rest.subspan(size)) {
-      append(rest.first(size), text);
-      text += (item + 1) % length == 0 || item + 1 == range.end ? '\n' : ' ';
-      if (text.size() >= kTextSize) flush(text, out);
-    }
+    lines.add(items);
     progress.update(end - range.first);
   }
-  flush(text, out);
+  lines.end();
   const std::int64_t cut = elements.nbytes() % elements.itemsize();
   if (cut != 0 && range.end == elements.count())
     codec::throw_malformed(fmt::format("ends with {} bytes, which are no whole item", cut));
+}
+
+void write_text(SlicedItems& items, OutputFile& out) {
+  const Elements& elements = items.elements();
+  ItemLines lines(text_of(elements), itemsize_of(elements), line_length(elements, items.shape()), 0,
+                  out);
+  Progress progress("cat", items.nbytes());
+  std::int64_t done = 0;
+  items.read([&](codec::Bytes bytes) {
+    lines.add(bytes);
+    progress.update(done += std::ssize(bytes));
+  });
+  lines.end();
+}
+
+void write_csv(SlicedItems& items, OutputFile& out) {
+  const std::vector<RecordField> fields = fields_of(items);
+  const ItemText append = record_text(fields, TextStyle::csv);
+  TextOutput lines(out);
+  for (const RecordField& field : fields) {
+    if (&field != &fields.front()) lines.text() += ',';
+    append_csv(field.name, lines.text());
+  }
+  lines.text() += '\n';
+  Progress progress("extract", items.count(), Progress::Unit::items);
+  for_each_record(items, progress, [&](codec::Bytes record) {
+    append(record, lines.text());
+    lines.text() += '\n';
+    lines.write_full_part();
+  });
+  lines.write();
+}
+
+void write_rows(SlicedItems& items, OutputFile& out) {
+  if (!has_records(items.elements())) return write_text(items, out);
+  const std::vector<RecordField> fields = fields_of(items);
+  const std::vector<ItemText> texts = field_texts(fields, TextStyle::columns);
+  std::vector<std::string> cells;
+  for (const RecordField& field : fields) cells.push_back(field.name);
+  TextColumns table(std::vector<Align>(fields.size(), Align::right), cells);
+  TextOutput lines(out);
+  Progress progress("head", items.count(), Progress::Unit::items);
+  for_each_record(items, progress, [&](codec::Bytes record) {
+    for (std::size_t i = 0; i < fields.size(); i++) {
+      cells[i].clear();
+      texts[i](fields[i].of(record), cells[i]);
+    }
+    table.add(cells);
+    if (!table.is_full()) return;
+    lines.text() += table.take();
+    lines.write_full_part();
+  });
+  lines.text() += table.take();
+  lines.write();
 }
 
 }  // namespace bloscfs::tools

@@ -1,20 +1,29 @@
 #pragma once
-// Writes items as lines of text.
+// Items as lines of text.
+
+#include <cstdint>
 
 #include "tools/elements.hpp"
 #include "tools/output_file.hpp"
+#include "tools/sliced_items.hpp"
 
 namespace bloscfs::tools {
 
-/// Items [first, end), counted in C order.
+/// Items [first, end) of a frame.
 struct ItemRange {
   std::int64_t first, end;
 };
 
-/// One item a line; of an array of several dimensions those along the last one, with blanks between
-/// them. Items of a flat frame are unsigned integers unless they were given a dtype. Throws Error:
-/// unsupported for items that have no text, malformed where `range` reaches the contents' end and
-/// that is in the midst of an item.
+/// Of an array the items along the last dimension are a line, of anything else each one is; a
+/// record always is one. Throws Error(unsupported) where there is no text for its items,
+/// Error(malformed) for what is behind the last whole item.
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out);
+void write_text(SlicedItems& items, OutputFile& out);
+
+/// Records as CSV, below the names of their fields. Throws Error(unsupported) for other items.
+void write_csv(SlicedItems& items, OutputFile& out);
+
+/// Records as a table for a terminal, other items as write_text() does.
+void write_rows(SlicedItems& items, OutputFile& out);
 
 }  // namespace bloscfs::tools

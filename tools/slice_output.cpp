@@ -1,0 +1,87 @@
+#include "tools/slice_output.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fs/numpy/npy.hpp"
+#include "tools/progress.hpp"
+#include "tools/sliced_items.hpp"
+#include "tools/text_output.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Contents with a NUL among so many bytes are no text.
+constexpr std::int64_t kLookedAt = 4096;
+constexpr std::int64_t kLinesAtOnce = std::int64_t{64} << 10;
+
+void write_header(const SlicedItems& items, OutputFile& out) {
+  const auto& stored = items.elements().dtype();
+  const auto dtype = stored ? fs::parse_numpy_dtype(*stored) : std::nullopt;
+  const auto header =
+      dtype ? fs::build_npy_header(dtype->descr, false, items.shape()) : std::nullopt;
+  if (!header) throw UsageError("not an array that NumPy can express, so there is no .npy of it");
+  out.write(*header);
+}
+
+void write_items(SlicedItems& items, OutputFile& out) {
+  Progress progress("extract", items.nbytes());
+  std::int64_t done = 0;
+  items.read([&](codec::Bytes bytes) {
+    out.write(bytes);
+    progress.update(done += std::ssize(bytes));
+  });
+}
+
+std::vector<std::uint8_t> bytes_at(Elements& elements, std::int64_t offset, std::int64_t most) {
+  std::vector<std::uint8_t> bytes(
+      static_cast<std::size_t>(std::min(most, elements.nbytes() - offset)));
+  elements.read(offset, bytes);
+  return bytes;
+}
+
+bool is_text(Elements& elements) {
+  const auto start = bytes_at(elements, 0, kLookedAt);
+  return std::find(start.begin(), start.end(), 0) == start.end();
+}
+
+void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
+  for (std::int64_t at = 0; at < elements.nbytes() && count > 0;) {
+    const auto bytes = bytes_at(elements, at, kLinesAtOnce);
+    auto end = bytes.begin();
+    for (; end != bytes.end() && count > 0; count--) {
+      end = std::find(end, bytes.end(), '\n');
+      if (end == bytes.end()) break;
+      ++end;
+    }
+    const auto size = end - bytes.begin();
+    out.write(codec::Bytes(bytes).first(static_cast<std::size_t>(size)));
+    at += size;
+  }
+}
+
+}  // namespace
+
+bool becomes_csv(const ExtractOptions& options, const Input& input) {
+  const auto& array = input.info().array;
+  return options.output.ends_with(".csv") && !options.npy && array && array->dtype &&
+         array->dtype->find_first_of("[{") == 0;
+}
+
+void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& out) {
+  const bool is_plain = !options.slice && options.dtype.empty() && !elements.shape();
+  if (options.rows && is_plain && is_text(elements))
+    return write_lines(elements, *options.rows, out);
+  const Shape shape = shape_of(elements);
+  Slice slice = options.slice ? parse_slice(*options.slice, shape) : whole_slice(shape);
+  if (options.rows) keep_first_rows(slice, *options.rows);
+  SlicedItems items(elements, std::move(slice));
+  if (options.rows) return write_rows(items, out);
+  if (options.text || !options.dtype.empty()) return write_text(items, out);
+  if (becomes_csv(options, elements.input())) return write_csv(items, out);
+  if (options.npy || options.output.ends_with(".npy")) write_header(items, out);
+  write_items(items, out);
+}
+
+}  // namespace bloscfs::tools
