@@ -52,6 +52,7 @@ struct InfoOptions {
   bool json = false;       ///< one JSON object per file and line
   bool chunk = false;      ///< files are bare chunks
   bool recursive = false;  ///< directories mean the frames below them
+  bool stats = false;      ///< tell of the numbers, too, which reads all
 };
 int run_info(const InfoOptions& options);
 
@@ -79,9 +80,9 @@ struct ExtractOptions {
   std::optional<std::int64_t> count;   ///< items; all that follow if absent
   bool text = false;                   ///< the items, as lines
   std::string dtype;                   ///< of the items of a flat frame, as text
-};
   std::optional<std::string> slice;    ///< as NumPy has it; `file` may end with it in brackets
   std::optional<std::int64_t> rows;    ///< the first ones of the array, as text
+};
 int run_extract(const ExtractOptions& options);
 
 struct LsOptions {

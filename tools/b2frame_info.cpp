@@ -23,6 +23,7 @@
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/statistics.hpp"
 #include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
@@ -161,6 +162,15 @@ void print_line(int indent, const std::string& name, const std::string& text) {
   fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 18 - indent, text);
 }
 
+/// Numbers as they are: cut short, small ones would be zeros.
+std::string statistics_text(const json& value) {
+  if (!value.is_object()) return value.is_string() ? value.get<std::string>() : to_line(value);
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : value.items())
+    parts.push_back(name + " " + statistics_text(part));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 void print_for_people(const json& fields) {
   for (const auto& [name, value] : fields.items()) {
     if (!value.is_object()) {
@@ -170,9 +180,12 @@ void print_for_people(const json& fields) {
     if (value.empty()) continue;
     fmt::print("  {}\n", name);
     // Metalayers come from outside: only there may names and contents be anything.
-    const bool ours = name == "chunks";
+    const bool ours = name == "chunks", is_statistics = name == "stats";
     for (const auto& [inner_name, inner] : value.items())
-      print_line(4, readable(json(inner_name)), ours ? readable(inner) : to_line(inner));
+      print_line(4, readable(json(inner_name)),
+                 ours            ? readable(inner)
+                 : is_statistics ? statistics_text(inner)
+                                 : to_line(inner));
   }
 }
 
@@ -222,6 +235,10 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
     std::int64_t room = kMaxShownMetalayers;
     fields["metalayers"] = metalayer_fields(input, room);
     fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot(), room);
+  }
+  if (options.stats) {
+    Elements elements(input);
+    fields["stats"] = statistics_of(elements);
   }
   print_fields(fields, options.json);
 }

@@ -22,6 +22,7 @@ void CommandLine::add_info(const char* name) {
                   {"run.b2nd", "--json -r /data", "https://example.org/run.b2z:/temperature/day"});
   command->add_flag("--json", info_.json, "One JSON object per file");
   add_recursive(*command, info_.recursive);
+  command->add_flag("--stats", info_.stats, "Minimum, maximum, mean, deviation, NaNs and zeros");
   command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
   command->add_option("FILE", info_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
       ->required();
