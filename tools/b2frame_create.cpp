@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/b2frame_commands.hpp"
+#include "tools/create_archive.hpp"
 #include "tools/create_plan.hpp"
 #include "tools/create_tree.hpp"
 #include "tools/creation.hpp"
@@ -24,6 +25,10 @@ void refuse_same_file(const CreateOptions& options) {
 
 int create(const CreateOptions& options) {
   refuse_same_file(options);
+  if (is_archive(options)) {
+    create_archive(options);
+    return 0;
+  }
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)

@@ -14,7 +14,7 @@ void CommandLine::add_create(const char* name) {
   command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
       ->required()
       ->check(local());
-  command->add_option("-o", create_.output, "Frame to write; one that is there is replaced")
+  command->add_option("-o", create_.output, "Frame to write; of a .npz a folder DIR/, .b2d or .b2z")
       ->option_text("OUT")
       ->required()
       ->check(local());

@@ -40,6 +40,10 @@ void RawInput::wait_for_bytes() const {
 }
 
 std::size_t RawInput::read_some(codec::MutableBytes out) {
+  if (read_ && !out.empty()) {
+    throw_if_interrupted();
+    return read_(out);
+  }
   for (;;) {
     wait_for_bytes();
     throw_if_interrupted();

@@ -3,8 +3,10 @@
 // thread, but for read_at().
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codec/bytes.hpp"
@@ -19,6 +21,9 @@ class RawInput {
   explicit RawInput(const std::string& path);
   /// An open file that is called `name`.
   RawInput(frame::UniqueFd file, std::string name);
+  /// What `read` gives: it fills a part of what it gets, and returns how much, 0 at the end.
+  RawInput(std::function<std::size_t(codec::MutableBytes)> read, std::string name)
+      : name_(std::move(name)), read_(std::move(read)) {}
 
   const std::string& name() const { return name_; }
   /// Bytes of a regular file behind the position that it was opened at.
@@ -47,7 +52,8 @@ class RawInput {
 
   std::string name_;
   frame::UniqueFd fd_;
-  std::int64_t file_offset_ = 0;  ///< of the input's first byte
+  std::function<std::size_t(codec::MutableBytes)> read_;  ///< empty where there is a file
+  std::int64_t file_offset_ = 0;                          ///< of the input's first byte
   std::optional<std::int64_t> file_size_;
   std::vector<std::uint8_t> peeked_;
   std::int64_t taken_ = 0;  ///< bytes that read() has given
