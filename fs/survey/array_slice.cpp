@@ -7,14 +7,18 @@ namespace {
 
 /// What a slice asks for, before anything is read.
 std::vector<ElementSampler::Wanted> plan(const ElementSampler& sampler, const ArraySlice& slice,
-                                         std::vector<std::int64_t> place) {
+                                         std::vector<std::int64_t> place,
+                                         std::optional<std::size_t> channel_axis) {
   std::vector<ElementSampler::Wanted> wanted;
   for (std::int64_t row = 0; row < slice.rows.extent; row += slice.rows.step) {
     place[slice.rows.number] = row;
     for (std::int64_t column = 0; column < slice.columns.extent; column += slice.columns.step) {
       place[slice.columns.number] = column;
-      wanted.push_back({sampler.unit_of(place, slice.rows.number, slice.columns.number),
-                        sampler.offset_of(place), wanted.size()});
+      for (std::int64_t channel = 0; channel < slice.channels; channel++) {
+        if (channel_axis) place[*channel_axis] = channel;
+        wanted.push_back({sampler.unit_of(place, slice.rows.number, slice.columns.number),
+                          sampler.offset_of(place), wanted.size()});
+      }
     }
   }
   return wanted;
@@ -31,25 +35,27 @@ std::int64_t count_units(std::vector<ElementSampler::Wanted> wanted) {
 }  // namespace
 
 ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size_t row_axis,
-                      std::size_t column_axis, const PictureLimits& limits) {
+                      std::size_t column_axis, const PictureLimits& limits,
+                      std::optional<std::size_t> channel_axis) {
   const std::vector<std::int64_t>& shape = sampler.array().shape;
   ArraySlice slice;
+  if (channel_axis) slice.channels = shape[*channel_axis];
   std::vector<std::int64_t> place(shape.size());
   for (std::size_t i = 0; i < shape.size(); i++) {
-    if (i == row_axis || i == column_axis) continue;
+    if (i == row_axis || i == column_axis || i == channel_axis) continue;
     place[i] = shape[i] / 2;
     slice.fixed.emplace_back(i, place[i]);
   }
   slice.rows = {row_axis, shape[row_axis], codec::ceil_div(shape[row_axis], limits.side)};
   slice.columns = {column_axis, shape[column_axis],
                    codec::ceil_div(shape[column_axis], limits.side)};
-  auto wanted = plan(sampler, slice, place);
+  auto wanted = plan(sampler, slice, place, channel_axis);
   while (wanted.size() > 1 && count_units(wanted) > limits.decoded / sampler.unit_size()) {
     slice.is_coarse = true;
     ArraySlice::Axis& finer =
         slice.rows.count() > slice.columns.count() ? slice.rows : slice.columns;
     finer.step += std::max<std::int64_t>(1, finer.step / 2);
-    wanted = plan(sampler, slice, place);
+    wanted = plan(sampler, slice, place, channel_axis);
   }
   slice.values.resize(wanted.size());
   sampler.read(request, std::move(wanted),
@@ -58,6 +64,12 @@ ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size
                  slice.range.add(value);
                });
   return slice;
+}
+
+bool is_in_colour(const frame::ArrayInfo& array) {
+  const std::string dtype = array.dtype.value_or("");
+  return array.shape.size() >= 3 && (array.shape.back() == 3 || array.shape.back() == 4) &&
+         (dtype == "|u1" || dtype == "<u2" || dtype == ">u2");
 }
 
 std::vector<std::array<std::size_t, 2>> slice_axes(std::size_t dimensions) {

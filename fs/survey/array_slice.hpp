@@ -28,14 +28,21 @@ struct ArraySlice {
   };
   Axis rows, columns;
   std::vector<std::pair<std::size_t, std::int64_t>> fixed;  ///< other axes, and where they are cut
+  std::int64_t channels = 1;                  ///< values of a place, along an axis of their own
   std::vector<std::optional<double>> values;  ///< row after row; nothing where it is unreadable
   ValueRange range;
   bool is_coarse = false;  ///< fewer elements than a picture has room for, for the work's sake
 };
 
-/// The slice along two axes, through the middle of the others. The array has elements.
+/// The slice along two axes, through the middle of the others. It has all elements along
+/// `channel_axis`, where that is given. The array has elements.
 ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size_t row_axis,
-                      std::size_t column_axis, const PictureLimits& limits);
+                      std::size_t column_axis, const PictureLimits& limits,
+                      std::optional<std::size_t> channel_axis = std::nullopt);
+
+/// Whether an array looks like one or several pictures in colour: uint8 or uint16, with 3 or 4
+/// values (red, green, blue and perhaps opacity) along the last of three or more axes.
+bool is_in_colour(const frame::ArrayInfo& array);
 
 /// The pairs of axes, (rows, columns), whose slices show an array of two or more dimensions: of
 /// three and more, those of the last three.

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <png.h>
 
 #include "frame/header/msgpack_json.hpp"
 #include "frame/open/open.hpp"
@@ -56,6 +57,43 @@ std::string counting_npy(std::int64_t rows, std::int64_t columns) {
   }
   return file;
 }
+
+/// A picture of a page, as four bytes a pixel: red, green, blue and opacity.
+struct Picture {
+  explicit Picture(const std::string& uri) {
+    const ByteVector file = decoded(uri.substr(uri.find(',') + 1));
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    BOOST_REQUIRE(png_image_begin_read_from_memory(&image, file.data(), file.size()) != 0);
+    image.format = PNG_FORMAT_RGBA;
+    width = image.width;
+    pixels.resize(PNG_IMAGE_SIZE(image));
+    BOOST_REQUIRE(png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr) != 0);
+  }
+  ByteVector at(std::size_t x, std::size_t y) const {
+    const auto pixel = pixels.begin() + static_cast<std::ptrdiff_t>((y * width + x) * 4);
+    return {pixel, pixel + 4};
+  }
+
+  std::size_t width = 0;
+  ByteVector pixels;
+
+ private:
+  static ByteVector decoded(const std::string& base64) {
+    const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    ByteVector bytes;
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (const char letter : base64.substr(0, base64.find('='))) {
+      bits = bits << 6 | static_cast<std::uint32_t>(letters.find(letter));
+      count += 6;
+      if (count < 8) continue;
+      count -= 8;
+      bytes.push_back(static_cast<std::uint8_t>(bits >> count));
+    }
+    return bytes;
+  }
+};
 
 struct Files {
   TempDir dir;
@@ -160,6 +198,32 @@ BOOST_AUTO_TEST_CASE(pictures_are_for_numbers_alone) {
   const ReportPage none = report_of(flat, files.out);
   BOOST_TEST(none.count("//image") == 0u);
   BOOST_TEST(none.count("//h3[.='The array']") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(pictures_in_colour_have_their_colours) {
+  Files files;
+  const auto picture_of = [&](const std::string& dtype, const std::vector<std::int64_t>& shape,
+                              const std::string& contents) {
+    const auto frame = files.array("picture", npy_header(dtype, shape) + contents, {});
+    return Picture(report_of(frame, files.out).text("//image/@href"));
+  };
+  const std::string red("\xff\0\0", 3), blue("\0\0\xff", 3), grey("\x80\x80\x80", 3);
+  const Picture rgb = picture_of("|u1", {2, 2, 3}, red + blue + grey + red);
+  BOOST_TEST(rgb.pixels.size() == 16u);
+  BOOST_TEST(rgb.at(0, 0) == (ByteVector{255, 0, 0, 255}));
+  BOOST_TEST(rgb.at(1, 0) == (ByteVector{0, 0, 255, 255}));
+  BOOST_TEST(rgb.at(0, 1) == (ByteVector{128, 128, 128, 255}));
+  // Of three pictures the second one.
+  const Picture middle = picture_of("|u1", {3, 1, 1, 3}, red + blue + grey);
+  BOOST_TEST(middle.at(0, 0) == (ByteVector{0, 0, 255, 255}));
+  const Picture clear = picture_of("|u1", {1, 2, 4}, red + "\x40" + blue + "\xff");
+  BOOST_TEST(clear.at(0, 0)[3] == 64);
+  BOOST_TEST(clear.at(1, 0)[3] == 255);
+  // The greatest value is full brightness; a fourth channel of zeros does not hide the picture.
+  const std::string twelve_bits("\xf0\x0f\0\0\0\0\0\0\0\0\xf8\x07\0\0\0\0", 16);
+  const Picture wide = picture_of("<u2", {1, 2, 4}, twelve_bits);
+  BOOST_TEST(wide.at(0, 0) == (ByteVector{255, 0, 0, 255}));
+  BOOST_TEST(wide.at(1, 0) == (ByteVector{0, 128, 0, 255}));
 }
 
 BOOST_AUTO_TEST_CASE(what_stands_in_files_is_text) {

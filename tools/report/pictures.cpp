@@ -78,30 +78,35 @@ Markup value_scale(const ValueRange& range) {
   return out;
 }
 
-Markup draw_slice(const ArraySlice& slice, const ValueRange& scale, double side) {
+/// Where a slice is in its array: "axis 0 down, axis 1 to the right; axis 2 at 5".
+std::string place_of(const ArraySlice& slice) {
+  std::string text =
+      fmt::format("axis {} down, axis {} to the right", slice.rows.number, slice.columns.number);
+  for (const auto& [axis, at] : slice.fixed)
+    text += fmt::format("{} {} at {}", &axis == &slice.fixed.front().first ? "; axis" : ", axis",
+                        axis, grouped(at));
+  return text;
+}
+
+Markup draw_slice(const ArraySlice& slice, const std::string& title, const std::string& caption,
+                  const std::string& image, double side) {
   const double aspect =
       std::clamp(static_cast<double>(slice.columns.extent) / static_cast<double>(slice.rows.extent),
                  1 / kMostStretch, kMostStretch);
   const auto width = static_cast<int>(std::lround(aspect > 1 ? side : side * aspect));
   const auto height = static_cast<int>(std::lround(aspect > 1 ? side / aspect : side));
-  std::string title =
-      fmt::format("Axis {} down, axis {} to the right", slice.rows.number, slice.columns.number);
-  for (const auto& [axis, at] : slice.fixed)
-    title += fmt::format("{} {} at {}", &axis == &slice.fixed.front().first ? "; axis" : ", axis",
-                         axis, grouped(at));
   Markup out;
   out.add(
-      "<figure class=\"slice\"><figcaption><b>{}.</b> {}; {}.</figcaption>\n"
+      "<figure class=\"slice\"><figcaption><b>{}.</b> {}.</figcaption>\n"
       "<div class=\"axes\"><span class=\"down\"><span>0</span><span>axis {}</span>"
       "<span>{}</span></span><svg class=\"picture\" width=\"{}\" viewBox=\"0 0 {} {}\" "
       "role=\"img\" aria-label=\"{}: {}\"><image class=\"{}\" href=\"{}\" width=\"{}\" "
       "height=\"{}\" preserveAspectRatio=\"none\"/></svg>"
       "<span class=\"along\"><span>0</span><span>axis {}</span><span>{}</span></span></div>\n"
       "</figure>\n",
-      title, step_text(slice), range_text(slice.range), slice.rows.number,
-      grouped(slice.rows.extent - 1), width, width, height, title, range_text(slice.range),
-      slice.columns.count() * 2 < width ? "crisp" : "smooth", picture_uri(slice, scale), width,
-      height, slice.columns.number, grouped(slice.columns.extent - 1));
+      title, caption, slice.rows.number, grouped(slice.rows.extent - 1), width, width, height,
+      title, range_text(slice.range), slice.columns.count() * 2 < width ? "crisp" : "smooth", image,
+      width, height, slice.columns.number, grouped(slice.columns.extent - 1));
   return out;
 }
 
@@ -115,9 +120,46 @@ Markup draw_slices(fs::Request& request, const fs::ElementSampler& sampler,
     all.add(slices.back().range);
   }
   Markup out;
-  for (const ArraySlice& slice : slices)
-    out.add(draw_slice(slice, all, slices.size() == 1 ? kImageSide : kCutSide));
+  for (const ArraySlice& slice : slices) {
+    std::string title = place_of(slice);
+    title.front() = 'A';
+    out.add(draw_slice(slice, title, step_text(slice) + "; " + range_text(slice.range),
+                       picture_uri(slice, all), slices.size() == 1 ? kImageSide : kCutSide));
+  }
   return markup("<div class=\"slices\">\n{}</div>\n{}", out, value_scale(all));
+}
+
+/// The greatest readable value of one channel, or of several that follow each other.
+double greatest(const ArraySlice& slice, std::int64_t first, std::int64_t end) {
+  double most = 0;
+  for (std::int64_t i = 0; i < std::ssize(slice.values); i++)
+    if (const std::int64_t channel = i % slice.channels; channel >= first && channel < end)
+      most = std::max(most, slice.values[static_cast<std::size_t>(i)].value_or(0));
+  return most;
+}
+
+/// The picture in colour that an array is, or the middle one of several.
+Markup draw_in_colour(fs::Request& request, const fs::ElementSampler& sampler,
+                      const fs::PictureLimits& limits) {
+  const std::size_t last = sampler.array().shape.size() - 1;
+  const ArraySlice slice = fs::read_slice(request, sampler, last - 2, last - 1, limits, last);
+  constexpr double kByteMost = 255;
+  const bool is_of_bytes = sampler.values().itemsize() == 1;
+  const double opacity = greatest(slice, 3, slice.channels);
+  double brightest = is_of_bytes ? kByteMost : greatest(slice, 0, 3);
+  // A fourth channel of zeros is none of opacity: nothing would be seen.
+  const double opaque = is_of_bytes && opacity > 0 ? kByteMost : opacity;
+  if (brightest == 0) brightest = kByteMost;
+  std::string caption = slice.channels == 3
+                            ? fmt::format("Red, green and blue are along axis {}", last)
+                            : fmt::format("Red, green, blue and opacity are along axis {}", last);
+  caption +=
+      fmt::format("; {}; {}; {}", place_of(slice), step_text(slice), range_text(slice.range));
+  if (!is_of_bytes) caption += fmt::format(". {} is full brightness", number_text(brightest));
+  return markup("<div class=\"slices\">\n{}</div>\n{}",
+                draw_slice(slice, slice.fixed.empty() ? "The picture" : "The picture in the middle",
+                           caption, colour_picture_uri(slice, brightest, opaque), kImageSide),
+                marks(slice.range));
 }
 
 /// Heights in a drawing of 100 units, of which the line leaves a few at both ends.
@@ -213,6 +255,8 @@ Markup draw(fs::Request& request, const fs::ElementSampler& sampler,
     out.add(draw_element(request, sampler));
   } else if (dimensions == 1) {
     out.add(draw_line(fs::read_line(request, sampler, limits)));
+  } else if (fs::is_in_colour(sampler.array())) {
+    out.add(draw_in_colour(request, sampler, limits));
   } else {
     out.add(draw_slices(request, sampler, limits));
   }

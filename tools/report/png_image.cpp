@@ -44,40 +44,82 @@ std::uint8_t entry_of(const std::optional<double>& value, const fs::ValueRange& 
   return static_cast<std::uint8_t>(std::lround(std::clamp(part, 0.0, 1.0) * (kRampEntries - 1)));
 }
 
+/// Pixels of a picture, in rows. `table` is null where they are no entries of a colour table.
+struct Pixels {
+  std::uint32_t format;
+  std::int64_t width, height;
+  std::vector<std::uint8_t> bytes;
+  const std::uint8_t* table = nullptr;
+};
+
 /// Throws std::runtime_error.
-std::vector<std::uint8_t> encode(const std::vector<std::uint8_t>& pixels, std::int64_t width,
-                                 std::int64_t height) {
-  const auto table = colour_table();
+std::string data_uri(const Pixels& pixels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(width);
-  image.height = static_cast<png_uint_32>(height);
-  image.format = PNG_FORMAT_RGB_COLORMAP;
+  image.width = static_cast<png_uint_32>(pixels.width);
+  image.height = static_cast<png_uint_32>(pixels.height);
+  image.format = pixels.format;
   image.colormap_entries = 256;
   std::vector<std::uint8_t> file(PNG_IMAGE_PNG_SIZE_MAX(image));
   png_alloc_size_t size = file.size();
-  if (::png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
-                                  static_cast<png_int_32>(width), table.data()) == 0)
+  if (::png_image_write_to_memory(&image, file.data(), &size, 0, pixels.bytes.data(), 0,
+                                  pixels.table) == 0)
     throw std::runtime_error(std::string("libpng: ") + image.message);
   file.resize(size);
-  return file;
+  return "data:image/png;base64," + frame::base64(file);
+}
+
+/// How many pixels an element takes along both axes, so that a hatch is seen.
+std::int64_t zoom_of(const fs::ArraySlice& slice) {
+  if (slice.range.unreadable == 0) return 1;
+  return codec::ceil_div(kLeastSide,
+                         std::min({kLeastSide, slice.rows.count(), slice.columns.count()}));
+}
+
+/// Calls `add(element, x, y)` for each pixel, row after row.
+template <typename Add>
+void for_each_pixel(const fs::ArraySlice& slice, std::int64_t zoom, Add add) {
+  const std::int64_t columns = slice.columns.count();
+  for (std::int64_t y = 0; y < slice.rows.count() * zoom; y++)
+    for (std::int64_t x = 0; x < columns * zoom; x++)
+      add(static_cast<std::size_t>(y / zoom * columns + x / zoom), x, y);
+}
+
+std::uint8_t part_of(double value, double full) {
+  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(value / full, 0.0, 1.0)));
 }
 
 }  // namespace
 
 std::string picture_uri(const fs::ArraySlice& slice, const fs::ValueRange& scale) {
-  const std::int64_t rows = slice.rows.count(), columns = slice.columns.count();
-  const bool is_hatched = slice.range.unreadable > 0;
-  const std::int64_t zoom =
-      is_hatched ? std::max<std::int64_t>(1, codec::ceil_div(kLeastSide, std::min(rows, columns)))
-                 : 1;
-  std::vector<std::uint8_t> pixels;
-  pixels.reserve(static_cast<std::size_t>(rows * columns * zoom * zoom));
-  for (std::int64_t y = 0; y < rows * zoom; y++)
-    for (std::int64_t x = 0; x < columns * zoom; x++)
-      pixels.push_back(entry_of(
-          slice.values[static_cast<std::size_t>(y / zoom * columns + x / zoom)], scale, x, y));
-  return "data:image/png;base64," + frame::base64(encode(pixels, columns * zoom, rows * zoom));
+  const std::int64_t zoom = zoom_of(slice);
+  const auto table = colour_table();
+  Pixels pixels{PNG_FORMAT_RGB_COLORMAP,
+                slice.columns.count() * zoom,
+                slice.rows.count() * zoom,
+                {},
+                table.data()};
+  for_each_pixel(slice, zoom, [&](std::size_t element, std::int64_t x, std::int64_t y) {
+    pixels.bytes.push_back(entry_of(slice.values[element], scale, x, y));
+  });
+  return data_uri(pixels);
+}
+
+std::string colour_picture_uri(const fs::ArraySlice& slice, double brightest, double opaque) {
+  const std::int64_t zoom = zoom_of(slice);
+  const auto channels = static_cast<std::size_t>(slice.channels);
+  const auto damage = colour_table();
+  Pixels pixels{PNG_FORMAT_RGBA, slice.columns.count() * zoom, slice.rows.count() * zoom, {}};
+  for_each_pixel(slice, zoom, [&](std::size_t element, std::int64_t x, std::int64_t y) {
+    const auto* const values = &slice.values[element * channels];
+    const bool is_read =
+        std::all_of(values, values + channels, [](const auto& value) { return value.has_value(); });
+    const std::size_t entry = std::size_t{3} * entry_of(std::nullopt, {}, x, y);
+    for (std::size_t i = 0; i < 3; i++)
+      pixels.bytes.push_back(is_read ? part_of(*values[i], brightest) : damage.at(entry + i));
+    pixels.bytes.push_back(is_read && opaque > 0 ? part_of(*values[3], opaque) : 255);
+  });
+  return data_uri(pixels);
 }
 
 }  // namespace bloscfs::tools

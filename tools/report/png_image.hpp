@@ -14,4 +14,8 @@ namespace bloscfs::tools {
 /// NaNs are grey; what cannot be read is hatched in red.
 std::string picture_uri(const fs::ArraySlice& slice, const fs::ValueRange& scale);
 
+/// A slice of 3 or 4 channels in its own colours. `brightest` is the value of full brightness, and
+/// `opaque` that of full opacity; 0 where all is opaque. What cannot be read is hatched in red.
+std::string colour_picture_uri(const fs::ArraySlice& slice, double brightest, double opaque);
+
 }  // namespace bloscfs::tools

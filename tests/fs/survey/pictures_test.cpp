@@ -73,6 +73,37 @@ BOOST_AUTO_TEST_CASE(a_slice_has_elements_at_even_steps) {
   BOOST_TEST(slice.range.read() == 256);
 }
 
+BOOST_AUTO_TEST_CASE(a_slice_in_colour_has_all_channels_of_a_place) {
+  FrameBuilder frame = array_frame();
+  frame.metalayers = {
+      {"b2nd", array_layer({kRows, kColumns / 4, 4}, {16, kColumns / 4, 4}, {4, kColumns / 4, 4})}};
+  PictureLimits limits;
+  limits.side = 16;
+  const ArraySlice slice = read_slice(request, sampler(frame), 0, 1, limits, 2);
+  BOOST_TEST(slice.channels == 4);
+  BOOST_TEST(slice.fixed.empty());
+  const Buffer contents = pattern(kRows * kColumns, 3);
+  BOOST_TEST_REQUIRE(slice.values.size() == 16u * 16 * 4);
+  for (std::size_t i = 0; i < slice.values.size(); i++)
+    BOOST_TEST(slice.values[i].value() ==
+               contents[i / 64 * 4 * kColumns + i / 4 % 16 * 256 + i % 4]);
+}
+
+BOOST_AUTO_TEST_CASE(three_or_four_small_integers_are_colours) {
+  const auto is_picture = [](const std::vector<std::int64_t>& shape, const std::string& dtype) {
+    frame::ArrayInfo array;
+    array.shape = shape;
+    array.dtype = dtype;
+    return is_in_colour(array);
+  };
+  BOOST_TEST(is_picture({20, 30, 3}, "|u1"));
+  BOOST_TEST(is_picture({20, 30, 4}, "<u2"));
+  BOOST_TEST(is_picture({5, 20, 30, 3}, ">u2"));
+  BOOST_TEST(!is_picture({30, 3}, "|u1"));
+  BOOST_TEST(!is_picture({20, 30, 2}, "|u1"));
+  BOOST_TEST(!is_picture({20, 30, 3}, "<f4"));
+}
+
 BOOST_AUTO_TEST_CASE(a_slice_decodes_no_more_than_it_may) {
   PictureLimits limits;
   limits.decoded = 3 * kBlock;
