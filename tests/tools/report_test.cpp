@@ -304,6 +304,20 @@ BOOST_AUTO_TEST_CASE(a_frame_without_a_header_has_what_repair_knows) {
   BOOST_TEST(page.text("//dl[@class='facts']/div[dt='Shape']/dd") == "400 \u00d7 100");
 }
 
+BOOST_AUTO_TEST_CASE(one_number_is_no_histogram) {
+  Files files;
+  const auto one = files.frame("one.b2frame", flat_frame(make_contents("text", 1, 50'000, 1)));
+  const ReportPage page = report_of(one, files.out);
+  BOOST_TEST(page.count("//figure") == 0u);
+  BOOST_TEST(page.count("//p[starts-with(., 'Chunk 0: ')][contains(., ' in ')]") == 1u);
+  std::string contents;
+  for (int i = 0; i < 4; i++) contents += std::string(65'536, static_cast<char>('a' + i));
+  const ReportPage equal = report_of(files.frame("equal.b2frame", flat_frame(contents)), files.out);
+  BOOST_TEST(equal.count("//figure[@class='histogram']") == 0u);
+  BOOST_TEST(equal.count("//svg[@class='map']/rect") == 4u);
+  BOOST_TEST(contains(equal.text("//p[b='Compression.']"), "4 chunks are stored, "));
+}
+
 BOOST_AUTO_TEST_CASE(a_million_chunks_are_binned) {
   Files files;
   constexpr std::int64_t kChunks = 1'000'000;

@@ -22,6 +22,8 @@ constexpr std::int64_t kCellSize = 30, kMapWidth = 960, kMapHeight = 460;
 constexpr std::int64_t kNarrow = 480;
 /// Bars of a histogram.
 constexpr std::size_t kBars = 24;
+/// Ratios that differ by less are told as one number.
+constexpr double kEqual = 1.001;
 
 struct SpecialWords {
   SpecialValue value;
@@ -245,20 +247,26 @@ Markup chunk_map_shapes() {
   return out;
 }
 
+Markup one_chunk(const ChunkSurvey& survey) {
+  return markup("<p>{}.</p>\n", words_of(survey, 0).sentence());
+}
+
 Markup ratio_histogram(const ChunkSurvey& survey) {
   Markup out;
   if (survey.ratios.empty()) return out;
   std::vector<double> ratios = survey.ratios;
   std::sort(ratios.begin(), ratios.end());
   const double low = ratios.front(), high = ratios.back();
+  if (high / low < kEqual)
+    return markup("<p><b>Compression.</b> {} stored, {}.</p>\n",
+                  counted(std::ssize(ratios), "chunk is", "chunks are"), ratio_text(low));
   const double median = ratios[ratios.size() / 2];
-  // Ratios that hardly differ are one bar.
-  const std::size_t bars = high / low < 1.001 ? 1 : kBars;
-  const double step = std::log(high / low) / static_cast<double>(bars);
-  std::vector<std::int64_t> counts(bars);
+  const double step = std::log(high / low) / static_cast<double>(kBars);
+  std::array<std::int64_t, kBars> counts{};
   for (const double ratio : ratios) {
-    const double at = bars == 1 ? 0 : std::log(ratio / low) / step;
-    counts[std::min(bars - 1, static_cast<std::size_t>(std::max(0.0, at)))]++;
+    // Of an empty chunk, which only a hostile file has, this is no number.
+    const double at = std::max(0.0, std::log(ratio / low) / step);
+    counts[std::min(kBars - 1, static_cast<std::size_t>(std::min(at, 1e3)))]++;
   }
   const std::int64_t most = *std::max_element(counts.begin(), counts.end());
   const auto edge = [&](std::size_t bar) {
@@ -271,12 +279,11 @@ Markup ratio_histogram(const ChunkSurvey& survey) {
       "<svg viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"Histogram of ratios; the table has its numbers\">\n",
       counted(std::ssize(ratios), "stored chunk", "stored chunks"), ratio_text(median),
-      counted(most, "chunk", "chunks"), bars);
+      counted(most, "chunk", "chunks"), kBars);
   Markup rows;
-  for (std::size_t bar = 0; bar < bars; bar++) {
+  for (std::size_t bar = 0; bar < kBars; bar++) {
     const double height = 100 * static_cast<double>(counts[bar]) / static_cast<double>(most);
-    const std::string range =
-        bars == 1 ? ratio_text(low) : ratio_text(edge(bar)) + " to " + ratio_text(edge(bar + 1));
+    const std::string range = ratio_text(edge(bar)) + " to " + ratio_text(edge(bar + 1));
     const std::string chunks = counted(counts[bar], "chunk", "chunks");
     out.add(
         "<rect x=\"{:.2f}\" width=\".86\" y=\"{:.2f}\" height=\"{:.2f}\"><title>{}: {}</title>"
@@ -285,7 +292,7 @@ Markup ratio_histogram(const ChunkSurvey& survey) {
     rows.add("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", range, grouped(counts[bar]));
   }
   out.add("</svg><span class=\"first\">{}</span><span class=\"last\">{}</span></div>\n",
-          ratio_text(low), bars == 1 ? std::string() : ratio_text(high));
+          ratio_text(low), ratio_text(high));
   out.add(
       "<details><summary>The same as a table</summary><div class=\"scroll\" tabindex=\"0\" "
       "role=\"region\" aria-label=\"Table of ratios\"><table><thead><tr>"

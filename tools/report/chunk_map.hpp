@@ -11,7 +11,10 @@ namespace bloscfs::tools {
 /// `id` begins the ids of elements. Of a survey that has chunks.
 Markup chunk_map(const fs::ChunkSurvey& survey, const std::string& id);
 
-/// Of stored chunks; empty where there are none.
+/// A sentence on the only chunk of a frame.
+Markup one_chunk(const fs::ChunkSurvey& survey);
+
+/// Of stored chunks: a sentence where their ratios hardly differ, and nothing where there are none.
 Markup ratio_histogram(const fs::ChunkSurvey& survey);
 
 /// Shapes that maps refer to; once on a page, before them.

@@ -88,6 +88,8 @@ std::string summary_of(const Examination& found) {
 
 Markup chunk_part(const fs::ChunkSurvey& survey, const std::string& id) {
   if (survey.cells.empty()) return {};
+  if (survey.cells.size() == 1 && survey.grid.chunks_of(0) == 1)
+    return markup("<h3>Chunks</h3>\n{}", one_chunk(survey));
   return markup("<h3>Chunks</h3>\n<div class=\"chunk-figures\">\n{}{}</div>\n",
                 chunk_map(survey, id), ratio_histogram(survey));
 }
