@@ -22,6 +22,7 @@
 #include "tools/chunk_summary.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
+#include "tools/metalayer_json.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/statistics.hpp"
 #include "tools/store_address.hpp"
@@ -122,7 +123,7 @@ json metalayer_fields(const Input& input, std::int64_t& room) {
     if (!takes_room(entry.stored_size, room))
       out[entry.name] = {{"nbytes", entry.stored_size}};
     else
-      out[entry.name] = metalayer_to_json(input.snapshot().read_metalayer(entry));
+      out[entry.name] = fixed_metalayer_to_json(entry.name, input.snapshot().read_metalayer(entry));
   }
   return out;
 }
@@ -185,7 +186,7 @@ void print_for_people(const json& fields) {
       print_line(4, readable(json(inner_name)),
                  ours            ? readable(inner)
                  : is_statistics ? statistics_text(inner)
-                                 : to_line(inner));
+                                 : inner.dump(-1, ' ', true, json::error_handler_t::replace));
   }
 }
 

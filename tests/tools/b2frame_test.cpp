@@ -208,6 +208,20 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(b2frame_info)
 
+BOOST_AUTO_TEST_CASE(fields_of_arrays_have_names) {
+  const std::string samples = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/";
+  const json fields = {{"version", 0},     {"ndim", 2},        {"shape", {20, 1}},
+                       {"chunks", {5, 1}}, {"blocks", {2, 1}}, {"dtype_format", 0},
+                       {"dtype", "<i2"}};
+  BOOST_TEST(info_of(samples + "python_arrays/a1.b2nd").at("metalayers").at("b2nd") == fields);
+  const json many = info_of(samples + "frame/b2nd/16d.b2nd").at("metalayers").at("b2nd");
+  BOOST_TEST(many.at("ndim") == 16);
+  BOOST_TEST(many.at("shape").size() == 16);
+  const ProcessResult shown = b2frame({"info", samples + "python_arrays/a1.b2nd"});
+  BOOST_TEST(shown.out.find(R"("shape":[20,1],"chunks":[5,1],"blocks":[2,1])") != std::string::npos,
+             shown.out);
+}
+
 BOOST_AUTO_TEST_CASE(shows_header_chunks_and_decoded_metalayers) {
   const ProcessResult result = b2frame({"info", "--json", sample("station.log.b2frame")});
   BOOST_TEST_REQUIRE(result.ok(), result.description());

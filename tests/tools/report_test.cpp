@@ -247,6 +247,20 @@ BOOST_AUTO_TEST_CASE(what_stands_in_files_is_text) {
   BOOST_TEST(page.count("//dl[@class='layers']//code[contains(., '<img src=x')]") == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(fields_of_arrays_have_names) {
+  Files files;
+  const auto frame = files.array("grid", counting_npy(40, 30),
+                                 {"--chunk-shape", "20,30", "--block-shape", "10,30"});
+  const ReportPage page = report_of(frame, files.out);
+  const auto field = [&](const std::string& name) {
+    return page.text("//dl[@class='layers']//li[b='" + name + "']/code");
+  };
+  BOOST_TEST(field("shape") == "[40, 30]");
+  BOOST_TEST(field("chunks") == "[20, 30]");
+  BOOST_TEST(field("blocks") == "[10, 30]");
+  BOOST_TEST(field("dtype") == "\u201c<f4\u201d");
+}
+
 BOOST_AUTO_TEST_CASE(metalayers_take_bounded_room) {
   Files files;
   std::string deep = "1", wide;

@@ -8,12 +8,13 @@
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "fs/view/thread_decoder.hpp"
+#include "tools/metalayer_json.hpp"
 #include "tools/report/words.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 /// Layers of a frame, bytes of one that are decoded, values of all that are shown, how deep, and
 /// bytes of a text.
@@ -30,29 +31,29 @@ std::string shortened(std::string_view text) {
   return fmt::format("{}\u2026 ({} bytes)", text.substr(0, end), grouped(std::ssize(text)));
 }
 
-std::string scalar_text(const json& value) {
+std::string scalar_text(const ordered_json& value) {
   if (value.is_string())
     return "\u201c" + shortened(value.get_ref<const std::string&>()) + "\u201d";
   return value.is_null() ? "nothing (nil)" : frame::to_line(value);
 }
 
-bool is_short_list(const json& value) {
+bool is_short_list(const ordered_json& value) {
   return value.is_array() && value.size() <= kInLine &&
-         std::none_of(value.begin(), value.end(), [](const json& each) {
+         std::none_of(value.begin(), value.end(), [](const ordered_json& each) {
            return each.is_structured() ||
                   (each.is_string() && each.get_ref<const std::string&>().size() > 40);
          });
 }
 
-std::string short_list_text(const json& value) {
+std::string short_list_text(const ordered_json& value) {
   std::string text;
-  for (const json& each : value) text += (text.empty() ? "" : ", ") + scalar_text(each);
+  for (const ordered_json& each : value) text += (text.empty() ? "" : ", ") + scalar_text(each);
   return "[" + text + "]";
 }
 
 class Tree {
  public:
-  Markup show(const json& value, int depth) {
+  Markup show(const ordered_json& value, int depth) {
     shown_++;
     if (is_short_list(value)) return markup("<code>{}</code>", short_list_text(value));
     if (!value.is_structured()) return markup("<code>{}</code>", scalar_text(value));
@@ -83,7 +84,7 @@ class Layers {
     rows_.add("<dt><code>{}</code> <span class=\"kind\">{}</span></dt>\n<dd>{}</dd>\n",
               shortened(name), kind, content);
   }
-  Markup shown(codec::Bytes bytes) { return tree_.show(frame::metalayer_to_json(bytes), 0); }
+  Markup shown(const ordered_json& value) { return tree_.show(value, 0); }
   void leave_out(std::int64_t count) { left_out_ += count; }
 
   Markup finish() const {
@@ -113,7 +114,8 @@ Markup metalayer_trees(const frame::Snapshot& snapshot) {
   for (const auto& entry : snapshot.metalayers())
     layers.add(entry.name, "fixed",
                entry.stored_size > kMostBytes ? too_large(entry.stored_size)
-                                              : layers.shown(snapshot.read_metalayer(entry)));
+                                              : layers.shown(fixed_metalayer_to_json(
+                                                    entry.name, snapshot.read_metalayer(entry))));
   std::size_t shown = 0;
   const auto others = snapshot.vlmetalayers();
   for (const auto& entry : others) {
@@ -123,11 +125,11 @@ Markup metalayer_trees(const frame::Snapshot& snapshot) {
     }
     try {
       const std::int64_t size = snapshot.vlmetalayer_size(entry);
-      layers.add(
-          entry.name, "variable",
-          size > static_cast<std::int64_t>(kMostBytes)
-              ? too_large(size)
-              : layers.shown(snapshot.read_vlmetalayer(entry, kMostBytes, fs::thread_decoder())));
+      layers.add(entry.name, "variable",
+                 size > static_cast<std::int64_t>(kMostBytes)
+                     ? too_large(size)
+                     : layers.shown(frame::metalayer_to_json(
+                           snapshot.read_vlmetalayer(entry, kMostBytes, fs::thread_decoder()))));
     } catch (const codec::Error& error) {
       layers.add(entry.name, "variable", markup("<span class=\"bad\">{}</span>", error.what()));
     }
@@ -139,8 +141,9 @@ Markup metalayer_trees(const std::vector<frame::Metalayer>& layers) {
   Layers shown;
   for (const auto& layer : layers)
     shown.add(layer.name, "fixed",
-              layer.content.size() > kMostBytes ? too_large(std::ssize(layer.content))
-                                                : shown.shown(layer.content));
+              layer.content.size() > kMostBytes
+                  ? too_large(std::ssize(layer.content))
+                  : shown.shown(fixed_metalayer_to_json(layer.name, layer.content)));
   return shown.finish();
 }
 
