@@ -247,6 +247,29 @@ BOOST_AUTO_TEST_CASE(what_stands_in_files_is_text) {
   BOOST_TEST(page.count("//dl[@class='layers']//code[contains(., '<img src=x')]") == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(texts_show_their_first_lines) {
+  Files files;
+  const auto text_of = [&](const std::string& contents) {
+    const ReportPage page = report_of(files.frame("x.b2frame", flat_frame(contents)), files.out);
+    return page.count("//pre[@class='scroll text']") == 0
+               ? ""
+               : page.text("//pre[@class='scroll text']");
+  };
+  BOOST_TEST(text_of("<b>17 \u00b5m</b>\r\n\tand\n") == "<b>17 \u00b5m</b>\n\tand\n");
+  std::string many;
+  for (int i = 0; i < 1000; i++) many += fmt::format("line {}\n", i);
+  const std::string shown = text_of(many);
+  BOOST_TEST(shown.starts_with("line 0\nline 1\n"));
+  BOOST_TEST(shown.ends_with("line 29\n\u2026"));
+  // A character that the end of the preview cuts apart.
+  std::string umlauts = "x";
+  for (int i = 0; i < 4000; i++) umlauts += "\u00e4";
+  BOOST_TEST(text_of(umlauts).ends_with("\u00e4\n\u2026"));
+  BOOST_TEST(text_of("") == "");
+  BOOST_TEST(text_of("almost \x01 text") == "");
+  BOOST_TEST(text_of("no UTF-8: \xff") == "");
+}
+
 BOOST_AUTO_TEST_CASE(fields_of_arrays_have_names) {
   Files files;
   const auto frame = files.array("grid", counting_npy(40, 30),

@@ -19,6 +19,7 @@
 #include "tools/report/metalayer_trees.hpp"
 #include "tools/report/pictures.hpp"
 #include "tools/report/reading_commands.hpp"
+#include "tools/report/text_preview.hpp"
 #include "tools/report/words.hpp"
 #include "tools/store_address.hpp"
 
@@ -182,6 +183,7 @@ Section frame_section(const std::string& name, const std::string& id, Input& inp
   out.add(facts(input.snapshot()));
   out.add(health_part(file, found, input.info().nchunks));
   out.add(array_pictures(input));
+  out.add(text_preview(input));
   out.add(chunk_part(found.survey, id));
   out.add(metalayer_trees(input.snapshot()));
   out.add(reading_commands(file, input.info()));

@@ -1,0 +1,86 @@
+#include "tools/report/text_preview.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "codec/error.hpp"
+#include "frame/python/utf8.hpp"
+#include "fs/view/file_view.hpp"
+#include "tools/report/words.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+constexpr std::int64_t kPreviewBytes = 4096;
+constexpr int kPreviewLines = 30;
+/// Bytes that a character lacks at most where a text is cut.
+constexpr std::size_t kCutCharacter = 3;
+
+/// The first bytes; none where they cannot be had.
+std::string first_bytes(const Input& input, std::int64_t size) {
+  std::string text(static_cast<std::size_t>(size), '\0');
+  try {
+    fs::Request request;
+    const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
+    if (view.missing(request)) return {};
+    fs::ReplyData reply(input.reader().cache().pages());
+    view.read(request, 0, size, reply);
+    reply.copy_to({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  } catch (const codec::Error&) {
+    return {};
+  } catch (const std::system_error&) {
+    return {};
+  }
+  return text;
+}
+
+bool is_printable(char32_t c) {
+  if (c < 0x20) return c == '\t' || c == '\n' || c == '\r';
+  return c < 0x7f || c > 0x9f;
+}
+
+/// The characters that `bytes` begin with; none where some are not printable. `is_cut`: more bytes
+/// follow, so that the last character may be incomplete.
+std::string_view printable_part(std::string_view bytes, bool is_cut) {
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const auto c = frame::take_code_point(rest);
+    if (!c)
+      return is_cut && rest.size() <= kCutCharacter ? bytes.substr(0, bytes.size() - rest.size())
+                                                    : std::string_view();
+    if (!is_printable(*c)) return {};
+  }
+  return bytes;
+}
+
+/// The first lines, as all programs end them.
+std::string first_lines(std::string_view text) {
+  std::string lines;
+  for (int i = 0; i < kPreviewLines && !text.empty(); i++) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    lines += line.substr(0, line.find_last_not_of('\r') + 1);
+    lines += '\n';
+  }
+  return lines;
+}
+
+}  // namespace
+
+Markup text_preview(const Input& input) {
+  if (input.info().array) return {};
+  const std::int64_t all = fs::view_shape(input.info(), true).content_size;
+  const std::string bytes = first_bytes(input, std::min(all, kPreviewBytes));
+  const std::string_view text = printable_part(bytes, all > kPreviewBytes);
+  if (text.empty()) return {};
+  const bool is_whole =
+      all <= kPreviewBytes && std::count(text.begin(), text.end(), '\n') <= kPreviewLines;
+  return markup(
+      "<h3>The text</h3>\n<p>{}:</p>\n<pre class=\"scroll text\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"The text\"><code>{}{}</code></pre>\n",
+      is_whole ? "All of it" : "It begins with", first_lines(text), is_whole ? "" : "\u2026");
+}
+
+}  // namespace bloscfs::tools
