@@ -1,7 +1,9 @@
 // b2frame report: a page that shows frames to people.
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "tools/output_name.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/report/page.hpp"
+#include "tools/report/table_section.hpp"
 #include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
@@ -38,7 +41,7 @@ class Reporter {
 
   int run() {
     for (const std::string& file : options_.files)
-      for (const std::string& name : frames_of(file)) add(name);
+      for (const Shown& shown : shown_of(file)) add(shown);
     // A page that says nothing does not replace one.
     if (!is_worth_writing_) return status_;
     OutputFile out(options_.output);
@@ -48,52 +51,74 @@ class Reporter {
   }
 
  private:
+  /// What has a section.
+  struct Shown {
+    std::string name;
+    bool is_table = false;
+  };
+
   /// The file itself, or what a store, or a group in one, has.
-  std::vector<std::string> frames_of(const std::string& file) {
-    if (frame::is_remote(file)) return {file};
+  std::vector<Shown> shown_of(const std::string& file) {
+    if (frame::is_remote(file)) return {{file}};
     try {
       const auto address = parse_store_address(file);
       const auto store = address ? open_store(address->store) : find_store(file);
-      if (!store) return {file};
+      if (!store) return {{file}};
       const std::string group = address ? address->key : "/";
-      if (address && find_entry(*store, group).leaf) return {file};
+      if (address && find_entry(*store, group).leaf) return {{file}};
       for (const std::string& message : store->messages()) fail(file, message);
       return leaves_of(address ? address->store : file, *store, group);
     } catch (const std::exception&) {
-      return {file};  // which tells what is wrong
+      return {{file}};  // which tells what is wrong
     }
   }
 
-  std::vector<std::string> leaves_of(const std::string& path, const frame::PythonStore& store,
-                                     const std::string& group) {
-    std::vector<std::string> names;
+  /// Tables before the frames that they consist of.
+  std::vector<Shown> leaves_of(const std::string& path, const frame::PythonStore& store,
+                               const std::string& group) {
+    std::vector<Shown> tables, leaves;
     std::size_t count = 0;
     store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
       if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
       if (count < kMostLeaves) {
         if (!may_be_frame(store, leaf)) return;
-        names.push_back(path + ":" + key);
+        leaves.push_back({path + ":" + key});
       }
       count++;
+      if (const auto table = table_of(store, key); table && tables.size() < kMostLeaves)
+        tables.push_back({path + ":" + *table, true});
     });
     if (count == 0) fail(path, "has no frames");
     if (count > kMostLeaves)
       complain(path,
                fmt::format("has {} frames: the first {} are in the report", count, kMostLeaves));
-    return names;
+    tables.insert(tables.end(), leaves.begin(), leaves.end());
+    return tables;
   }
 
-  void add(const std::string& file) {
+  /// The table that a leaf describes.
+  static std::optional<std::string> table_of(const frame::PythonStore& store,
+                                             const std::string& key) {
+    constexpr std::string_view kMeta = "/_meta";
+    if (!key.ends_with(kMeta)) return std::nullopt;
+    const std::string group =
+        key.size() == kMeta.size() ? "/" : key.substr(0, key.size() - kMeta.size());
+    return store.group_kind(group) == "ctable" ? std::optional(group) : std::nullopt;
+  }
+
+  void add(const Shown& shown) {
     throw_if_interrupted();
-    Section section = make(file);
-    if (section.health != Health::ok) fail(file, section.summary);
+    Section section = make(shown);
+    if (section.health != Health::ok) fail(shown.name, section.summary);
     is_worth_writing_ = is_worth_writing_ || section.has_content;
     page_.add(section);
   }
 
-  Section make(const std::string& file) {
+  Section make(const Shown& shown) {
+    const std::string& file = shown.name;
     const std::string id = page_.next_id();
     try {
+      if (shown.is_table) return table_section(file, limits_);
       Input input(file, false, remote_, limits_);
       return frame_section(file, id, input);
     } catch (const Interrupted&) {

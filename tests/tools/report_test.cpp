@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -408,6 +409,50 @@ BOOST_AUTO_TEST_CASE(stores_have_a_section_for_each_frame) {
   }
   const ReportPage one = report_of(names.front(), files.out);
   BOOST_TEST(one.text("//section/header/h2") == names.front());
+}
+
+BOOST_AUTO_TEST_CASE(tables_are_shown_as_tables) {
+  const Files files;
+  const std::string store = (kData / "stores/ct1.b2d").string();
+  const ProcessResult written =
+      b2frame({"extract", store + ":/", "-o", (files.dir / "t.csv").string()});
+  BOOST_TEST_REQUIRE(written.ok(), written.description());
+  const ByteVector csv = read_file(files.dir / "t.csv");
+  std::istringstream lines(std::string(csv.begin(), csv.end()));
+  const ReportPage page = report_of(store, files.out);
+  BOOST_TEST(page.texts("//section/header/h2").front() == store + ":/");
+  BOOST_TEST(page.text("//section[1]/p[@class='lead']") == "A table of 566 rows and 3 columns.");
+  std::string line;
+  std::getline(lines, line);
+  BOOST_TEST(page.texts("//table[@class='rows']//th/text()") == (Arguments{"id", "x", "s"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(page.texts("//table[@class='rows']//th/span") ==
+                 (Arguments{"int64", "float64", "text of 10 characters"}),
+             boost::test_tools::per_element());
+  const std::size_t rows = page.count("//table[@class='rows']/tbody/tr");
+  BOOST_TEST(rows == 20u);
+  for (std::size_t i = 1; i <= rows; i++) {
+    std::string cells;
+    for (const std::string& cell :
+         page.texts(fmt::format("//table[@class='rows']/tbody/tr[{}]/td", i)))
+      cells += (cells.empty() ? "" : ",") + cell;
+    std::getline(lines, line);
+    BOOST_TEST(cells == line);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_table_of_another_kind_says_which_column_it_is) {
+  const Files files;
+  const std::string table = files.dir / "t.b2d";
+  fs_std::copy(kData / "stores/ct1.b2d", table, fs_std::copy_options::recursive);
+  const ProcessResult set =
+      b2frame({"set-meta", table + "/_meta.b2f",
+               R"(schema:="{\"version\":1,\"columns\":[{\"name\":\"<x>\",\"kind\":\"novel\"}]}")"});
+  BOOST_TEST_REQUIRE(set.ok(), set.description());
+  const ReportPage page = report_of(table, files.out, 1);
+  BOOST_TEST(contains(page.text("//section[1]/div[@class='note warn']/p"), "column <x>: "));
+  BOOST_TEST(page.count("//table[@class='rows']") == 0u);
+  BOOST_TEST(page.count("//section") > 4u);
 }
 
 BOOST_AUTO_TEST_CASE(a_page_replaces_another_only_when_it_has_something_to_tell) {

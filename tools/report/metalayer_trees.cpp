@@ -24,16 +24,9 @@ constexpr std::size_t kMostText = 500;
 /// Values of a list that are shown in one line.
 constexpr std::size_t kInLine = 16;
 
-std::string shortened(std::string_view text) {
-  if (text.size() <= kMostText) return std::string(text);
-  std::size_t end = kMostText;
-  while (end > kMostText - 4 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) end--;
-  return fmt::format("{}\u2026 ({} bytes)", text.substr(0, end), grouped(std::ssize(text)));
-}
-
 std::string scalar_text(const ordered_json& value) {
   if (value.is_string())
-    return "\u201c" + shortened(value.get_ref<const std::string&>()) + "\u201d";
+    return "\u201c" + shortened(value.get_ref<const std::string&>(), kMostText) + "\u201d";
   return value.is_null() ? "nothing (nil)" : frame::to_line(value);
 }
 
@@ -66,7 +59,7 @@ class Tree {
     std::int64_t done = 0;
     for (const auto& [name, each] : value.items()) {
       if (shown_ >= kMostValues) break;
-      items.add("<li><b>{}</b> {}</li>\n", shortened(name), show(each, depth + 1));
+      items.add("<li><b>{}</b> {}</li>\n", shortened(name, kMostText), show(each, depth + 1));
       done++;
     }
     if (done < count) items.add("<li class=\"left-out\">{} more</li>\n", grouped(count - done));
@@ -82,7 +75,7 @@ class Layers {
  public:
   void add(const std::string& name, const char* kind, const Markup& content) {
     rows_.add("<dt><code>{}</code> <span class=\"kind\">{}</span></dt>\n<dd>{}</dd>\n",
-              shortened(name), kind, content);
+              shortened(name, kMostText), kind, content);
   }
   Markup shown(const ordered_json& value) { return tree_.show(value, 0); }
   void leave_out(std::int64_t count) { left_out_ += count; }

@@ -11,6 +11,7 @@
 
 #include "codec/names.hpp"
 #include "frame/python/utf8.hpp"
+#include "fs/numpy/numpy_scalar.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -101,6 +102,43 @@ std::string shape_text(const std::vector<Extent>& shape) {
 }
 template std::string shape_text(const std::vector<std::int32_t>& shape);
 template std::string shape_text(const std::vector<std::int64_t>& shape);
+
+std::string type_name(const std::string& dtype) {
+  const auto scalar = fs::parse_numpy_scalar(dtype);
+  if (!scalar || scalar->text.size() < 3) return dtype;
+  const std::int64_t size = scalar->itemsize;
+  const char* const big = scalar->text[0] == '>' ? ", big-endian" : "";
+  const std::string_view unit = std::string_view(scalar->text).substr(3);
+  switch (scalar->text[1]) {
+    case 'b':
+      return "bool";
+    case 'i':
+      return fmt::format("int{}{}", 8 * size, big);
+    case 'u':
+      return fmt::format("uint{}{}", 8 * size, big);
+    case 'f':
+      return fmt::format("float{}{}", 8 * size, big);
+    case 'c':
+      return fmt::format("complex{}{}", 8 * size, big);
+    case 'M':
+      return fmt::format("datetime64{}{}", unit, big);
+    case 'm':
+      return fmt::format("timedelta64{}{}", unit, big);
+    case 'U':
+      return "text of " + counted(size / 4, "character", "characters") + big;
+    case 'S':
+      return "text of " + counted(size, "byte", "bytes");
+    default:
+      return dtype;
+  }
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && end + 4 > most && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) end--;
+  return fmt::format("{}\u2026 ({} bytes)", text.substr(0, end), grouped(std::ssize(text)));
+}
 
 std::string place_text(const std::vector<std::int64_t>& place) {
   return fmt::format("({})", fmt::join(place, ", "));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/chunk_format.hpp"
@@ -23,6 +24,10 @@ std::string number_text(double number);
 /// "120 × 200 × 300"; "one element" for no dimensions.
 template <typename Extent>
 std::string shape_text(const std::vector<Extent>& shape);
+/// A dtype of NumPy as its users say it: "float64", "uint16, big-endian", "text of 10 characters".
+std::string type_name(const std::string& dtype);
+/// At most so many bytes of a text, and how many it has.
+std::string shortened(std::string_view text, std::size_t most);
 /// "(3, 0, 12)"
 std::string place_text(const std::vector<std::int64_t>& place);
 
