@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/error.hpp"
+#include "frame/pystore/column_names.hpp"
 #include "frame/pystore/msgpack_cursor.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -121,7 +122,8 @@ Table::Table(const frame::PythonStore& store, const std::string& group, RunLimit
 
 void Table::add_column(const frame::PythonStore& store, const std::string& group,
                        const std::string& name) {
-  columns_.emplace_back(name, open_part(store, below(group, "_cols/" + name)), limits_);
+  columns_.emplace_back(name, open_part(store, below(group, "_cols/" + frame::column_path(name))),
+                        limits_);
   const Column& column = columns_.back();
   if (column.rows() != rows())
     throw_malformed(
