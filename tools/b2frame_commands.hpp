@@ -146,6 +146,14 @@ struct StorageOptions {
   unsigned threads = 1;  ///< that encode
 };
 
+/// How comma-separated values become a table.
+struct TableTextOptions {
+  std::string schema;      ///< types of columns, or a file with them; empty: all are inferred
+  bool no_header = false;  ///< the first line has values, not names
+  std::string delimiter;   ///< one character, or "tab"; empty: by the name of the input
+  bool is_given() const { return !schema.empty() || no_header || !delimiter.empty(); }
+};
+
 struct CreateOptions : StorageOptions {
   std::string input;  ///< "-" for stdin
   std::string output;
@@ -153,6 +161,7 @@ struct CreateOptions : StorageOptions {
   bool recursive = false;  ///< a directory to one of frames
   TreeOptions tree;        ///< with `recursive`
   std::vector<NamedLayer> metalayers, vlmetalayers;
+  TableTextOptions table;
 };
 int run_create(const CreateOptions& options);
 

@@ -6,6 +6,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/create_archive.hpp"
 #include "tools/create_plan.hpp"
+#include "tools/create_table.hpp"
 #include "tools/create_tree.hpp"
 #include "tools/creation.hpp"
 #include "tools/frame_output.hpp"
@@ -29,6 +30,10 @@ int create(const CreateOptions& options) {
     create_archive(options);
     return 0;
   }
+  if (makes_table(options)) return create_table(options);
+  require(!options.table.is_given(),
+          "--schema, --no-header and --delimiter are for tables: INPUT.csv, INPUT.tsv or - to "
+          "OUT.b2z or OUT.b2d");
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)

@@ -64,6 +64,7 @@ class CommandLine {
   // command_line_writing.cpp
 
   void add_create(const char* name);
+  static void add_table_text(CLI::App& command, TableTextOptions& options);
   void add_convert(const char* name);
   void add_compact(const char* name);
   void add_pack(const char* name);

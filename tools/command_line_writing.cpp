@@ -8,13 +8,16 @@
 namespace bloscfs::tools {
 
 void CommandLine::add_create(const char* name) {
-  CLI::App* command = add_command(name, "Compress a file to a frame, or a NPY file to an array",
+  CLI::App* command = add_command(name, "Compress a file to a frame, an array or a table",
                                   {"--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
-                                   "-r /home/me/results -o /data/results"});
+                                   "-r /home/me/results -o /data/results",
+                                   "--schema 'id:int32,note:utf8?' trips.csv -o trips.b2z"});
   command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
       ->required()
       ->check(local());
-  command->add_option("-o", create_.output, "Frame to write; of a .npz a folder DIR/, .b2d or .b2z")
+  command
+      ->add_option("-o", create_.output,
+                   "Frame to write; of a .csv, .tsv or .npz a store, x.b2z or x.b2d")
       ->option_text("OUT")
       ->required()
       ->check(local());
@@ -25,10 +28,23 @@ void CommandLine::add_create(const char* name) {
   add_layout_options(*command, create_, StorageDefaults::usual);
   command->add_flag("--flat", create_.flat, "Store the bytes as they are, also of a NPY file");
   command->add_flag("--bytes", create_.flat)->group("");  // another name of --flat
+  add_table_text(*command, create_.table);
   add_layers(*command, "--meta", create_.metalayers,
              "Fixed metalayer of FILE's bytes; msgpack of a .json");
   add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");
   command->callback([this] { work_ = [this] { return run_create(create_); }; });
+}
+
+void CommandLine::add_table_text(CLI::App& command, TableTextOptions& options) {
+  command
+      .add_option("--schema", options.schema, "Types of a table's columns: NAME:TYPE,... or a file")
+      ->option_text("FILE");
+  command.add_flag("--no-header", options.no_header,
+                   "A table without names; its columns are c0, c1, ...");
+  command
+      .add_option("--delimiter", options.delimiter,
+                  "Between the fields of a table (comma; tab in a .tsv)")
+      ->option_text("C");
 }
 
 void CommandLine::add_convert(const char* name) {

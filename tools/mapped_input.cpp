@@ -138,6 +138,12 @@ MappedPiece::~MappedPiece() {
   ::munmap(mapping_, mapped_size_);
 }
 
+frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside) {
+  frame::UniqueFd copy = nameless_file_beside(beside);
+  copy_rest(input, copy.get(), beside);
+  return copy;
+}
+
 void require_mapped_input(const std::string& name) {
   if (was_lost) throw FileError(name, "became shorter while it was read");
 }

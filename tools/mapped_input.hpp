@@ -52,6 +52,9 @@ class MappedPiece {
   std::size_t mapped_size_ = 0;
 };
 
+/// Copies the rest of an input to a file without a name beside `beside`. Throws FileError.
+frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside);
+
 /// Throws FileError if a mapped file was cut short, so that zeros were read in its place.
 void require_mapped_input(const std::string& name);
 

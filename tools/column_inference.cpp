@@ -1,0 +1,66 @@
+#include "tools/column_inference.hpp"
+
+#include "tools/value_text.hpp"
+
+namespace bloscfs::tools {
+
+void ColumnInference::add(const CsvField& field) {
+  if (field.text.empty()) {
+    (field.quoted ? quoted_empty_ : absent_) = true;
+    return;
+  }
+  has_text_ = true;
+  text_bytes_ += std::ssize(field.text);
+  if (numbers_) add_number(field.text);
+  if (booleans_) booleans_ = parse_boolean(field.text).has_value();
+  if (timestamps_) add_timestamp(field.text);
+}
+
+void ColumnInference::add_number(std::string_view text) {
+  const NumberForm form = number_form(text);
+  if (form == NumberForm::none || !parse_double(text)) {
+    numbers_ = false;
+  } else if (form == NumberForm::floating) {
+    floating_ = true;
+  } else if (!parse_integer<std::int64_t>(text)) {
+    large_ = true;
+  }
+}
+
+void ColumnInference::add_timestamp(std::string_view text) {
+  const auto timestamp = parse_timestamp(text);
+  if (!timestamp) {
+    timestamps_ = false;
+    return;
+  }
+  (timestamp->has_zone ? zoned_ : unzoned_) = true;
+  fits_us_ = fits_us_ && timestamp_in(*timestamp, TimeUnit::us);
+  fits_ns_ = fits_ns_ && timestamp_in(*timestamp, TimeUnit::ns);
+}
+
+/// Times with and without a zone have no common meaning.
+bool ColumnInference::fits_timestamp() const {
+  return timestamps_ && (fits_us_ || fits_ns_) && !(zoned_ && unzoned_);
+}
+
+ColumnType ColumnInference::type() const {
+  ColumnType type;
+  type.nullable = has_empty();
+  if (!has_text_) {
+    type.nullable = absent_;
+  } else if (booleans_) {
+    type.kind = ColumnKind::boolean;
+  } else if (numbers_ && floating_) {
+    type.kind = ColumnKind::float64;
+  } else if (numbers_ && !large_) {
+    type.kind = ColumnKind::int64;
+  } else if (fits_timestamp()) {
+    type.kind = ColumnKind::timestamp;
+    type.unit = fits_us_ ? TimeUnit::us : TimeUnit::ns;
+  } else {
+    type.nullable = absent_;
+  }
+  return type;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,179 @@
+#include "tools/column_type.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "fs/options/option_values.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/csv_parser.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Chunks have at least one item, so a longer one would make them large.
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
+
+struct KindRow {
+  ColumnKind kind;
+  std::string_view name;
+  std::string_view dtype;
+  std::int32_t itemsize;
+};
+constexpr std::array<KindRow, 14> kKinds{{{ColumnKind::int8, "int8", "|i1", 1},
+                                          {ColumnKind::int16, "int16", "<i2", 2},
+                                          {ColumnKind::int32, "int32", "<i4", 4},
+                                          {ColumnKind::int64, "int64", "<i8", 8},
+                                          {ColumnKind::uint8, "uint8", "|u1", 1},
+                                          {ColumnKind::uint16, "uint16", "<u2", 2},
+                                          {ColumnKind::uint32, "uint32", "<u4", 4},
+                                          {ColumnKind::uint64, "uint64", "<u8", 8},
+                                          {ColumnKind::float32, "float32", "<f4", 4},
+                                          {ColumnKind::float64, "float64", "<f8", 8},
+                                          {ColumnKind::boolean, "bool", "|b1", 1},
+                                          {ColumnKind::timestamp, "timestamp", "<i8", 8},
+                                          {ColumnKind::string, "string", "", 0},
+                                          {ColumnKind::utf8, "utf8", "<i8", 8}}};
+
+struct UnitRow {
+  TimeUnit unit;
+  std::string_view name;
+};
+constexpr std::array<UnitRow, 4> kUnits{
+    {{TimeUnit::s, "s"}, {TimeUnit::ms, "ms"}, {TimeUnit::us, "us"}, {TimeUnit::ns, "ns"}}};
+
+const KindRow& row_of(ColumnKind kind) {
+  return *std::find_if(kKinds.begin(), kKinds.end(),
+                       [&](const KindRow& row) { return row.kind == kind; });
+}
+
+std::string_view name_of(TimeUnit unit) {
+  return std::find_if(kUnits.begin(), kUnits.end(),
+                      [&](const UnitRow& row) { return row.unit == unit; })
+      ->name;
+}
+
+[[noreturn]] void refuse_type(std::string_view text) {
+  std::string names;
+  for (const KindRow& row : kKinds) {
+    names += names.empty() ? "" : ", ";
+    names += row.name;
+    if (row.kind == ColumnKind::timestamp) names += "[s|ms|us|ns]";
+    if (row.kind == ColumnKind::string) names += "[N]";
+  }
+  throw UsageError(fmt::format("unknown column type {}; there are {}", text, names));
+}
+
+/// What stands in brackets behind the name of a kind.
+void set_parameter(std::string_view parameter, std::string_view text, ColumnType& type) {
+  if (type.kind == ColumnKind::timestamp) {
+    const auto* const unit = std::find_if(
+        kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return row.name == parameter; });
+    if (unit == kUnits.end()) refuse_type(text);
+    type.unit = unit->unit;
+  } else if (type.kind == ColumnKind::string) {
+    const auto length = fs::parse_number(parameter);
+    if (!length || *length < 1 || *length > kMaxLength)
+      throw UsageError(fmt::format("column type {}: a string has 1 to {} characters", text,
+                                   std::int64_t{kMaxLength}));
+    type.length = static_cast<std::int32_t>(*length);
+  } else {
+    refuse_type(text);
+  }
+}
+
+NamedType parse_named_type(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0)
+    throw UsageError(fmt::format("--schema {}: is no file and no NAME:TYPE", text));
+  return {std::string(text.substr(0, colon)), parse_column_type(text.substr(colon + 1))};
+}
+
+}  // namespace
+
+std::int32_t ColumnType::itemsize() const {
+  return kind == ColumnKind::string ? 4 * length : row_of(kind).itemsize;
+}
+
+std::string ColumnType::dtype() const {
+  return kind == ColumnKind::string ? fmt::format("<U{}", length) : std::string(row_of(kind).dtype);
+}
+
+std::string ColumnType::text() const {
+  std::string text(row_of(kind).name);
+  if (kind == ColumnKind::string) text += fmt::format("[{}]", length);
+  if (kind == ColumnKind::timestamp && unit != TimeUnit::us)
+    text += fmt::format("[{}]", name_of(unit));
+  return nullable ? text + "?" : text;
+}
+
+nlohmann::ordered_json ColumnType::json(const std::string& name) const {
+  nlohmann::ordered_json column{{"name", name}, {"kind", row_of(kind).name}};
+  if (kind == ColumnKind::timestamp) column["unit"] = name_of(unit);
+  if (kind == ColumnKind::string) column["max_length"] = length;
+  if (nullable) {
+    column["nullable"] = true;
+    column["null_storage"] = "mask";
+  }
+  return column;
+}
+
+ColumnType parse_column_type(std::string_view text) {
+  ColumnType type;
+  std::string_view rest = text;
+  if (rest.ends_with('?')) {
+    type.nullable = true;
+    rest.remove_suffix(1);
+  }
+  std::optional<std::string_view> parameter;
+  const std::size_t bracket = rest.find('[');
+  if (bracket != std::string_view::npos && rest.ends_with(']')) {
+    parameter = rest.substr(bracket + 1, rest.size() - bracket - 2);
+    rest = rest.substr(0, bracket);
+  }
+  const auto* const row = std::find_if(kKinds.begin(), kKinds.end(),
+                                       [&](const KindRow& one) { return one.name == rest; });
+  if (row == kKinds.end()) refuse_type(text);
+  type.kind = row->kind;
+  if (parameter)
+    set_parameter(*parameter, text, type);
+  else if (type.kind == ColumnKind::string)
+    refuse_type(text);
+  return type;
+}
+
+std::vector<NamedType> parse_table_schema(std::string_view text) {
+  std::size_t taken = 0;
+  CsvParser parser(
+      [&](codec::MutableBytes out) {
+        const std::size_t size = std::min(out.size(), text.size() - taken);
+        std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(taken), size, out.begin());
+        taken += size;
+        return size;
+      },
+      ',');
+  std::vector<NamedType> schema;
+  try {
+    while (parser.next()) {
+      if (parser.fields().front().text.starts_with('#')) continue;
+      for (const CsvField& field : parser.fields()) {
+        NamedType column = parse_named_type(field.text);
+        for (const NamedType& other : schema)
+          if (other.name == column.name)
+            throw UsageError(fmt::format("--schema: column {} is given twice", column.name));
+        schema.push_back(std::move(column));
+      }
+    }
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw UsageError(fmt::format("--schema: {}", error.what()));
+  }
+  if (schema.empty()) throw UsageError("--schema: is empty");
+  return schema;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,297 @@
+#include "tools/create_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codec/error.hpp"
+#include "frame/pystore/column_names.hpp"
+#include "frame/pystore/store_packing.hpp"
+#include "frame/store/local_store.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "tools/column_inference.hpp"
+#include "tools/csv_parser.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/mapped_input.hpp"
+#include "tools/metalayer_file.hpp"
+#include "tools/output_name.hpp"
+#include "tools/progress.hpp"
+#include "tools/raw_input.hpp"
+#include "tools/table_writer.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using codec::throw_malformed;
+
+bool has_suffix(const std::string& name, std::string_view suffix) {
+  return name.size() > suffix.size() &&
+         std::equal(suffix.begin(), suffix.end(), name.end() - std::ssize(suffix),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+}
+
+bool is_zip(const CreateOptions& options) { return options.output.ends_with(".b2z"); }
+
+char delimiter_of(const CreateOptions& options) {
+  const std::string& given = options.table.delimiter;
+  if (given.empty()) return has_suffix(options.input, ".tsv") ? '\t' : ',';
+  if (given == "tab") return '\t';
+  require(given.size() == 1 && given[0] > ' ' && given[0] < 0x7F && given[0] != '"',
+          "--delimiter is one character, not a quote, or tab");
+  return given[0];
+}
+
+/// The records of a file, which can be read again and again.
+class TableSource {
+ public:
+  explicit TableSource(const CreateOptions& options)
+      : options_(options), delimiter_(delimiter_of(options)), input_(open(options)) {}
+
+  std::int64_t size() const { return *input_.file_size(); }
+  const std::vector<std::string>& names() const { return names_; }
+
+  /// Calls `visit` for each row. `begin` is called before, when the names are known.
+  template <typename Begin, typename Visit>
+  void read(const char* label, const Begin& begin, const Visit& visit) {
+    Progress progress(label, size());
+    std::int64_t taken = 0;
+    CsvParser parser(
+        [&](codec::MutableBytes out) {
+          throw_if_interrupted();
+          const auto piece = out.first(
+              static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), size() - taken)));
+          input_.read_at(start_ + taken, piece);
+          taken += std::ssize(piece);
+          progress.update(taken);
+          return piece.size();
+        },
+        delimiter_);
+    if (!parser.next()) throw_malformed("is empty, a table needs a line with names");
+    take_names(parser.fields());
+    parser.require_fields(names_.size());
+    begin();
+    if (options_.table.no_header) visit(parser);
+    while (parser.next()) visit(parser);
+  }
+
+ private:
+  static RawInput open(const CreateOptions& options) {
+    RawInput input(options.input);
+    if (input.file_size()) return input;
+    frame::UniqueFd copy = copy_to_nameless_file(input, options.output);
+    if (::lseek(copy.get(), 0, SEEK_SET) < 0) throw FileError(options.output, errno);
+    return RawInput(std::move(copy), input.name());
+  }
+
+  void take_names(const std::vector<CsvField>& fields) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      names.push_back(options_.table.no_header ? fmt::format("c{}", i)
+                                               : std::string(fields[i].text));
+    if (names_.empty())
+      names_ = std::move(names);
+    else if (names_ != names)
+      throw_malformed("changed while it was read");
+  }
+
+  const CreateOptions& options_;
+  const char delimiter_;
+  const RawInput input_;
+  const std::int64_t start_ = input_.file_position();
+  std::vector<std::string> names_;
+};
+
+void check_names(const std::vector<std::string>& names) {
+  std::set<std::string> paths;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const auto problem = frame::column_name_problem(names[i]))
+      throw_malformed(names[i].empty() ? fmt::format("column {}: {}", i + 1, *problem)
+                                       : fmt::format("column {}: {}", names[i], *problem));
+    if (!paths.insert(frame::column_path(names[i])).second)
+      throw_malformed(fmt::format("column {}: there are two of that name", names[i]));
+  }
+  for (const std::string& name : names) {
+    const std::string path = frame::column_path(name);
+    for (std::size_t slash = path.find('/'); slash != std::string::npos;
+         slash = path.find('/', slash + 1))
+      if (paths.contains(path.substr(0, slash)))
+        throw_malformed(fmt::format("column {}: column {} has the key of the group that it is in",
+                                    name, name.substr(0, slash)));
+  }
+}
+
+std::vector<NamedType> read_schema(const std::string& given) {
+  if (given.empty()) return {};
+  std::error_code error;
+  if (!std::filesystem::exists(given, error)) return parse_table_schema(given);
+  const auto bytes = read_metalayer_file(given);
+  return parse_table_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+/// The directory of the table, under a temporary name until it is complete.
+class TableOutput {
+ public:
+  explicit TableOutput(const CreateOptions& options)
+      : options_(options), directory_name_(options.output) {
+    const auto there = directory_name_.status();
+    if (is_zip(options)) {
+      if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+    } else if (there) {
+      frame::throw_errno(EEXIST);
+    }
+    directory_ = directory_name_.make_directory();
+  }
+
+  frame::UniqueFd directory() const {
+    frame::UniqueFd copy(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy) frame::throw_errno();
+    return copy;
+  }
+
+  void commit() {
+    if (is_zip(options_)) return pack();
+    const mode_t files = mode_of_input(options_.input) & mode_t{0666};
+    const mode_t search = (files & mode_t{0444}) >> 2;
+    if (::fchmod(directory_.get(), without_umask(files | search | S_IRWXU)) != 0 ||
+        ::syncfs(directory_.get()) != 0)
+      frame::throw_errno();
+    directory_name_.publish(frame::RenameMode::no_replace);
+  }
+
+ private:
+  void pack() {
+    OutputName name(options_.output);
+    std::optional<WatchedLock> lock;
+    if (name.status()) lock.emplace(name.directory(), name.name(), options_.output);
+    const auto file = frame::make_local_file(name.make_file());
+    std::optional<Progress> bar;
+    frame::pack_store(directory_, *file, [&](std::uint64_t done, std::uint64_t total) {
+      throw_if_interrupted();
+      if (!bar) bar.emplace("pack", static_cast<std::int64_t>(total));
+      bar->update(static_cast<std::int64_t>(done));
+    });
+    file->set_attributes(name.attributes_for(*file, mode_of_input(options_.input)));
+    file->sync();
+    name.publish(frame::RenameMode::replace);
+  }
+
+  const CreateOptions& options_;
+  OutputName directory_name_;
+  frame::UniqueFd directory_;
+};
+
+class TableCreation {
+ public:
+  explicit TableCreation(const CreateOptions& options)
+      : options_(options), schema_(read_schema(options.table.schema)), source_(options) {}
+
+  void run() {
+    infer();
+    std::optional<TableOutput> output;
+    blaming_output([&] { output.emplace(options_); });
+    TableWriter writer(output->directory(), options_.output, columns(), rows_, options_);
+    write(writer);
+    blaming_output([&] { output->commit(); });
+  }
+
+ private:
+  template <typename Work>
+  void blaming_output(const Work& work) const {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw FileError(options_.output, reason(error));
+    }
+  }
+
+  void infer() {
+    source_.read(
+        "infer",
+        [&] {
+          check_names(source_.names());
+          for (const NamedType& column : schema_)
+            if (std::find(source_.names().begin(), source_.names().end(), column.name) ==
+                source_.names().end())
+              throw UsageError(fmt::format("--schema: there is no column {}", column.name));
+          inferences_.resize(source_.names().size());
+        },
+        [&](const CsvParser& row) {
+          for (std::size_t i = 0; i < inferences_.size(); ++i) inferences_[i].add(row.fields()[i]);
+          ++rows_;
+        });
+  }
+
+  ColumnType type_of(std::size_t i) const {
+    for (const NamedType& column : schema_)
+      if (column.name == source_.names()[i]) return column.type;
+    return inferences_[i].type();
+  }
+
+  std::vector<TableColumn> columns() const {
+    std::vector<TableColumn> columns;
+    for (std::size_t i = 0; i < inferences_.size(); ++i) {
+      TableColumn column{source_.names()[i], type_of(i)};
+      column.text_bytes = inferences_[i].text_bytes();
+      const bool is_text =
+          column.type.kind == ColumnKind::utf8 || column.type.kind == ColumnKind::string;
+      column.has_absent = column.type.nullable &&
+                          (is_text ? inferences_[i].has_absent() : inferences_[i].has_empty());
+      columns.push_back(std::move(column));
+    }
+    return columns;
+  }
+
+  void write(TableWriter& writer) {
+    const std::int64_t groups = writer.group_count();
+    std::size_t first = 0;
+    for (std::int64_t group = 1; group <= groups; ++group) {
+      const std::string label =
+          groups == 1 ? "create" : fmt::format("create {} of {}", group, groups);
+      source_.read(
+          label.c_str(), [&] { writer.begin_group(first); },
+          [&](const CsvParser& row) { writer.add_row(row.fields(), row.line()); });
+      first = writer.end_group();
+    }
+    writer.finish();
+  }
+
+  const CreateOptions& options_;
+  const std::vector<NamedType> schema_;
+  TableSource source_;
+  std::vector<ColumnInference> inferences_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace
+
+bool makes_table(const CreateOptions& options) {
+  const bool reads_table = options.input == "-" || has_suffix(options.input, ".csv") ||
+                           has_suffix(options.input, ".tsv");
+  return !options.flat && reads_table && (is_zip(options) || options.output.ends_with(".b2d"));
+}
+
+int create_table(const CreateOptions& options) {
+  require(options.metalayers.empty() && options.vlmetalayers.empty(),
+          "--meta and --vlmeta are not for tables");
+  TableWriter::check_options(options);
+  TableCreation(options).run();
+  return 0;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,102 @@
+#pragma once
+// Writes a table of python-blosc2 into a directory (frame/formats/stores.md, "Tables").
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/source/local/files/source_directory.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/chunk_pipeline.hpp"
+#include "tools/column_type.hpp"
+#include "tools/csv_parser.hpp"
+#include "tools/frame_output.hpp"
+
+namespace bloscfs::tools {
+
+/// What is known of a column before its first value is written.
+struct TableColumn {
+  std::string name;
+  ColumnType type;
+  std::int64_t text_bytes = 0;  ///< of all values together, if the kind is utf8
+  bool has_absent = false;      ///< a value is absent; only of nullable columns
+};
+
+/// Items of a chunk and of a block.
+struct TableGrid {
+  std::int32_t chunk, block;
+};
+
+/// For one thread. The columns are written in groups, since each column keeps the values of a chunk
+/// in memory and has its files open: the caller reads its rows once for each group.
+///
+///     for (std::size_t first = 0; first < columns.size(); first = writer.end_group()) {
+///       writer.begin_group(first);
+///       for each row: writer.add_row(fields, line);
+///     }
+///     writer.finish();
+///
+/// Errors are FileError for an output, and Error for a value that its column cannot hold, with the
+/// line, the name of the column and the value.
+class TableWriter {
+ public:
+  /// Throws UsageError where options suit no table.
+  static void check_options(const StorageOptions& options);
+
+  /// `directory` is new and empty. `shown_name` is for messages. Throws as
+  /// check_options() does.
+  TableWriter(frame::UniqueFd directory, const std::string& shown_name,
+              std::vector<TableColumn> columns, std::int64_t rows, const StorageOptions& options);
+  ~TableWriter();
+  TableWriter(const TableWriter&) = delete;
+  TableWriter& operator=(const TableWriter&) = delete;
+
+  /// How often the rows have to be read.
+  std::int64_t group_count() const;
+  void begin_group(std::size_t first);
+  void add_row(const std::vector<CsvField>& fields, std::int64_t line);
+  /// Returns the first column of the next group. Throws Error (malformed) unless there were as many
+  /// rows and bytes of text as announced.
+  std::size_t end_group();
+  /// Writes what a table has beside its columns.
+  void finish();
+
+ private:
+  class Leaf;
+  class Column;
+  struct Pipeline;
+  struct Items {
+    std::int64_t stored;    ///< of the array, at least one
+    std::int64_t expected;  ///< that will be added
+  };
+
+  std::size_t group_end(std::size_t first) const;
+  std::int64_t buffered_bytes(const TableColumn& column) const;
+  TableGrid row_grid(std::int32_t itemsize) const;
+  /// A table without rows has arrays with one item, which is marked as no row of the table.
+  Items row_items() const;
+  fs::SourceDirectory make_directories(const std::string& path) const;
+  std::unique_ptr<Leaf> make_leaf(const std::string& path, const std::string& dtype,
+                                  std::int32_t itemsize, Items items, TableGrid grid);
+  std::unique_ptr<Column> make_column(const TableColumn& column);
+  void finish_chunks();
+  void write_valid_rows();
+  void write_meta();
+  void write_embed_store();
+
+  const fs::SourceDirectory directory_;
+  const std::string shown_name_;
+  const std::vector<TableColumn> columns_;
+  const std::int64_t rows_;
+  const StorageOptions options_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Pipeline>> pipelines_;
+  std::vector<std::unique_ptr<Column>> group_;
+  std::size_t first_ = 0;  ///< column of the group
+};
+
+}  // namespace bloscfs::tools
