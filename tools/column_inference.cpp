@@ -57,6 +57,7 @@ ColumnType ColumnInference::type() const {
   } else if (fits_timestamp()) {
     type.kind = ColumnKind::timestamp;
     type.unit = fits_us_ ? TimeUnit::us : TimeUnit::ns;
+    type.in_utc = zoned_;
   } else {
     type.nullable = absent_;
   }

@@ -113,6 +113,7 @@ std::string ColumnType::text() const {
 nlohmann::ordered_json ColumnType::json(const std::string& name) const {
   nlohmann::ordered_json column{{"name", name}, {"kind", row_of(kind).name}};
   if (kind == ColumnKind::timestamp) column["unit"] = name_of(unit);
+  if (kind == ColumnKind::timestamp && in_utc) column["timezone"] = "UTC";
   if (kind == ColumnKind::string) column["max_length"] = length;
   if (nullable) {
     column["nullable"] = true;

@@ -35,6 +35,7 @@ struct ColumnType {
   ColumnKind kind = ColumnKind::utf8;
   bool nullable = false;
   TimeUnit unit = TimeUnit::us;  ///< of a timestamp
+  bool in_utc = false;           ///< of a timestamp: its texts have a zone
   std::int32_t length = 0;       ///< characters of a string
 
   /// Bytes of an item of the array `_cols/NAME`; those of an offset if the kind is utf8.

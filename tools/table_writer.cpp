@@ -44,7 +44,7 @@ constexpr std::int64_t kMaxChunkSize = std::int64_t{32} << 20;
 constexpr std::int64_t kMaxBlockSize = std::int64_t{1} << 20;
 
 /// What the columns of a group may keep in memory, and how many files they may have open.
-constexpr std::int64_t kGroupMemory = std::int64_t{96} << 20;
+constexpr std::int64_t kGroupMemory = std::int64_t{64} << 20;
 constexpr std::size_t kGroupLeaves = 100;
 
 constexpr std::size_t kShownValue = 40;
@@ -148,10 +148,12 @@ TableWriter::Pipeline::Pipeline(const codec::EncodeSettings& settings, unsigned 
 void TableWriter::Pipeline::add(Leaf& leaf, std::size_t chunksize,
                                 std::vector<std::uint8_t> values) {
   owners.push_back(&leaf);
-  chunks.add_filled(chunksize, [values = std::move(values)](codec::MutableBytes contents) {
-    const auto rest = std::copy(values.begin(), values.end(), contents.begin());
-    std::fill(rest, contents.end(), std::uint8_t{0});
-  });
+  // Lent, so that no worker has a copy of its own.
+  chunks.add_lent(chunksize,
+                  [chunksize, values = std::move(values)](const ChunkPipeline::Use& use) mutable {
+                    values.resize(chunksize);
+                    use(values);
+                  });
 }
 
 /// A column and what belongs to it: the bytes of texts, and which values are absent.

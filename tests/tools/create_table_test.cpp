@@ -267,6 +267,17 @@ BOOST_AUTO_TEST_CASE(infers_the_types_of_columns) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(times_with_a_zone_are_kept_in_utc) {
+  const TablePlace place;
+  place.make("v,w\n2024-01-01T01:00:00+01:00,2024-01-01\n2023-12-31T19:30:00-0430,1970-01-01\n");
+  BOOST_TEST(place.schema().at("columns")[0].at("timezone") == "UTC");
+  BOOST_TEST(!place.schema().at("columns")[1].contains("timezone"));
+  constexpr std::int64_t kDay = std::int64_t{1704067200} * 1000000;
+  BOOST_CHECK(numbers<std::int64_t>(place.leaf("_cols/v")) ==
+              (std::vector<std::int64_t>{kDay, kDay}));
+  BOOST_CHECK(numbers<std::int64_t>(place.leaf("_cols/w")) == (std::vector<std::int64_t>{kDay, 0}));
+}
+
 BOOST_AUTO_TEST_CASE(empty_fields_make_columns_nullable) {
   const TablePlace place;
   place.make(
