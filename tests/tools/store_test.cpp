@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "tests/support/digest.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/tools/program.hpp"
