@@ -15,9 +15,7 @@ void CommandLine::add_create(const char* name) {
   command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
       ->required()
       ->check(local());
-  command
-      ->add_option("-o", create_.output,
-                   "Frame to write; of a .csv, .tsv or .npz a store, x.b2z or x.b2d")
+  command->add_option("-o", create_.output, "Frame to write; of .csv and .npz a store, x.b2z")
       ->option_text("OUT")
       ->required()
       ->check(local());

@@ -141,7 +141,7 @@ json structure(const fs_std::path& frame) {
                             "blocksize", "codec", "clevel", "format_version", "kind"})
     if (info.contains(field)) found[field] = info.at(field);
   found["metalayers"] = info.at("metalayers");
-  if (found["metalayers"].contains("b2nd")) found["metalayers"]["b2nd"][2] = "shape";
+  if (found["metalayers"].contains("b2nd")) found["metalayers"]["b2nd"]["shape"] = "any";
   found["vlmetalayers"] = info.at("vlmetalayers");
   return found;
 }
