@@ -30,6 +30,7 @@ seeds() {
     fuzz_cframe | fuzz_sframe_index | fuzz_b2nd | fuzz_repair | fuzz_advise) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
+    fuzz_csv) names=(-name '*.csv') ;;
     fuzz_zip_store) names=(-name '*.b2z') ;;
     fuzz_writing | fuzz_index_page | fuzz_s3_listing)
       find "$top/tests/fuzz/corpus/$1" -type f -print0
