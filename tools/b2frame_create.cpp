@@ -32,8 +32,7 @@ int create(const CreateOptions& options) {
   }
   if (makes_table(options)) return create_table(options);
   require(!options.table.is_given(),
-          "--schema, --no-header and --delimiter are for tables: INPUT.csv, INPUT.tsv or - to "
-          "OUT.b2z or OUT.b2d");
+          "--schema, --no-header and --delimiter are for tables, OUT.b2z or OUT.b2d");
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)

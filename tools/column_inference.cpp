@@ -18,13 +18,11 @@ void ColumnInference::add(const CsvField& field) {
 
 void ColumnInference::add_number(std::string_view text) {
   const NumberForm form = number_form(text);
-  if (form == NumberForm::none || !parse_double(text)) {
+  if (form == NumberForm::integer && parse_integer<std::int64_t>(text)) return;
+  if (form == NumberForm::none || !parse_double(text))
     numbers_ = false;
-  } else if (form == NumberForm::floating) {
-    floating_ = true;
-  } else if (!parse_integer<std::int64_t>(text)) {
-    large_ = true;
-  }
+  else
+    (form == NumberForm::floating ? floating_ : large_) = true;
 }
 
 void ColumnInference::add_timestamp(std::string_view text) {

@@ -27,7 +27,6 @@
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/mapped_input.hpp"
-#include "tools/metalayer_file.hpp"
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/raw_input.hpp"
@@ -37,6 +36,8 @@ namespace bloscfs::tools {
 namespace {
 
 using codec::throw_malformed;
+
+constexpr std::size_t kMaxSchema = std::size_t{16} << 20;
 
 bool has_suffix(const std::string& name, std::string_view suffix) {
   return name.size() > suffix.size() &&
@@ -138,7 +139,10 @@ std::vector<NamedType> read_schema(const std::string& given) {
   if (given.empty()) return {};
   std::error_code error;
   if (!std::filesystem::exists(given, error)) return parse_table_schema(given);
-  const auto bytes = read_metalayer_file(given);
+  RawInput file(given);
+  const codec::Bytes bytes = file.peek(kMaxSchema + 1);
+  if (bytes.size() > kMaxSchema)
+    throw UsageError(fmt::format("--schema: {} has more than {} MiB", given, kMaxSchema >> 20));
   return parse_table_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
@@ -282,7 +286,7 @@ class TableCreation {
 
 bool makes_table(const CreateOptions& options) {
   const bool reads_table = options.input == "-" || has_suffix(options.input, ".csv") ||
-                           has_suffix(options.input, ".tsv");
+                           has_suffix(options.input, ".tsv") || options.table.is_given();
   return !options.flat && reads_table && (is_zip(options) || options.output.ends_with(".b2d"));
 }
 

@@ -5,7 +5,7 @@
 
 namespace bloscfs::tools {
 
-/// True if the names of input and output ask for a table.
+/// True if the names of input and output ask for a table, or that of the output and an option.
 bool makes_table(const CreateOptions& options);
 
 /// Returns 0. Throws UsageError, FileError of the output, Error and others of the input.

@@ -18,6 +18,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/python/utf8.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/options/option_values.hpp"
 #include "fs/support/file_error.hpp"
 #include "tools/create_plan.hpp"
 #include "tools/date_text.hpp"
@@ -42,6 +43,11 @@ constexpr int kSchemaWithoutMasks = 1, kSchemaWithMasks = 3;
 /// Items that are longer than numbers get fewer of them.
 constexpr std::int64_t kMaxChunkSize = std::int64_t{32} << 20;
 constexpr std::int64_t kMaxBlockSize = std::int64_t{1} << 20;
+
+constexpr std::uint8_t kCharacterSize = 4;
+/// By the bytes of a character, as python-blosc2 has it, and not by those of an item.
+constexpr fs::FilterSteps kStringFilters{
+    {{}, {}, {}, {}, {}, {codec::FilterId::shuffle, kCharacterSize}}};
 
 /// What the columns of a group may keep in memory, and how many files they may have open.
 constexpr std::int64_t kGroupMemory = std::int64_t{64} << 20;
@@ -72,7 +78,7 @@ frame::FrameSettings empty_frame(std::int32_t chunksize) {
 
 }  // namespace
 
-/// Encodes the chunks of all leaves that have the same items and blocks.
+/// Encodes the chunks of all leaves that are encoded in the same way.
 struct TableWriter::Pipeline {
   Pipeline(const codec::EncodeSettings& settings, unsigned threads);
   void add(Leaf& leaf, std::size_t chunksize, std::vector<std::uint8_t> values);
@@ -358,11 +364,12 @@ std::unique_ptr<TableWriter::Leaf> TableWriter::make_leaf(const std::string& pat
   StorageOptions options = options_;
   options.chunk_shape = {grid.chunk};
   options.block_shape = {grid.block};
+  if (!options.filters && dtype.starts_with("<U")) options.filters = kStringFilters;
   frame::ArrayInfo array;
   array.shape = {items.stored};
   array.dtype = dtype;
   const CreatePlan plan = make_plan(options, array, itemsize);
-  auto& pipeline = pipelines_[{itemsize, grid.block}];
+  auto& pipeline = pipelines_[{itemsize, grid.block, plan.encode.filters.back().meta}];
   if (!pipeline) pipeline = std::make_unique<Pipeline>(plan.encode, options_.threads);
   return std::make_unique<Leaf>(make_directories(path), path.substr(path.rfind('/') + 1) + ".b2nd",
                                 shown_name_, plan, items.expected, *pipeline);

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
@@ -94,7 +94,8 @@ class TableWriter {
   const std::vector<TableColumn> columns_;
   const std::int64_t rows_;
   const StorageOptions options_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Pipeline>> pipelines_;
+  /// By the bytes of an item, the items of a block, and the parameter of the last filter.
+  std::map<std::tuple<std::int32_t, std::int32_t, int>, std::unique_ptr<Pipeline>> pipelines_;
   std::vector<std::unique_ptr<Column>> group_;
   std::size_t first_ = 0;  ///< column of the group
 };

@@ -223,6 +223,9 @@ BOOST_AUTO_TEST_CASE(has_the_usual_chunks_of_python_blosc2) {
       b2frame({"create", "--clevel", "5", "--schema", "s:string[10]", csv, "-o", ours});
   BOOST_TEST_REQUIRE(result.ok(), result.description());
   check_same_structure(ours, theirs);
+  BOOST_TEST(info_of(ours + ":/_cols/s").at("filters") ==
+             info_of(theirs + ":/_cols/s").at("filters"));
+  BOOST_TEST(info_of(ours).at("object") == "ctable");
   BOOST_TEST_REQUIRE(b2frame({"extract", ours + ":/", "-o", dir / "back.csv"}).ok());
   BOOST_CHECK(read_file(dir / "back.csv") == read_file(csv));
 }
@@ -248,6 +251,7 @@ BOOST_AUTO_TEST_CASE(infers_the_types_of_columns) {
       {"+1\n1\n", "utf8"},
       {"9223372036854775808\n", "utf8"},
       {"1e999\n", "utf8"},
+      {std::string(400, '1') + "\n1.5\n", "utf8"},
       {"1_000\n", "utf8"},
       {" 1\n", "utf8"},
       {"0x1\n", "utf8"},
@@ -302,6 +306,12 @@ BOOST_AUTO_TEST_CASE(a_schema_overrides_what_is_inferred) {
   BOOST_CHECK(numbers<std::int32_t>(place.leaf("_cols/i")) == (std::vector<std::int32_t>{1, 0}));
   BOOST_CHECK(numbers<std::int64_t>(place.leaf("_cols/t")).front() == 1704067200);
   BOOST_CHECK(numbers<float>(place.leaf("_cols/f")).front() == 0.1F);
+  // Chunks are encoded as their frame says, though items of other types have as many bytes.
+  const auto filters_of = [&](const std::string& key) {
+    return info_of(place.output() + ":/" + key).at("filters");
+  };
+  BOOST_TEST(filters_of("_cols/s") == json({"shuffle:4"}));
+  BOOST_TEST(filters_of("_cols/t") == json({"shuffle"}));
   BOOST_TEST(place.leaf("_cols/s") == std::string("a\0\0\0b\0\0\0\0\0\0\0\0\0\0\0", 16));
   BOOST_CHECK(numbers<std::int16_t>(place.leaf("_cols/z")) == (std::vector<std::int16_t>{7, 1}));
 
@@ -330,6 +340,9 @@ BOOST_AUTO_TEST_CASE(reads_quotes_line_ends_and_byte_order_marks) {
   BOOST_TEST(texts(place.output(), "b") == std::vector<std::string>{"x\ty"},
              boost::test_tools::per_element());
   place.make("a;b\n1;2,5\n", {"--delimiter", ";"});
+  BOOST_TEST(place.types() == "int64 utf8");
+  BOOST_TEST_REQUIRE(place.create("a b\n1 2\n", {"--delimiter", " "}, "t.txt").status == 2);
+  BOOST_TEST_REQUIRE(place.create("a|b\n1|x,y\n", {"--delimiter", "|"}, "t.txt").ok());
   BOOST_TEST(place.types() == "int64 utf8");
   place.make("1,2\n3,4\n", {"--no-header"});
   BOOST_TEST(place.csv() == "c0,c1\n1,2\n3,4\n");
