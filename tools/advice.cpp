@@ -1,13 +1,15 @@
 #include "tools/advice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codec/error.hpp"
 #include "codec/loss.hpp"
@@ -35,6 +37,7 @@ struct AdvisedContents {
   std::int64_t size = 0;      ///< bytes
   std::int32_t typesize = 0;  ///< 0: nobody knows
   std::function<void(std::int64_t offset, codec::MutableBytes out)> read;
+  std::optional<std::int64_t> stored;
   std::optional<double> stored_ratio;
   std::optional<codec::EncodeSettings> now;  ///< of a frame
 };
@@ -75,6 +78,7 @@ AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot
   contents.size = opened->elements.nbytes();
   contents.typesize = info.typesize;
   contents.now = frame_settings(info);
+  contents.stored = info.cbytes;
   if (info.cbytes > 0)
     contents.stored_ratio = static_cast<double>(info.nbytes) / static_cast<double>(info.cbytes);
   contents.read = [opened](std::int64_t offset, codec::MutableBytes out) {
@@ -179,7 +183,78 @@ std::vector<frame::Candidate> worth_measuring(const std::vector<frame::Candidate
   return kept;
 }
 
+struct MarkMeaning {
+  std::string_view mark;
+  const char* meaning;
+};
+constexpr std::array<MarkMeaning, 8> kMarks{{
+    {"now", "what the frame is stored with"},
+    {"usual", "what b2frame create takes without options"},
+    {kRecommended, "recommended: what --codec auto chooses, in bloscfs -o codec=auto, too"},
+    {"ratio", "what --codec auto:ratio chooses: small, if it takes long"},
+    {"speed", "what --codec auto:speed chooses: fast, if it is large"},
+    {"smallest", "the smallest of these"},
+    {"fastest-write", "the fastest of these to encode"},
+    {"fastest-read", "the fastest of these to decode"},
+}};
+
+/// Marks what has the most of something.
+void mark_best(std::vector<AdvisedSettings>& all, double MeasuredSettings::*what,
+               const char* mark) {
+  const auto best = std::ranges::max_element(
+      all, {}, [what](const AdvisedSettings& one) { return one.measured.*what; });
+  best->marks.emplace_back(mark);
+}
+
+/// Codec and level, with filters and sizes where others without marks have the same.
+std::string plain_name(const codec::EncodeSettings& settings,
+                       const std::vector<AdvisedSettings>& all) {
+  using Part = std::string (*)(const codec::EncodeSettings&);
+  constexpr std::array<Part, 4> kParts{
+      [](const codec::EncodeSettings& one) {
+        return fmt::format("{}-{}", codec::codec_name(one.codec), one.clevel);
+      },
+      filter_options_text,
+      [](const codec::EncodeSettings& one) { return std::to_string(one.typesize); },
+      [](const codec::EncodeSettings& one) { return block_size_text(one.blocksize); }};
+  std::vector<codec::EncodeSettings> same;
+  for (const AdvisedSettings& one : all)
+    if (one.marks.empty()) same.push_back(one.measured.settings);
+  std::string name;
+  for (const Part part : kParts) {
+    const std::size_t others = std::erase_if(
+        same, [&](const codec::EncodeSettings& one) { return part(one) != part(settings); });
+    if (name.empty())
+      name = part(settings);
+    else if (others > 0)
+      name += "-" + part(settings);
+  }
+  return name;
+}
+
+void name_settings(std::vector<AdvisedSettings>& all) {
+  mark_best(all, &MeasuredSettings::ratio, "smallest");
+  mark_best(all, &MeasuredSettings::encode, "fastest-write");
+  mark_best(all, &MeasuredSettings::decode, "fastest-read");
+  for (AdvisedSettings& one : all)
+    one.name = one.marks.empty() ? plain_name(one.measured.settings, all)
+                                 : fmt::format("{}", fmt::join(one.marks, ", "));
+}
+
 }  // namespace
+
+const char* meaning_of_mark(std::string_view mark) {
+  return std::ranges::find(kMarks, mark, &MarkMeaning::mark)->meaning;
+}
+
+const AdvisedSettings& find_settings(const Advice& advice, const std::string& name) {
+  std::string names;
+  for (const AdvisedSettings& one : advice.settings) {
+    if (one.name == name || std::ranges::find(one.marks, name) != one.marks.end()) return one;
+    names += (names.empty() ? "" : ", ") + one.name;
+  }
+  throw std::runtime_error(fmt::format("no settings are called {}; there are: {}", name, names));
+}
 
 std::string create_options_text(const codec::EncodeSettings& settings,
                                 std::int32_t known_typesize) {
@@ -218,19 +293,25 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   advice.file = file;
   advice.contents = contents.size;
   for (const codec::Bytes piece : pieces) advice.sampled += std::ssize(piece);
+  advice.typesize = contents.typesize;
+  advice.stored = contents.stored;
   advice.stored_ratio = contents.stored_ratio;
   for (const MeasuredSettings& measured :
        measure_settings(pieces, settings, begin + times.measuring)) {
-    AdvisedSettings advised{
-        measured, create_options_text(measured.settings, contents.typesize), {}};
+    AdvisedSettings advised;
+    advised.measured = measured;
+    advised.options = create_options_text(measured.settings, contents.typesize);
+    advised.size = static_cast<double>(contents.size) / measured.ratio;
+    advised.is_present = measured.settings == compared;
+    if (advised.is_present) advised.marks.emplace_back(contents.now ? "now" : "usual");
     for (const frame::Goal goal : frame::kGoals)
       if (measured.settings == frame::best_of(found, goal).settings)
         advised.marks.emplace_back(frame::goal_name(goal));
-    if (measured.settings == compared) advised.marks.emplace_back(contents.now ? "now" : "usual");
     advice.settings.push_back(std::move(advised));
   }
   std::ranges::stable_sort(advice.settings, std::ranges::greater{},
                            [](const AdvisedSettings& advised) { return advised.measured.ratio; });
+  name_settings(advice.settings);
   return advice;
 }
 

@@ -1,13 +1,14 @@
 #include "tools/advice_picture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tools/report/markup.hpp"
+#include "tools/size_text.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -15,17 +16,24 @@ namespace {
 constexpr double kPictureWidth = 900, kPanelHeight = 330, kPictureTop = 70, kPictureLeft = 70,
                  kPictureRight = 30, kPictureBottom = 50;
 constexpr double kLegendLine = 17;  ///< of the picture_legend
+/// Width of a letter of the small font, at most on the average, its height, and half a dot.
+constexpr double kLetter = 6.3, kLetterHeight = 13, kDot = 5;
+/// Places around a dot, each farther away, that a label is tried at.
+constexpr int kRings = 16;
+constexpr std::size_t kTitleLetters = 80;
 
 const char* const kPictureStyle =
     "svg{background:#fff;color:#222;font:13px sans-serif}"
-    "text{fill:currentColor}"
+    "text{fill:currentColor;paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}"
     ".axis{stroke:currentColor;fill:none}"
     ".grid{stroke:currentColor;opacity:.15}"
     ".front{stroke:#0a6ebd;stroke-width:2;fill:none}"
+    ".leader{stroke:currentColor;opacity:.5}"
     ".dot{fill:#0a6ebd}.beaten{fill:none;stroke:#0a6ebd}"
     ".now{fill:#c2570c;stroke:#c2570c}"
     ".small{font-size:11px}"
     "@media (prefers-color-scheme:dark){svg{background:#16181c;color:#ddd}"
+    "text{stroke:#16181c}"
     ".front{stroke:#6db8f5}.dot{fill:#6db8f5}.beaten{stroke:#6db8f5}"
     ".now{fill:#f0a060;stroke:#f0a060}}";
 
@@ -37,9 +45,22 @@ struct PictureScale {
   }
 };
 
-bool is_compared(const AdvisedSettings& advised) {
-  return !advised.marks.empty() &&
-         (advised.marks.back() == "now" || advised.marks.back() == "usual");
+struct PictureBox {
+  double left, top, width, height;
+  bool overlaps(const PictureBox& other) const {
+    return left < other.left + other.width && other.left < left + width &&
+           top < other.top + other.height && other.top < top + height;
+  }
+};
+
+double text_width(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
+
+/// A step of 1, 2 or 5 times a power of ten that divides a span into about five.
+double even_step(double span) {
+  const double power = std::pow(10, std::floor(std::log10(span / 4)));
+  for (const double digit : {1.0, 2.0, 5.0})
+    if (digit * power >= span / 5) return digit * power;
+  return 10 * power;
 }
 
 class SpeedPanel {
@@ -64,7 +85,7 @@ class SpeedPanel {
     Markup out;
     draw_axes(out);
     draw_front(out);
-    for (std::size_t i = 0; i < all_.size(); i++) draw_dot(i, out);
+    draw_dots(out);
     return out;
   }
 
@@ -79,12 +100,13 @@ class SpeedPanel {
     out.add("<text x=\"{}\" y=\"{}\">{}</text>\n", kPictureLeft, top_ - 10, title_);
     for (int power = -2; power <= 6; power++)
       for (const int digit : {1, 2, 5}) draw_speed(digit * std::pow(10, power), bottom, out);
-    for (int i = 0; i <= 4; i++) {
-      const double ratio = y_.least + (y_.most - y_.least) * i / 4, at = y_(ratio);
+    const double step = even_step(y_.most - y_.least);
+    for (double ratio = std::ceil(y_.least / step) * step; ratio <= y_.most; ratio += step) {
+      const double at = y_(ratio);
       out.add(R"(<line class="grid" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>)", kPictureLeft, at,
               kPictureWidth - kPictureRight, at);
-      out.add("<text class=\"small\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.2f}</text>\n",
-              kPictureLeft - 6, at + 4, ratio);
+      out.add("<text class=\"small\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
+              kPictureLeft - 6, at + 4, std::round(ratio * 1e4) / 1e4);
     }
     out.add("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>\n", kPictureLeft, top_, bottom,
             kPictureWidth - kPictureRight);
@@ -111,13 +133,60 @@ class SpeedPanel {
     out.add("<polyline class=\"front\" points=\"{}\"/>\n", points);
   }
 
-  void draw_dot(std::size_t i, Markup& out) const {
-    const AdvisedSettings& one = all_[i];
-    const char* const kind = is_compared(one) ? "now" : (one.measured.on_front ? "dot" : "beaten");
-    out.add(R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="5"><title>{}</title></circle>)", kind,
-            x(one.measured), y(one.measured), one.options);
-    out.add("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x(one.measured) + 7,
-            y(one.measured) - 5, i + 1);
+  PictureBox dot(const AdvisedSettings& one) const {
+    return {x(one.measured) - kDot, y(one.measured) - kDot, 2 * kDot, 2 * kDot};
+  }
+
+  void draw_dots(Markup& out) const {
+    std::vector<PictureBox> taken;
+    Markup leaders, labels;
+    for (const AdvisedSettings& one : all_) {
+      const char* const kind = one.is_present ? "now" : (one.measured.on_front ? "dot" : "beaten");
+      out.add(R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)",
+              kind, x(one.measured), y(one.measured), kDot, one.options);
+      taken.push_back(dot(one));
+    }
+    for (const AdvisedSettings& one : all_) {
+      const auto [box, is_beside] = place_label(one, taken);
+      taken.push_back(box);
+      if (!is_beside) leaders.add("{}", leader(one, box));
+      labels.add("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", box.left,
+                 box.top + kLetterHeight - 3, one.name);
+    }
+    out.add(leaders);
+    out.add(labels);
+  }
+
+  struct LabelPlace {
+    PictureBox box;
+    bool is_beside;  ///< its dot; else a line leads there
+  };
+  /// Beside its dot, or as near to it as nothing else is.
+  LabelPlace place_label(const AdvisedSettings& one, const std::vector<PictureBox>& taken) const {
+    const PictureBox at = dot(one);
+    const double width = text_width(one.name), right = at.left + at.width + 3;
+    const auto is_free = [&](const PictureBox& box) {
+      return box.left >= kPictureLeft && box.left + box.width <= kPictureWidth && box.top >= top_ &&
+             box.top + box.height <= y_.begin &&
+             std::ranges::none_of(taken, [&](const auto& other) { return box.overlaps(other); });
+    };
+    for (int ring = 0; ring < kRings; ring++) {
+      const double away = ring * kLetterHeight;
+      for (const double left : {right, at.left - width - 3, at.left - width / 2})
+        for (const double top : {at.top - 6 - away, at.top + 4 + away}) {
+          const PictureBox box{left, top, width, kLetterHeight};
+          if (is_free(box)) return {box, ring == 0};
+        }
+    }
+    return {{right, at.top, width, kLetterHeight}, true};
+  }
+
+  /// A line from a dot to its label.
+  Markup leader(const AdvisedSettings& one, const PictureBox& label) const {
+    return markup(R"(<line class="leader" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
+                  x(one.measured), y(one.measured),
+                  std::clamp(x(one.measured), label.left, label.left + label.width),
+                  label.top > y(one.measured) ? label.top + 2 : label.top + label.height);
   }
 
   const std::vector<AdvisedSettings>& all_;
@@ -127,36 +196,80 @@ class SpeedPanel {
   PictureScale x_{}, y_{};
 };
 
-Markup picture_legend(const Advice& advice, double top) {
-  Markup out;
-  for (std::size_t i = 0; i < advice.settings.size(); i++) {
-    const AdvisedSettings& one = advice.settings[i];
-    const std::string marks = fmt::format("{}", fmt::join(one.marks, ", "));
-    out.add("<text class=\"small\" x=\"{}\" y=\"{}\">{} \u2002 {:.2f} \u2002 {}{}{}</text>\n",
-            kPictureLeft, top + kLegendLine * static_cast<double>(i), i + 1, one.measured.ratio,
-            one.options, marks.empty() ? "" : " \u2190 ", marks);
+/// Names, sizes, ratios and options of all, in columns.
+class PictureLegend {
+ public:
+  explicit PictureLegend(const Advice& advice) : advice_(advice) {
+    for (const AdvisedSettings& one : advice.settings) {
+      size_right_ = std::max(size_right_, kPictureLeft + text_width(one.name) + kSizeWidth);
+      options_width_ = std::max(options_width_, text_width(one.options));
+    }
   }
-  return out;
+
+  double width() const { return options_left() + options_width_ + kPictureRight; }
+  double height() const {
+    return kLegendLine * static_cast<double>(advice_.settings.size() + 1) + 10;
+  }
+  Markup draw(double top) const {
+    Markup out;
+    add_line(top, {"name", "size", "ratio", "options of b2frame create"}, out);
+    for (const AdvisedSettings& one : advice_.settings)
+      add_line(top += kLegendLine,
+               {one.name, size_with_unit(one.size), fmt::format("{:.2f}", one.measured.ratio),
+                one.options},
+               out);
+    return out;
+  }
+
+ private:
+  static constexpr double kSizeWidth = 75, kRatioWidth = 55;
+
+  double options_left() const { return size_right_ + kRatioWidth + 20; }
+
+  void add_line(double y, const std::array<std::string, 4>& cells, Markup& out) const {
+    out.add(
+        "<text class=\"small\" x=\"{}\" y=\"{}\">{}</text>"
+        "<text class=\"small\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
+        "<text class=\"small\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
+        "<text class=\"small\" x=\"{}\" y=\"{}\">{}</text>\n",
+        kPictureLeft, y, cells[0], size_right_, y, cells[1], size_right_ + kRatioWidth, y, cells[2],
+        options_left(), y, cells[3]);
+  }
+
+  const Advice& advice_;
+  double size_right_ = 0, options_width_ = 0;
+};
+
+/// The end of a long name says most.
+std::string picture_title(const Advice& advice) {
+  std::string name = advice.file;
+  if (name.size() > kTitleLetters) name = "\u2026" + name.substr(name.size() - kTitleLetters);
+  return fmt::format("{}: {}{}", name, size_with_unit(static_cast<double>(advice.contents)),
+                     advice.stored
+                         ? ", stored now in " + size_with_unit(static_cast<double>(*advice.stored))
+                         : "");
 }
 
 }  // namespace
 
 std::string advice_picture(const Advice& advice) {
+  const PictureLegend legend(advice);
   const double legend_top = kPictureTop + 2 * kPanelHeight + 10;
-  const double height = legend_top + kLegendLine * static_cast<double>(advice.settings.size()) + 10;
+  const double height = legend_top + legend.height(),
+               width = std::max(kPictureWidth, legend.width());
   Markup out;
-  out.add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\">\n",
-          kPictureWidth, height, kPictureWidth);
+  out.add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\">\n", width,
+          height, width);
   out.add("<style>");
   out.add("{}", std::string(kPictureStyle));
-  out.add("</style>\n<text x=\"{}\" y=\"24\">{}</text>\n", kPictureLeft, advice.file);
+  out.add("</style>\n<text x=\"{}\" y=\"24\">{}</text>\n", kPictureLeft, picture_title(advice));
   out.add("{}", SpeedPanel(advice.settings, &MeasuredSettings::decode, kPictureTop,
-                           "ratio over MB/s of one thread, decoding")
+                           "Reading: compression ratio over MB/s that one thread decodes")
                     .draw());
   out.add("{}", SpeedPanel(advice.settings, &MeasuredSettings::encode, kPictureTop + kPanelHeight,
-                           "ratio over MB/s of one thread, encoding")
+                           "Writing: compression ratio over MB/s that one thread encodes")
                     .draw());
-  out.add("{}", picture_legend(advice, legend_top));
+  out.add("{}", legend.draw(legend_top));
   out.add("</svg>\n");
   return out.text();
 }

@@ -1,10 +1,11 @@
 // b2frame advise: the codec and filters that suit a file.
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "frame/header/msgpack_json.hpp"
@@ -14,6 +15,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
+#include "tools/size_text.hpp"
 #include "tools/text_columns.hpp"
 
 namespace bloscfs::tools {
@@ -22,10 +24,13 @@ namespace {
 void print_advice_json(const Advice& advice) {
   nlohmann::json line = {
       {"file", advice.file}, {"contents", advice.contents}, {"sampled", advice.sampled}};
+  if (advice.stored) line["stored"] = *advice.stored;
   if (advice.stored_ratio) line["ratio"] = *advice.stored_ratio;
   for (const AdvisedSettings& advised : advice.settings) {
     const MeasuredSettings& measured = advised.measured;
-    line["settings"].push_back({{"options", advised.options},
+    line["settings"].push_back({{"name", advised.name},
+                                {"options", advised.options},
+                                {"size", std::llround(advised.size)},
                                 {"ratio", measured.ratio},
                                 {"encode_mb_s", measured.encode},
                                 {"decode_mb_s", measured.decode},
@@ -35,21 +40,44 @@ void print_advice_json(const Advice& advice) {
   fmt::print("{}\n", frame::to_line(line));
 }
 
-void print_advice(const Advice& advice) {
-  fmt::print("{}: {} bytes, {} of them tried", fs::printable(advice.file), advice.contents,
-             advice.sampled);
-  if (advice.stored_ratio) fmt::print(", stored now at {:.2f}", *advice.stored_ratio);
+/// "258 KiB (264000 bytes)"
+std::string exact_size(std::int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  return fmt::format("{} ({} bytes)", size_with_unit(static_cast<double>(bytes)), bytes);
+}
+
+/// What names and signs of the table mean, once each.
+void print_meanings(const Advice& advice) {
+  std::vector<std::string> told;
   fmt::print("\n");
+  for (const AdvisedSettings& advised : advice.settings)
+    for (const std::string& mark : advised.marks)
+      if (std::ranges::find(told, mark) == told.end()) {
+        fmt::print("{:14} {}\n", mark + ":", meaning_of_mark(mark));
+        told.push_back(mark);
+      }
+  fmt::print("{:14} none of the others is better in size and both speeds\n", "*:");
+}
+
+void print_advice(const Advice& advice) {
+  fmt::print("{}: {}", fs::printable(advice.file), exact_size(advice.contents));
+  if (advice.stored) fmt::print(", stored now in {}", exact_size(*advice.stored));
+  if (advice.stored_ratio) fmt::print(", ratio {:.2f}", *advice.stored_ratio);
+  if (advice.sampled < advice.contents)
+    fmt::print("\nTried on {}, of which sizes are estimated.",
+               size_with_unit(static_cast<double>(advice.sampled)));
+  fmt::print("\n\n");
   std::vector<std::vector<std::string>> rows{
-      {"", "RATIO", "ENCODE", "DECODE", "FOR", "OPTIONS OF CREATE"}};
+      {"", "NAME", "SIZE", "RATIO", "WRITE MB/s", "READ MB/s", "OPTIONS OF CREATE"}};
   for (const AdvisedSettings& advised : advice.settings) {
     const MeasuredSettings& measured = advised.measured;
-    rows.push_back({measured.on_front ? "*" : "", fmt::format("{:.2f}", measured.ratio),
-                    fmt::format("{:.0f}", measured.encode), fmt::format("{:.0f}", measured.decode),
-                    fmt::format("{}", fmt::join(advised.marks, ",")), advised.options});
+    rows.push_back({measured.on_front ? "*" : "", advised.name, size_with_unit(advised.size),
+                    fmt::format("{:.2f}", measured.ratio), fmt::format("{:.0f}", measured.encode),
+                    fmt::format("{:.0f}", measured.decode), advised.options});
   }
   using enum Align;
-  fmt::print("{}", text_columns({left, right, right, right, left, left}, rows));
+  fmt::print("{}", text_columns({left, left, right, right, right, right, left}, rows));
+  print_meanings(advice);
 }
 
 void write_advice_picture(const Advice& advice, const std::string& path) {

@@ -22,6 +22,13 @@ std::string size_text(double bytes) {
   return short_number(bytes) + *unit;
 }
 
+std::string size_with_unit(double bytes) {
+  const std::string text = size_text(bytes);
+  const std::size_t prefix = text.find_first_not_of("0123456789.");
+  if (prefix == std::string::npos) return text + " B";
+  return fmt::format("{} {}iB", text.substr(0, prefix), text.substr(prefix));
+}
+
 std::string time_text(double microseconds) {
   constexpr double kStep = 1000;
   if (microseconds < kStep) return fmt::format("{:.0f}us", microseconds);

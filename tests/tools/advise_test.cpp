@@ -124,6 +124,29 @@ BOOST_AUTO_TEST_CASE(compares_with_what_a_frame_has_now) {
   BOOST_TEST(table.out.find("OPTIONS OF CREATE") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(all_settings_have_names_and_sizes) {
+  const TempDir home;
+  const std::string file = (home / "wave").string(), frame = (home / "wave.b2frame").string();
+  write_file(file, rounded_wave(50'000));
+  BOOST_TEST(b2frame({"create", "--codec", "zlib", "--typesize", "4", file, "-o", frame}).ok());
+  const Json advice = advice_on({frame});
+  BOOST_TEST(advice["stored"] == info_of(frame)["cbytes"]);
+  std::map<std::string, double> ratios;
+  for (const Json& one : advice["settings"]) {
+    BOOST_TEST(
+        one["size"].get<double>() * one["ratio"].get<double>() == advice["contents"].get<double>(),
+        boost::test_tools::tolerance(0.01));
+    BOOST_TEST(ratios.emplace(one["name"], one["ratio"]).second, one["name"]);
+  }
+  for (const char* mark : {"now", "smallest", "fastest-write", "fastest-read"})
+    BOOST_TEST(!at_mark(advice, mark).empty(), mark);
+  BOOST_TEST(at_mark(advice, "smallest") == advice["settings"][0]["options"]);
+  const ProcessResult shown = b2frame({"advise", frame});
+  for (const char* text : {" KiB", "(200000 bytes), stored now in ", "WRITE MB/s",
+                           "\nnow:           what the frame is stored with\n"})
+    BOOST_TEST(shown.out.find(text) != std::string::npos, shown.out);
+}
+
 BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
   const TempDir home;
   const std::string file = (home / "<wave>").string(), picture = (home / "wave.svg").string();
@@ -134,6 +157,12 @@ BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
   std::size_t circles = 0;
   for (std::size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; at++) circles++;
   BOOST_TEST(circles == 2 * advice["settings"].size());
+  for (const Json& one : advice["settings"]) {
+    const std::string label = ">" + one["name"].get<std::string>() + "</text>";
+    std::size_t labels = 0;
+    for (std::size_t at = 0; (at = svg.find(label, at)) != std::string::npos; at++) labels++;
+    BOOST_TEST(labels == 3u, label);  // in both diagrams and in the list below
+  }
   BOOST_TEST(svg.find("&lt;wave&gt;") != std::string::npos);
   BOOST_TEST(svg.find("prefers-color-scheme:dark") != std::string::npos);
 }
