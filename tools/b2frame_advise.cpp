@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 #include "tools/advice.hpp"
 #include "tools/advice_picture.hpp"
 #include "tools/b2frame_commands.hpp"
+#include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
 #include "tools/size_text.hpp"
@@ -87,9 +91,44 @@ void write_advice_picture(const Advice& advice, const std::string& path) {
   out.commit();
 }
 
+/// Bytes of a frame, which is a file or a directory.
+std::int64_t frame_size(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return tree_size(path);
+  return static_cast<std::int64_t>(std::filesystem::file_size(path));
+}
+
+/// Does what b2frame convert --in-place does, and refuses what that refuses.
+int apply_settings(const Advice& advice, const std::string& name) {
+  const AdvisedSettings& chosen = find_settings(advice, name);
+  const std::string file(fs::printable(advice.file));
+  if (chosen.is_present && advice.stored) {
+    fmt::print("\n{}: stays as it is, which is {}\n", file, chosen.name);
+    return 0;
+  }
+  if (!advice.stored)
+    throw std::runtime_error("is no frame to store anew: b2frame create makes one");
+  const codec::EncodeSettings& settings = chosen.measured.settings;
+  ConvertOptions options;
+  options.files = {advice.file};
+  options.in_place = true;
+  options.storage.codec = fs::CodecChoice{settings.codec, settings.codec_meta};
+  options.storage.clevel = settings.clevel;
+  options.storage.filters = settings.filters;
+  options.storage.dictionary = settings.use_dictionary;
+  if (settings.typesize != advice.typesize) options.storage.typesize = settings.typesize;
+  if (settings.blocksize != 0) options.storage.block_size = settings.blocksize;
+  options.storage.threads = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t before = frame_size(advice.file);
+  if (const int failed = run_convert(options); failed != 0) return failed;
+  fmt::print("\n{}: stored anew as {} ({}): {} before, {} now\n", file, chosen.name, chosen.options,
+             exact_size(before), exact_size(frame_size(advice.file)));
+  return 0;
+}
+
 }  // namespace
 
 int run_advise(const AdviseOptions& options) {
+  require(!options.files.empty(), "FILE is required");
   require(options.picture.empty() || options.files.size() == 1, "--picture is of one FILE");
   RunLimits limits;
   int status = 0;
@@ -104,7 +143,7 @@ int run_advise(const AdviseOptions& options) {
         print_advice(advice);
       }
       if (!options.picture.empty()) write_advice_picture(advice, options.picture);
-      return 0;
+      return options.apply ? apply_settings(advice, *options.apply) : 0;
     });
     if (failed != 0) status = failed;
   }

@@ -170,6 +170,7 @@ struct AdviseOptions {
   std::optional<std::int32_t> typesize;  ///< bytes, of files that are no frames and no arrays
   bool json = false;                     ///< one JSON object per file and line
   std::string picture;                   ///< SVG file to write; empty: none
+  std::optional<std::string> apply;      ///< name of settings to store the frames with
 };
 int run_advise(const AdviseOptions& options);
 

@@ -60,6 +60,7 @@ class CommandLine {
   void add_verify(const char* name);
   void add_report(const char* name);
   void add_advise(const char* name);
+  void set_applied(const std::string& word);
 
   // command_line_writing.cpp
 

@@ -1,9 +1,14 @@
 // Subcommands that only read, and tell.
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/core.h>
 
+#include "tools/advice.hpp"
 #include "tools/command_line.hpp"
 #include "tools/storage_options.hpp"
+#include "tools/store_address.hpp"
 #include "tools/version.hpp"
 
 namespace bloscfs::tools {
@@ -180,19 +185,34 @@ void CommandLine::add_report(const char* name) {
   command->callback([this] { work_ = [this] { return run_report(report_); }; });
 }
 
+/// The word behind --apply may be the first FILE, and is empty where there is none.
+void CommandLine::set_applied(const std::string& word) {
+  std::error_code error;
+  const bool is_file = std::filesystem::exists(word, error) || parse_store_address(word);
+  if (is_file) advise_.files.insert(advise_.files.begin(), word);
+  advise_.apply = is_file || word.empty() ? kRecommended : word;
+}
+
 void CommandLine::add_advise(const char* name) {
-  CLI::App* command = add_command(
-      name, "Find the codec and filters that suit files, and measure them",
-      {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--json /data/*.b2nd"});
+  CLI::App* command =
+      add_command(name, "Find the codec and filters that suit files, and measure them",
+                  {"run.b2nd", "--typesize 20 records.bin --picture records.svg",
+                   "--json /data/*.b2nd", "--apply smallest run.b2nd"});
   command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
-      ->required()
       ->check(local());
   command
       ->add_option_function<std::string>(
           "--typesize", [this](const std::string& text) { advise_.typesize = parse_size(text); },
           "Bytes of an item (the array's, or what suits it)")
       ->option_text("SIZE");
-  command->add_flag("--json", advise_.json, "One JSON object per file");
+  CLI::Option* const json = command->add_flag("--json", advise_.json, "One JSON object per file");
+  command
+      ->add_option_function<std::string>(
+          "--apply", [this](const std::string& word) { set_applied(word); },
+          std::string("Store each FILE anew with the settings of that name (") + kRecommended + ")")
+      ->expected(0, 1)
+      ->option_text("[NAME]")
+      ->excludes(json);
   command->add_option("--picture", advise_.picture, "Picture to write, as SVG; of one FILE")
       ->option_text("OUT")
       ->check(local());

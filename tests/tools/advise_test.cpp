@@ -147,6 +147,47 @@ BOOST_AUTO_TEST_CASE(all_settings_have_names_and_sizes) {
     BOOST_TEST(shown.out.find(text) != std::string::npos, shown.out);
 }
 
+BOOST_AUTO_TEST_CASE(frames_are_stored_anew_with_the_settings_of_a_name) {
+  const TempDir home;
+  const std::string contents = rounded_wave(50'000);
+  const std::string file = (home / "wave").string(), frame = (home / "wave.b2frame").string();
+  write_file(file, contents);
+  // The words behind `advise`, and what the codec is then.
+  const auto codec_after = [&](const Arguments& words) {
+    BOOST_TEST(b2frame({"create", "--codec", "zlib", "--typesize", "4", file, "-o", frame}).ok());
+    const auto before = fs_std::file_size(frame);
+    const ProcessResult result = b2frame(Arguments{"advise"} + words);
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    const std::string codec = info_of(frame)["codec"];
+    const bool is_new = result.out.find(frame + ": stored anew as ") != std::string::npos;
+    BOOST_TEST(is_new == (codec != "zlib"), result.out);
+    if (is_new)
+      for (const auto size : {before, fs_std::file_size(frame)})
+        BOOST_TEST(result.out.find("(" + std::to_string(size) + " bytes) ") != std::string::npos,
+                   result.out);
+    BOOST_TEST(extracted(frame) == contents);
+    return codec;
+  };
+  BOOST_TEST(codec_after({"--apply", "smallest", frame}) == "zstd");
+  BOOST_TEST(codec_after({frame, "--apply", "fastest-write"}) == "lz4");
+  BOOST_TEST(codec_after({"--apply", frame}) != "zlib");
+  BOOST_TEST(codec_after({frame, "--apply", "now"}) == "zlib");
+  const ByteVector bytes = read_file(frame);
+  const ProcessResult unknown = b2frame({"advise", "--apply", "smalest", frame});
+  BOOST_TEST(unknown.status == 1);
+  BOOST_TEST(unknown.err.starts_with("b2frame: " + frame + ": no settings are called smalest"),
+             unknown.err);
+  BOOST_TEST(b2frame({"advise", "--apply", file}).status == 1);
+  BOOST_TEST(b2frame({"advise", "--apply"}).status == 2);
+  BOOST_TEST(b2frame({"advise", "--json", "--apply", frame}).status == 2);
+  // What convert refuses: another name would keep what the frame is now.
+  fs_std::create_hard_link(frame, home / "other.b2frame");
+  const ProcessResult linked = b2frame({"advise", "--apply", "smallest", frame});
+  BOOST_TEST(linked.status == 1);
+  BOOST_TEST(linked.err.find("hard links") != std::string::npos, linked.err);
+  BOOST_TEST(read_file(frame) == bytes);
+}
+
 BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
   const TempDir home;
   const std::string file = (home / "<wave>").string(), picture = (home / "wave.svg").string();
