@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t kBytesOfItems = std::int64_t{1} << 20;
 /// Lines are written in parts of about this size.
 constexpr std::size_t kTextSize = std::size_t{1} << 18;
+/// Of a table, that wait until it is known how wide they are.
+constexpr std::size_t kMostCells = std::size_t{1} << 15;
 
 ItemText text_of(const Elements& elements) {
   if (elements.dtype())
@@ -176,6 +178,7 @@ void write_rows(SlicedItems& items, OutputFile& out) {
   for (const RecordField& field : fields) cells.push_back(field.name);
   TextColumns table(std::vector<Align>(fields.size(), Align::right), cells);
   TextOutput lines(out);
+  std::size_t rows = 0;
   Progress progress("head", items.count(), Progress::Unit::items);
   for_each_record(items, progress, [&](codec::Bytes record) {
     for (std::size_t i = 0; i < fields.size(); i++) {
@@ -183,7 +186,8 @@ void write_rows(SlicedItems& items, OutputFile& out) {
       texts[i](fields[i].of(record), cells[i]);
     }
     table.add(cells);
-    if (!table.is_full()) return;
+    if (++rows * cells.size() < kMostCells) return;
+    rows = 0;
     lines.text() += table.take();
     lines.write_full_part();
   });

@@ -10,9 +10,9 @@
 namespace bloscfs::frame::inline header {
 
 struct FrameHeader {
-  FrameInfo info;                  ///< without nchunks of variable-size frames, trailer and array
-  bool early = false;              ///< the 13-element layout of before 2.0
-  std::uint8_t frame_type = 0;     ///< 0 contiguous, 1 sparse
+  FrameInfo info;               ///< without nchunks of variable-size frames, trailer and array
+  bool early = false;           ///< the 13-element layout of before 2.0
+  std::uint8_t frame_type = 0;  ///< 0 contiguous, 1 sparse
   bool has_vlmetalayers = false;
   int offset_width = 8;            ///< bytes of an index entry
   std::int64_t metalayers_at = 0;  ///< where the metalayer section would start

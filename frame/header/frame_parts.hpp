@@ -46,7 +46,7 @@ FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
 /// What the header alone says, with the same checks of that; trailer_len is 0, and nchunks of
 /// variable-size frames too. nullopt where a vlmetalayer may make the frame an array.
 std::optional<FrameInfo> read_frame_info(const ByteSource& source, std::int64_t file_size,
-                          std::uint8_t frame_type);
+                                         std::uint8_t frame_type);
 
 /// Reads the map of the trailer again: a file may have thousands of vlmetalayers, so that a
 /// snapshot does not keep them. `info` and `early` are those of the frame's header. Throws Error.

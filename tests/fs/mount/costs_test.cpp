@@ -74,16 +74,17 @@ struct Operation {
 
 /// They follow each other in one mount. A comment tells what the requests are for.
 const std::vector<Operation> kOperations{
-    // GET: its first 64 KiB, with the header that tells what it is.
-    {"first lookup of a frame", "1 GET", "2 of 8192 bytes", 16, [](KernelSide& k) { k.node("c"); }},
+    // GET: its first 64 KiB, with the header that tells what it is; its end, with the index of its
+    // chunks, since a vlmetalayer may make it an array.
+    {"first lookup of a frame", "2 GET", "2 of 8192 bytes", 16, [](KernelSide& k) { k.node("c"); }},
     {"second lookup", "none", "none", 6, [](KernelSide& k) { k.look_up("c"); }},
     // GET: whether it still has that state.
     {"lookup a minute later", "1 GET", "none", 6, [](KernelSide& k) { k.look_up_later("c"); }},
     {"stat", "none", "none", 2,
      [](KernelSide& k) { k.source.attributes(k.mount.request(), k.node("c")); }},
-    // GET: its end, with the index of its chunks. The byte is in the first 64 KiB. Its vlmetalayers
-    // are read to see whether they say that contents are missing.
-    {"open it, read 1 byte", "1 GET", "7 of 24865 bytes", 18,
+    // The byte is in the first 64 KiB. Its vlmetalayers are read to see whether they say that
+    // contents are missing.
+    {"open it, read 1 byte", "none", "7 of 24865 bytes", 18,
      [](KernelSide& k) { k.file.emplace(k.open("c")).read(0, 1); }},
     {"read that byte by another handle", "none", "none", 3,
      [](KernelSide& k) { k.open("c").read(0, 1); }},
