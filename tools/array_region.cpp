@@ -154,6 +154,7 @@ void ArrayRegions::read_chunk(std::int64_t chunk, codec::MutableBytes contents) 
     read_runs(box, part);
   // What the chunk has of the array is the whole of an array of one chunk.
   frame::ArrayInfo alone = target_;
+  alone.fortran_order = false;
   alone.shape = std::move(box.extent);
   frame::ArrayCutter(alone, static_cast<std::int32_t>(elements_.itemsize())).cut(0, part, contents);
 }

@@ -58,7 +58,8 @@ std::string name_of(const std::string& file, const frame::FrameInfo& info) {
   std::string name = path.substr(path.rfind('/') + 1);
   const std::string stem(fs::stem(name));
   if (info.is_frame() && stem != name) return name;
-  return stem + std::string(info.array && !info.has_packed_tensor() ? fs::kArraySuffix : fs::kFlatSuffix);
+  return stem +
+         std::string(info.array && !info.has_packed_tensor() ? fs::kArraySuffix : fs::kFlatSuffix);
 }
 
 class Converter {
@@ -144,7 +145,7 @@ class Converter {
   /// But those that the new frame's shapes say.
   static void add_metalayers(const frame::Snapshot& snapshot, frame::FrameSettings& settings) {
     for (const auto& layer : snapshot.metalayers())
-      if (layer.name != "b2nd" && layer.name != "caterva")
+      if (layer.name != "b2nd" && layer.name != "caterva" && layer.name != frame::kOrderLayer)
         settings.metalayers.push_back({layer.name, snapshot.read_metalayer(layer)});
   }
 

@@ -30,7 +30,10 @@ ContentComparison::ContentComparison(Input& first_input, Elements& first, Input&
       nbytes_(std::min(first.nbytes(), other.nbytes()) / itemsize * itemsize),
       same_layout_(have_same_layout()) {
   const frame::FrameInfo& info = first_input_.info();
-  if (same_layout_ && info.has_blocked_array()) geometry_.emplace(*info.array, info.typesize);
+  if (!same_layout_ || !info.has_blocked_array()) return;
+  frame::ArrayInfo array = *info.array;
+  array.fortran_order = false;
+  geometry_.emplace(array, info.typesize);
 }
 
 /// Then chunks of the same stored bytes hold the same items.

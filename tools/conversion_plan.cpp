@@ -126,6 +126,7 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
     const bool is_array = elements.shape() && !info.has_packed_tensor();
     std::optional<frame::ArrayInfo> array;
     if (is_array) array = info.array;
+    if (array && !info.has_blocked_array()) array->fortran_order = false;
     plan.target = make_plan(wanted, array, static_cast<std::int32_t>(elements.itemsize()));
   }
   plan.target.frame.checksums = options.checksum || has_checksums(source);

@@ -31,8 +31,6 @@ fs::NpyHeader array_header(codec::Bytes sample) {
     if (header.dtype.itemsize == 0) codec::throw_unsupported("NPY header: items of 0 bytes");
     if (header.dtype.itemsize > codec::kMaxBlocksize)
       codec::throw_unsupported(fmt::format("NPY header: items of {} bytes", header.dtype.itemsize));
-    if (header.fortran_order && fs::is_fortran_only(header.shape))
-      codec::throw_unsupported("NPY header: Fortran order, arrays in frames have C order");
     if (header.shape.size() > frame::kMaxB2ndDimensions)
       codec::throw_unsupported(fmt::format("NPY header: {} dimensions, at most {} are possible",
                                            header.shape.size(),
@@ -121,10 +119,11 @@ constexpr std::int64_t kLeastExtent = 4;
 
 std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int32_t>>& given,
                                        const std::vector<std::int64_t>& extents,
-                                       const codec::EncodeSettings& encode, std::int64_t target) {
+                                       const codec::EncodeSettings& encode, std::int64_t target,
+                                       bool fortran_order) {
   const codec::CodecRow* const codec = codec::find_codec(encode.codec);
   const std::int64_t least = codec != nullptr && codec->goes_by_shape ? kLeastExtent : 1;
-  if (!given) return frame::choose_cut(extents, encode.typesize, target, least);
+  if (!given) return frame::choose_cut(extents, encode.typesize, target, least, fortran_order);
   require(given->size() == extents.size(),
           "shapes of chunks and blocks have the array's dimensions");
   return *given;
@@ -139,12 +138,13 @@ void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePla
   codec::EncodeSettings& encode = plan.encode;
   array.in_order = false;
   array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode,
-                                  options.chunk_size.value_or(kChunkSize));
+                                  options.chunk_size.value_or(kChunkSize), array.fortran_order);
   const std::vector<std::int64_t> chunk(array.chunkshape.begin(), array.chunkshape.end());
   const std::int32_t blocksize =
       options.block_size ? *options.block_size
                          : codec::choose_blocksize(encode, options.chunk_size.value_or(kChunkSize));
-  array.blockshape = chosen_shape(options.block_shape, chunk, encode, blocksize);
+  array.blockshape =
+      chosen_shape(options.block_shape, chunk, encode, blocksize, array.fortran_order);
   for (std::size_t i = 0; i < chunk.size(); ++i)
     require(array.blockshape[i] <= chunk[i], "a block is larger than its chunk");
   try {
@@ -190,6 +190,7 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
     frame::ArrayInfo array;
     array.shape = plan.npy->shape;
     array.dtype = plan.npy->dtype.stored;
+    array.fortran_order = plan.npy->fortran_order && fs::is_fortran_only(array.shape);
     plan_array(options, std::move(array), plan);
   } else {
     // Programs take a .b2nd for an array.

@@ -1,6 +1,7 @@
 #include "tools/elements.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "fs/numpy/npy.hpp"
 
@@ -12,7 +13,10 @@ constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 20;
 
 fs::FileView view_of(const Input& input) {
   fs::Request request;
-  fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
+  fs::ViewShape shape = fs::view_shape(input.info(), true);
+  // Blocks can be read in any order of their elements.
+  shape.fortran_order = false;
+  fs::FileView view(request, std::move(shape), input.reader());
   view.require_contents(request);
   return view;
 }
@@ -27,7 +31,8 @@ Elements::Elements(Input& input)
   shape_ = array->shape;
   if (!is_numpy) return;
   reinterpret(*fs::parse_numpy_dtype(*array->dtype));
-  is_fortran_ = array->fortran_order && fs::is_fortran_only(array->shape);
+  is_fortran_ = array->fortran_order && !input.info().has_blocked_array() &&
+                fs::is_fortran_only(array->shape);
 }
 
 void Elements::reinterpret(const fs::NumpyDtype& dtype) {

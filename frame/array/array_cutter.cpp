@@ -11,14 +11,17 @@ ArrayCutter::ArrayCutter(const ArrayInfo& array, std::int32_t typesize) {
   for (std::size_t i = 0; i < array.shape.size(); ++i)
     dimensions_.push_back(
         {array.shape[i], array.chunkshape[i], array.blockshape[i], 0, 0, 0, 0, 0});
-  if (dimensions_.empty()) dimensions_.push_back({1, 1, 1, 0, 0, 0, 0, 0});
+  if (dimensions_.empty() || array.fortran_order) dimensions_.push_back({1, 1, 1, 0, 0, 0, 0, 0});
   Dimension& last = dimensions_.back();
   last.shape *= typesize;
   last.chunk *= typesize;
   last.block *= typesize;
-  merge_whole_dimensions();
+  if (!array.fortran_order) merge_whole_dimensions();
   set_strides();
-  recognise_runs();
+  if (array.fortran_order)
+    set_fortran_strides();
+  else
+    recognise_runs();
 }
 
 // Rows that no cut goes through make longer runs.
@@ -49,6 +52,15 @@ void ArrayCutter::set_strides() {
   for (Dimension& dimension : boost::adaptors::reverse(dimensions_)) {
     dimension.next_block = chunksize_;
     chunksize_ *= dimension.padded / std::max<std::int64_t>(1, dimension.block);
+  }
+}
+
+/// The bytes of an item stay the dimension that goes fastest.
+void ArrayCutter::set_fortran_strides() {
+  std::int64_t stride = dimensions_.back().shape;
+  for (std::size_t i = 0; i + 1 < dimensions_.size(); ++i) {
+    dimensions_[i].array_stride = stride;
+    stride *= dimensions_[i].shape;
   }
 }
 

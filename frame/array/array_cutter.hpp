@@ -1,6 +1,7 @@
 #pragma once
-// Turns an array in C order into the contents of its chunks: padded, and blocked
-// (frame/formats/b2nd.md, "Geometry"). The counterpart of ArrayGeometry for whole chunks. Pure.
+// Turns an array, whose elements are in C order or in Fortran order as it says, into the contents
+// of its chunks: padded, and blocked (frame/formats/b2nd.md, "Geometry"). The counterpart of
+// ArrayGeometry for whole chunks. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -52,6 +53,7 @@ class ArrayCutter {
 
   void merge_whole_dimensions();
   void set_strides();
+  void set_fortran_strides();
   void recognise_runs();
   std::vector<Span> spans(std::int64_t chunk) const;
   void copy(std::size_t dimension, const std::vector<Span>& spans, const std::uint8_t* from,

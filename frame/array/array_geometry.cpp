@@ -19,6 +19,9 @@ struct Grid {
   const Extents& chunks_along;
   const Extents& blocks_along;
   const Extents& strides;  ///< bytes between neighbours along each dimension
+  const Extents& chunk_steps;
+  const Extents& block_steps;
+  const Extents& item_steps;
 };
 
 Extents unravel(std::int64_t offset, const Extents& strides) {
@@ -34,6 +37,12 @@ std::int64_t ravel(const Extents& index, const Extents& along) {
   std::int64_t number = 0;
   for (std::size_t d = 0; d < index.size(); ++d) number = number * along[d] + index[d];
   return number;
+}
+
+std::int64_t at_steps(const Extents& index, const Extents& steps) {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) sum += index[d] * steps[d];
+  return sum;
 }
 
 /// Steps `index` through [lo, hi) in C order, dimensions [0, count); false at the end.
@@ -61,11 +70,16 @@ class BoxCursor {
   }
 
   bool valid() const { return valid_; }
-  std::pair<std::int64_t, std::int64_t> at() const { return {chunk_number_, block_number_}; }
+  /// By which blocks are visited; in C order these are their numbers.
+  std::pair<std::int64_t, std::int64_t> at() const { return {chunk_order_, block_order_}; }
+  /// Numbers of the chunk, and of the block in it.
+  std::pair<std::int64_t, std::int64_t> place() const {
+    return {at_steps(chunk_, grid_.chunk_steps), at_steps(block_, grid_.block_steps)};
+  }
 
   void advance() {
     if (step(block_, block_lo_, block_hi_, block_.size()))
-      block_number_ = ravel(block_, grid_.blocks_along);
+      block_order_ = ravel(block_, grid_.blocks_along);
     else if (step(chunk_, chunk_lo_, chunk_hi_, chunk_.size()))
       enter_chunk();
     else
@@ -81,7 +95,7 @@ class BoxCursor {
           std::min(grid_.chunk[d], grid_.shape[d] - chunk_[d] * grid_.chunk[d]);
       const std::int64_t extent = std::min(grid_.block[d], end - in_chunk);
       size *= extent;
-      last = last * grid_.block[d] + extent - 1;
+      last += (extent - 1) * grid_.item_steps[d];
     }
     return {size, last + 1};
   }
@@ -104,12 +118,12 @@ class BoxCursor {
       std::int64_t array_offset = 0, in_block = 0;
       for (std::size_t d = 0; d <= last; ++d) {
         array_offset += row[d] * grid_.strides[d];
-        in_block = in_block * grid_.block[d] + (row[d] - origin[d]);
+        in_block += (row[d] - origin[d]) * grid_.item_steps[d];
       }
       append(rows, {{array_offset, in_block, hi[last] - lo[last]},
                     count,
                     grid_.strides[inner],
-                    grid_.block[last]});
+                    grid_.item_steps[inner]});
     } while (step(row, lo, hi, inner));
   }
 
@@ -141,15 +155,15 @@ class BoxCursor {
       block_hi_[d] = (end - 1) / grid_.block[d] + 1;
     }
     block_ = block_lo_;
-    chunk_number_ = ravel(chunk_, grid_.chunks_along);
-    block_number_ = ravel(block_, grid_.blocks_along);
+    chunk_order_ = ravel(chunk_, grid_.chunks_along);
+    block_order_ = ravel(block_, grid_.blocks_along);
   }
 
   const Grid& grid_;
   Extents lo_, hi_;
   Extents chunk_lo_, chunk_hi_, chunk_;
   Extents block_lo_, block_hi_, block_;
-  std::int64_t chunk_number_ = 0, block_number_ = 0;
+  std::int64_t chunk_order_ = 0, block_order_ = 0;
   bool valid_ = true;
 };
 
@@ -195,12 +209,16 @@ std::vector<BoxCursor> boxes_of(const Grid& grid, std::int64_t offset, std::int6
 ArrayGeometry::ArrayGeometry(const ArrayInfo& array, std::int32_t typesize)
     : shape_(array.shape.begin(), array.shape.end()),
       chunk_(array.chunkshape.begin(), array.chunkshape.end()),
-      block_(array.blockshape.begin(), array.blockshape.end()) {
+      block_(array.blockshape.begin(), array.blockshape.end()),
+      is_reversed_(array.fortran_order) {
   if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return;
-  // Items become bytes along one more dimension, which then merges into the one before, like
-  // every dimension that its chunk and its block span exactly.
-  for (Extents* extents : {&shape_, &chunk_, &block_}) extents->push_back(typesize);
-  for (std::size_t d = shape_.size() - 1; d > 0; --d) {
+  // Items become bytes along one more dimension, which in C order then merges into the one before,
+  // like every dimension that its chunk and its block span exactly.
+  for (Extents* extents : {&shape_, &chunk_, &block_}) {
+    if (is_reversed_) std::reverse(extents->begin(), extents->end());
+    extents->push_back(typesize);
+  }
+  for (std::size_t d = shape_.size() - 1; d > 0 && !is_reversed_; --d) {
     if (shape_[d] != chunk_[d] || chunk_[d] != block_[d]) continue;
     for (Extents* extents : {&shape_, &chunk_, &block_}) {
       (*extents)[d - 1] *= (*extents)[d];
@@ -219,13 +237,31 @@ ArrayGeometry::ArrayGeometry(const ArrayInfo& array, std::int32_t typesize)
     chunks_along_.push_back(codec::ceil_div(shape_[d], chunk_[d]));
     blocks_along_.push_back(codec::ceil_div(chunk_[d], block_[d]));
   }
+  set_steps();
+}
+
+void ArrayGeometry::set_steps() {
+  const std::size_t count = shape_.size();
+  for (Extents* steps : {&chunk_steps_, &block_steps_, &item_steps_}) steps->resize(count);
+  std::int64_t chunk = 1, block = 1, item = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    // From the dimension that goes fastest in storage: the bytes of an item, then the array's last.
+    const std::size_t d = is_reversed_ && i > 0 ? i - 1 : count - 1 - i;
+    chunk_steps_[d] = chunk;
+    block_steps_[d] = block;
+    item_steps_[d] = item;
+    chunk *= chunks_along_[d];
+    block *= blocks_along_[d];
+    item *= block_[d];
+  }
 }
 
 void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
                                    const std::function<void(const BlockPart&)>& visit) const {
   assert(offset >= 0 && length >= 0 && offset <= nbytes_ && length <= nbytes_ - offset);
   if (length == 0) return;
-  const Grid grid{shape_, chunk_, block_, chunks_along_, blocks_along_, strides_};
+  const Grid grid{shape_,   chunk_,       block_,       chunks_along_, blocks_along_,
+                  strides_, chunk_steps_, block_steps_, item_steps_};
   std::vector<BoxCursor> boxes = boxes_of(grid, offset, length);
   std::vector<Rows> rows;
   for (;;) {
@@ -234,6 +270,7 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
       if (box.valid() && (next == nullptr || box.at() < next->at())) next = &box;
     if (next == nullptr) return;
     const auto at = next->at();
+    const auto [chunk, block] = next->place();
     const auto [used_size, used_end] = next->used();
     rows.clear();
     for (BoxCursor& box : boxes) {
@@ -241,7 +278,7 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
       box.append_rows(rows);
       box.advance();
     }
-    visit({at.first, at.second * block_size_, block_size_, used_size, used_end, &rows});
+    visit({chunk, block * block_size_, block_size_, used_size, used_end, &rows});
   }
 }
 
@@ -255,11 +292,15 @@ ArrayGeometry::ChunkRun ArrayGeometry::chunk_run(std::int64_t offset) const {
   while (d > 0 && chunks_along_[d] == 1) --d;
   const std::int64_t slice = d == 0 ? 0 : offset / strides_[d - 1] * strides_[d - 1];
   const std::int64_t chunk_end = std::min((chunk[d] + 1) * chunk_[d], shape_[d]);
-  return {ravel(chunk, chunks_along_), slice + chunk_end * strides_[d]};
+  return {at_steps(chunk, chunk_steps_), slice + chunk_end * strides_[d]};
 }
 
 ArrayGeometry::Slab ArrayGeometry::slab_at(std::int64_t offset) const {
   assert(offset >= 0 && offset < nbytes_);
+  if (is_reversed_) {
+    const ChunkRun run = chunk_run(offset);
+    return {run.chunk, run.chunk + 1, offset, run.end};
+  }
   const std::int64_t row = offset / strides_[0] / chunk_[0];
   std::int64_t chunks = 1;
   for (std::size_t d = 1; d < chunks_along_.size(); ++d) chunks *= chunks_along_[d];

@@ -28,6 +28,15 @@ std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
   return cut;
 }
 
+std::vector<std::int32_t> choose_cut(std::vector<std::int64_t> extents, std::int64_t typesize,
+                                     std::int64_t target, std::int64_t least, bool fortran_order) {
+  if (!fortran_order) return choose_cut(extents, typesize, target, least);
+  std::reverse(extents.begin(), extents.end());
+  std::vector<std::int32_t> cut = choose_cut(extents, typesize, target, least);
+  std::reverse(cut.begin(), cut.end());
+  return cut;
+}
+
 std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize) {
   std::int64_t row = typesize;
   for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];

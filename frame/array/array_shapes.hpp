@@ -17,6 +17,10 @@ std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
                                      std::int64_t typesize, std::int64_t target,
                                      std::int64_t least = 1);
 
+/// The same for an array that may be in Fortran order: then leading dimensions stay whole.
+std::vector<std::int32_t> choose_cut(std::vector<std::int64_t> extents, std::int64_t typesize,
+                                     std::int64_t target, std::int64_t least, bool fortran_order);
+
 /// Bytes that one step along the first dimension takes; those of an item without dimensions.
 std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize);
 

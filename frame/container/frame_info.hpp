@@ -22,7 +22,7 @@ struct ArrayInfo {
   std::vector<std::int32_t> chunkshape;  ///< b2nd only
   std::vector<std::int32_t> blockshape;  ///< b2nd only
   std::optional<std::string> dtype;      ///< as stored; "<f8" or the repr of a structured dtype
-  bool fortran_order = false;            ///< Bloscpack only
+  bool fortran_order = false;            ///< of the elements as they are shown
   /// The elements are the contents from the first byte to the last, without blocks and padding.
   bool in_order = false;
 };

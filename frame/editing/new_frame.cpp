@@ -9,6 +9,7 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
+#include "frame/header/metalayer_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline editing {
@@ -50,6 +51,8 @@ void plan_array(const ArrayInfo& array, NewFrame& frame) {
   frame.info.block_shape = codec::BlockShape(array.blockshape);
   // First of all: first_header() writes the shape anew there.
   frame.metalayers.push_back({"b2nd", serialize_b2nd(array)});
+  if (array.fortran_order)
+    frame.metalayers.push_back({kOrderLayer, {kFortranOrder.begin(), kFortranOrder.end()}});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "codec/error.hpp"
 #include "frame/header/b2nd.hpp"
+#include "frame/header/metalayer_names.hpp"
 #include "frame/header/metalayers.hpp"
 
 namespace bloscfs::frame::inline header {
@@ -168,8 +169,18 @@ class PartsReader {
       throw_malformed(fmt::format("metalayer {}: {} bytes", found->name, found->stored_size));
     info().array =
         parse_b2nd(reader_.at(found->stored_offset, found->stored_size, "b2nd metalayer"), info());
+    if (const auto order = named(kOrderLayer); order != parts_.metalayers.end())
+      info().array->fortran_order = is_fortran(*order);
     // No writer has codecs or filters go by the older metalayer.
     if (found->name == "b2nd") info().block_shape = codec::BlockShape(info().array->blockshape);
+  }
+
+  /// Anything but the text F means what no such metalayer does.
+  bool is_fortran(const MetalayerEntry& layer) {
+    const Bytes content =
+        reader_.at(layer.stored_offset, std::min(layer.stored_size, 2U), "metalayer bloscfs.order");
+    return layer.stored_size == kFortranOrder.size() &&
+           std::equal(content.begin(), content.end(), kFortranOrder.begin());
   }
 
   WindowReader reader_;

@@ -67,20 +67,6 @@ std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry
   return by_chunk;
 }
 
-std::int64_t end_of_array_chunk(const frame::ArrayInfo& array, std::int64_t typesize,
-                                std::int64_t offset, std::int64_t nbytes) {
-  const std::size_t dimensions = array.shape.size();
-  if (dimensions == 0) return nbytes;
-  std::size_t cut = 0;
-  while (cut + 1 < dimensions && array.chunkshape[cut] == 1) cut++;
-  std::int64_t step = typesize;
-  for (std::size_t i = cut + 1; i < dimensions; i++) step *= array.shape[i];
-  // For shape (4, 10), chunks of (1, 4) and 1 byte, from offset 18: cut is dimension 1, position 8,
-  // and the run ends at 20 with the row. From offset 14 it ends at 18.
-  const std::int64_t position = offset / step % array.shape[cut];
-  return offset + step * std::min<std::int64_t>(array.chunkshape[cut], array.shape[cut] - position);
-}
-
 void apply_changes(const ChunkChanges& changes, std::int64_t chunk_offset,
                    codec::MutableBytes out) {
   const std::int64_t out_end = chunk_offset + std::ssize(out);

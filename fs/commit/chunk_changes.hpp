@@ -51,11 +51,6 @@ std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry
                                                       const Layer& layer, std::int64_t header_size,
                                                       std::int64_t size, std::int64_t old_size);
 
-/// End of the run of array bytes from `offset` that one chunk holds, where chunks are cut as
-/// frame::choose_cut() does: one dimension in parts, those behind it whole.
-std::int64_t end_of_array_chunk(const frame::ArrayInfo& array, std::int64_t typesize,
-                                std::int64_t offset, std::int64_t nbytes);
-
 /// Puts what the changes have of a range of the chunk into `out`.
 void apply_changes(const ChunkChanges& changes, std::int64_t chunk_offset, codec::MutableBytes out);
 

@@ -103,10 +103,11 @@ void ChunkFiller::fill_flat() {
 void ChunkFiller::fill_array(const frame::ArrayInfo& array) {
   geometry_.emplace(array, transaction_.info().typesize);
   const std::int64_t nbytes = geometry_->nbytes();
-  for (std::int64_t begin = 0, chunk = 0; begin < nbytes; chunk++) {
-    const std::int64_t end = end_of_array_chunk(array, cut_.typesize, begin, nbytes);
-    add_array_chunk(chunk, begin, end, file_.size - nbytes);
-    begin = end;
+  // Chunks are cut as frame::choose_cut() does it, so that each has one run of the array's bytes.
+  for (std::int64_t begin = 0; begin < nbytes;) {
+    const auto run = geometry_->chunk_run(begin);
+    add_array_chunk(run.chunk, begin, run.end, file_.size - nbytes);
+    begin = run.end;
   }
 }
 
@@ -199,8 +200,9 @@ void ChunkFiller::edit_flat() {
     if (whole.count(chunk) != 0 || range.offset >= kept)
       add_whole_chunk(chunk, range);
     else
-      add_changed_chunk(chunk, range.size, changes_of_range(file_.layer->bytes,
-                                         {range.offset + contents_at_, range.size}));
+      add_changed_chunk(
+          chunk, range.size,
+          changes_of_range(file_.layer->bytes, {range.offset + contents_at_, range.size}));
   }
 }
 

@@ -33,12 +33,13 @@ NewContents contents_of(Request& request, const FrozenBytes& bytes) {
 std::optional<frame::FrameSettings> array_settings(Request& request, const FrozenBytes& bytes,
                                                    const ContentServices& services) {
   if (bytes.view != nullptr && bytes.view->missing(request)) return std::nullopt;
-  // One more says that it is an array.
-  if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() >=
-      static_cast<std::size_t>(frame::kMaxMetalayers))
-    return std::nullopt;
   auto settings = array_frame_of(services.options, contents_of(request, bytes));
   if (!settings) return std::nullopt;
+  // One more says that it is an array, and another one which order it has.
+  const std::size_t added = settings->array->fortran_order ? 2 : 1;
+  if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() + added >
+      static_cast<std::size_t>(frame::kMaxMetalayers))
+    return std::nullopt;
   const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
   if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
     return std::nullopt;

@@ -11,7 +11,8 @@ bool has_same_layout(const FileView& one, const FileView& other) {
   const auto shapes_are_equal = [&] {
     if (!a.array || !b.array) return !a.array && !b.array;
     return a.array->shape == b.array->shape && a.array->chunkshape == b.array->chunkshape &&
-           a.array->blockshape == b.array->blockshape;
+           a.array->blockshape == b.array->blockshape &&
+           a.array->fortran_order == b.array->fortran_order;
   };
   return a.nbytes == b.nbytes && a.nchunks == b.nchunks && a.chunksize == b.chunksize &&
          a.blocksize == b.blocksize && a.typesize == b.typesize && shapes_are_equal() &&

@@ -45,7 +45,8 @@ constexpr std::size_t kLargePiece = 4096;
 std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape) {
   std::int64_t piece = info.chunksize;
   if (shape.blocked && !info.array->blockshape.empty())
-    piece = std::int64_t{info.array->blockshape.back()} * info.typesize;
+    piece = shape.fortran_order ? info.typesize
+                                : std::int64_t{info.array->blockshape.back()} * info.typesize;
   return piece > 0 && static_cast<std::size_t>(piece) < kLargePiece
              ? static_cast<std::size_t>(piece)
              : 0;
@@ -441,7 +442,8 @@ void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   // Without a NPY header an array can only become longer, by whole rows.
   const frame::ArrayInfo& array = *snapshot_->info().array;
   const std::int64_t row = frame::row_size(array, snapshot_->info().typesize);
-  if (array.shape.empty() || row == 0 || end < written_.size() || end % row != 0)
+  if (array.shape.empty() || array.fortran_order || row == 0 || end < written_.size() ||
+      end % row != 0)
     throw_errno(EINVAL, "size of an array");
 }
 

@@ -230,10 +230,13 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
   frame::ArrayInfo array;
   array.shape = header.shape;
   array.dtype = header.dtype.stored;
+  array.fortran_order = header.fortran_order;
   array.chunkshape = frame::choose_cut(array.shape, itemsize,
-                                       options.chunk_size != 0 ? options.chunk_size : kChunkSize);
+                                       options.chunk_size != 0 ? options.chunk_size : kChunkSize, 1,
+                                       header.fortran_order);
   array.blockshape = frame::choose_cut({array.chunkshape.begin(), array.chunkshape.end()}, itemsize,
-                                       options.block_size != 0 ? options.block_size : kBlockSize);
+                                       options.block_size != 0 ? options.block_size : kBlockSize, 1,
+                                       header.fortran_order);
   const auto chunks = frame::array_chunk_count(array, frame.typesize);
   if (!chunks || *chunks > frame::max_chunk_count(options.checksum)) return std::nullopt;
   frame::FrameInfo info;

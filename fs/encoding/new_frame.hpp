@@ -36,10 +36,9 @@ std::int32_t guess_typesize(codec::Bytes sample);
 
 /// Settings of an array for the contents of a NPY file that consists of its header and as many
 /// elements as that says; nullopt where an array could not show the same bytes: its header is not
-/// what we would write ourselves, order is Fortran's, or there are more than 16 dimensions, or more
-/// chunks than a frame can have. B2ND knows C order alone, and no metalayer of Python's tells of
-/// another: elements that were moved into it would be shown in another order than they were
-/// written, and as an array of the reversed shape other programs would take them for its transpose.
+/// what we would write ourselves, or there are more than 16 dimensions, or more chunks than a frame
+/// can have. B2ND knows C order alone: elements in Fortran order are moved, so that other programs
+/// find the same array, and a metalayer of our own says in which order they are shown.
 std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
                                                     const NewContents& contents);

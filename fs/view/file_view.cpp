@@ -24,7 +24,10 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   ViewShape shape;
   shape.blocked = info.has_blocked_array();
   shape.content_size = info.nbytes;
-  if (shape.blocked) shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
+  if (shape.blocked) {
+    shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
+    shape.fortran_order = info.array->fortran_order;
+  }
   if (raw) return shape;
   if (auto header = npy_view(info)) {
     shape.is_array = true;
@@ -38,7 +41,10 @@ FileView::FileView(Request& request, ViewShape shape, FrameReader reader)
       reader_(std::move(reader)),
       held_(request, reader_.cache().budget(), memory()) {
   const frame::FrameInfo& info = reader_.snapshot().info();
-  if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
+  if (!shape_.blocked) return;
+  frame::ArrayInfo array = *info.array;
+  array.fortran_order = shape_.fortran_order;
+  geometry_.emplace(array, info.typesize);
 }
 
 std::size_t FileView::memory() const {

@@ -21,6 +21,7 @@ struct ViewShape {
   bool is_array = false;             ///< shown as NPY file
   std::vector<std::uint8_t> header;  ///< NPY header; empty unless is_array
   bool blocked = false;              ///< contents are stored in n-dimensional blocks (b2nd)
+  bool fortran_order = false;        ///< of blocked contents: these are shown in that order
   std::int64_t content_size = 0;     ///< bytes behind the header
 
   std::int64_t file_size() const { return static_cast<std::int64_t>(header.size()) + content_size; }

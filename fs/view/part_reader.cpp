@@ -6,9 +6,12 @@
 namespace bloscfs::fs {
 
 void PartReader::read(std::int64_t offset, codec::MutableBytes out) {
+  std::int64_t lowest = part_.block_size;
+  for (const auto& rows : *part_.rows) lowest = std::min(lowest, rows.first.in_block);
+  enter(lowest);
   for (const auto& rows : *part_.rows) {
     const auto last = rows.last();
-    if (rows.first.in_block >= span_end()) enter(rows.first.in_block);
+    if (!is_in_span(rows.first.in_block)) enter(rows.first.in_block);
     if (span_.block && last.in_block + last.length <= span_end()) {
       copy_rows(rows, out.data() + (rows.first.array_offset - offset));
       continue;
@@ -47,7 +50,7 @@ void PartReader::copy_rows(const frame::ArrayGeometry::Rows& rows, std::uint8_t*
 void PartReader::copy_run(const frame::ArrayGeometry::Run& run, codec::MutableBytes to) {
   const std::int64_t run_end = run.in_block + run.length;
   for (std::int64_t at = run.in_block; at < run_end;) {
-    if (at >= span_end()) enter(at);
+    if (!is_in_span(at)) enter(at);
     const std::int64_t end = std::min(run_end, span_end());
     span_.copy(at - span_begin_, to.subspan(static_cast<std::size_t>(at - run.in_block),
                                             static_cast<std::size_t>(end - at)));

@@ -31,6 +31,9 @@ class PartReader {
   void enter(std::int64_t in_block);
   void leave() const;
   std::int64_t span_end() const { return span_begin_ + span_.size; }
+  bool is_in_span(std::int64_t in_block) const {
+    return in_block >= span_begin_ && in_block < span_end();
+  }
   void copy_rows(const frame::ArrayGeometry::Rows& rows, std::uint8_t* to);
   void copy_run(const frame::ArrayGeometry::Run& run, codec::MutableBytes to);
   void count_given(std::int64_t size, std::int64_t end);

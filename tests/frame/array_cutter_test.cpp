@@ -29,6 +29,7 @@ Sample random_sample(std::mt19937& random) {
   };
   Sample sample;
   sample.typesize = static_cast<std::int32_t>(between(1, 9));
+  sample.array.fortran_order = between(0, 3) == 0;
   std::int64_t size = sample.typesize;
   for (auto i = between(0, 4); i > 0; --i) {
     const std::int64_t extent = between(1, 12);

@@ -118,21 +118,6 @@ BOOST_FIXTURE_TEST_CASE(rows_of_an_array_that_came_back_are_zeros, WrittenLayer)
   BOOST_TEST(changes_of_array(geometry, layer, 8, 32, 26).empty());
 }
 
-BOOST_AUTO_TEST_CASE(chunks_of_a_new_array_are_runs_of_its_bytes) {
-  frame::ArrayInfo array;
-  BOOST_TEST(end_of_array_chunk(array, 8, 0, 8) == 8);
-  array.shape = {5, 3};
-  array.chunkshape = {2, 3};
-  BOOST_TEST(end_of_array_chunk(array, 8, 0, 120) == 48);
-  BOOST_TEST(end_of_array_chunk(array, 8, 48, 120) == 96);
-  BOOST_TEST(end_of_array_chunk(array, 8, 96, 120) == 120);
-  array.shape = {2, 5};
-  array.chunkshape = {1, 2};
-  BOOST_TEST(end_of_array_chunk(array, 1, 0, 10) == 2);
-  BOOST_TEST(end_of_array_chunk(array, 1, 4, 10) == 5);
-  BOOST_TEST(end_of_array_chunk(array, 1, 5, 10) == 7);
-}
-
 BOOST_AUTO_TEST_CASE(later_changes_lie_over_earlier_ones) {
   const ByteVector bytes{1, 2, 3, 4};
   ByteVector out(6, 9);
