@@ -79,6 +79,7 @@ struct ExtractOptions {
   std::int64_t start = 0;              ///< of the first item wanted; negative: from the end
   std::optional<std::int64_t> count;   ///< items; all that follow if absent
   bool text = false;                   ///< the items, as lines
+  bool raw = false;                    ///< the bytes, whatever the name of OUT promises
   std::string dtype;                   ///< of the items of a flat frame, as text
   std::optional<std::string> slice;    ///< as NumPy has it; `file` may end with it in brackets
   std::optional<std::int64_t> rows;    ///< the first ones of the array, as text

@@ -16,6 +16,7 @@
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/slice.hpp"
 #include "tools/slice_output.hpp"
@@ -30,7 +31,7 @@ namespace {
 constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
-  const bool npy = options.npy || options.output.ends_with(".npy");
+  const bool npy = options.npy || (options.output.ends_with(".npy") && !options.raw);
   fs::ViewShape shape = fs::view_shape(input.info(), !npy);
   // Flat contents may well be a NPY file themselves, so the name of OUT alone is no error there.
   if (npy && !shape.is_array && (options.npy || input.info().array))
@@ -164,6 +165,7 @@ int extract(ExtractOptions options) {
   require(!options.json || !options.slice, "--json writes a whole list of objects");
   if (extract_if_table(options, limits)) return 0;
   Input input(options.file, options.chunk, remote, limits);
+  if (!options.chunk) keep_promise(options, input);
   if (options.json) return extract_objects(options, input);
   if (wants_items(options) || becomes_csv(options, input)) return extract_items(options, input);
   fs::Request request;

@@ -69,6 +69,7 @@ void CommandLine::add_extract(const char* name) {
   add_tree(*command, extract_.tree);
   command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
   command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
+  command->add_flag("--raw", extract_.raw, "Write the bytes, whatever the name of OUT promises");
   command
       ->add_option_function<std::string>(
           "--offset", [this](const std::string& text) { extract_.offset = parse_bytes(text); },
@@ -82,7 +83,9 @@ void CommandLine::add_extract(const char* name) {
   add_json(*command, extract_);
   add_remote(*command, extract_.remote);
   command->add_option("FILE", extract_.file, kSliced)->required();
-  command->add_option("-o", extract_.output, "File to write, or - for stdout; .npy implies --npy")
+  command
+      ->add_option("-o", extract_.output,
+                   "File to write, or - for stdout; .npy, .csv, .txt: as such")
       ->option_text("OUT")
       ->required()
       ->check(local());

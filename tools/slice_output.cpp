@@ -64,9 +64,8 @@ void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
 }  // namespace
 
 bool becomes_csv(const ExtractOptions& options, const Input& input) {
-  const auto& array = input.info().array;
-  return options.output.ends_with(".csv") && !options.npy && array && array->dtype &&
-         array->dtype->find_first_of("[{") == 0;
+  return options.output.ends_with(".csv") && !options.npy && !options.raw && !options.text &&
+         input.info().array.has_value();
 }
 
 void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& out) {
@@ -80,7 +79,7 @@ void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& 
   if (options.rows) return write_rows(items, out);
   if (options.text || !options.dtype.empty()) return write_text(items, out);
   if (becomes_csv(options, elements.input())) return write_csv(items, out);
-  if (options.npy || options.output.ends_with(".npy")) write_header(items, out);
+  if (options.npy || (options.output.ends_with(".npy") && !options.raw)) write_header(items, out);
   write_items(items, out);
 }
 

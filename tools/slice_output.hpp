@@ -1,5 +1,5 @@
 #pragma once
-// Writes slices of arrays, first rows, and records as CSV.
+// Writes slices of arrays, first rows, and arrays as CSV.
 
 #include "tools/b2frame_commands.hpp"
 #include "tools/elements.hpp"
@@ -7,7 +7,7 @@
 
 namespace bloscfs::tools {
 
-/// True for records that go to a file whose name promises CSV.
+/// True for an array that goes to a file whose name promises CSV.
 bool becomes_csv(const ExtractOptions& options, const Input& input);
 
 /// The items that `options.slice` and `options.rows` leave, all where both are absent. Throws

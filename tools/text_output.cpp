@@ -22,13 +22,12 @@ constexpr std::size_t kTextSize = std::size_t{1} << 18;
 /// Of a table, that wait until it is known how wide they are.
 constexpr std::size_t kMostCells = std::size_t{1} << 15;
 
-ItemText text_of(const Elements& elements) {
+ItemText text_of(const Elements& elements, TextStyle style = TextStyle::columns) {
   if (elements.dtype())
-    if (const auto fields = record_fields(*elements.dtype()))
-      return record_text(*fields, TextStyle::columns);
+    if (const auto fields = record_fields(*elements.dtype())) return record_text(*fields, style);
   const std::string dtype =
       elements.dtype().value_or(elements.shape() ? "" : fmt::format("<u{}", elements.itemsize()));
-  if (auto text = item_text(dtype, TextStyle::columns)) return text;
+  if (auto text = item_text(dtype, style)) return text;
   if (elements.dtype()) codec::throw_unsupported("no text for items of " + *elements.dtype());
   codec::throw_unsupported(fmt::format("no text for items of {} bytes without a dtype{}",
                                        elements.itemsize(),
@@ -68,12 +67,17 @@ class ItemLines {
  public:
   /// `first` is the place of the first item among those that are cut into lines of `length`.
   ItemLines(ItemText append, std::size_t itemsize, std::int64_t length, std::int64_t first,
-            OutputFile& out)
-      : append_(std::move(append)), itemsize_(itemsize), length_(length), next_(first), out_(out) {}
+            OutputFile& out, char separator = ' ')
+      : append_(std::move(append)),
+        itemsize_(itemsize),
+        length_(length),
+        separator_(separator),
+        next_(first),
+        out_(out) {}
 
   void add(codec::Bytes items) {
     for (; !items.empty(); items = items.subspan(itemsize_)) {
-      if (is_within_line_) out_.text() += ' ';
+      if (is_within_line_) out_.text() += separator_;
       append_(items.first(itemsize_), out_.text());
       is_within_line_ = ++next_ % length_ != 0;
       if (!is_within_line_) out_.text() += '\n';
@@ -89,6 +93,7 @@ class ItemLines {
   const ItemText append_;
   const std::size_t itemsize_;
   const std::int64_t length_;
+  const char separator_;
   std::int64_t next_;
   bool is_within_line_ = false;
   TextOutput out_;
@@ -139,11 +144,13 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
     codec::throw_malformed(fmt::format("ends with {} bytes, which are no whole item", cut));
 }
 
-void write_text(SlicedItems& items, OutputFile& out) {
+namespace {
+
+void write_lines(SlicedItems& items, TextStyle style, char separator, OutputFile& out) {
   const Elements& elements = items.elements();
-  ItemLines lines(text_of(elements), itemsize_of(elements), line_length(elements, items.shape()), 0,
-                  out);
-  Progress progress("cat", items.nbytes());
+  ItemLines lines(text_of(elements, style), itemsize_of(elements),
+                  line_length(elements, items.shape()), 0, out, separator);
+  Progress progress(style == TextStyle::csv ? "extract" : "cat", items.nbytes());
   std::int64_t done = 0;
   items.read([&](codec::Bytes bytes) {
     lines.add(bytes);
@@ -152,7 +159,14 @@ void write_text(SlicedItems& items, OutputFile& out) {
   lines.end();
 }
 
+}  // namespace
+
+void write_text(SlicedItems& items, OutputFile& out) {
+  write_lines(items, TextStyle::columns, ' ', out);
+}
+
 void write_csv(SlicedItems& items, OutputFile& out) {
+  if (!has_records(items.elements())) return write_lines(items, TextStyle::csv, ',', out);
   const std::vector<RecordField> fields = fields_of(items);
   const ItemText append = record_text(fields, TextStyle::csv);
   TextOutput lines(out);

@@ -20,7 +20,7 @@ struct ItemRange {
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out);
 void write_text(SlicedItems& items, OutputFile& out);
 
-/// Records as CSV, below the names of their fields. Throws Error(unsupported) for other items.
+/// CSV: records below the names of their fields, of other arrays the lines of write_text().
 void write_csv(SlicedItems& items, OutputFile& out);
 
 /// Records as a table for a terminal, other items as write_text() does.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/digest.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/manifest.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
@@ -363,6 +364,43 @@ BOOST_AUTO_TEST_CASE(refuses_npy_for_what_is_no_array) {
   BOOST_TEST(result.status != 0);
   BOOST_TEST(result.out.empty());
   BOOST_TEST(is_message_about(result.err, sample("station.log.b2frame")), result.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
+  const TempDir scratch;
+  const auto path = [&](const char* name) { return (scratch / name).string(); };
+  const auto extract = [&](const char* from, const char* to, const Arguments& options = {}) {
+    return b2frame(Arguments{"extract"} + options + Arguments{path(from), "-o", path(to)});
+  };
+  ByteVector items;
+  for (const std::uint8_t item : {1, 2, 3, 4, 5, 6}) items.insert(items.end(), {item, 0});
+  write_file(scratch / "a.b2nd", array_frame(items, {2, 3}, "<i2", 2));
+  write_file(scratch / "text.b2frame", flat_frame("x,y\n"));
+  write_file(scratch / "bytes.b2frame", flat_frame(items));
+  for (const auto& [name, contents] :
+       {std::pair{"a.csv", "1,2,3\n4,5,6\n"}, std::pair{"a.txt", "1 2 3\n4 5 6\n"}}) {
+    BOOST_TEST(extract("a.b2nd", name).ok());
+    BOOST_TEST((read_file(scratch / name) == bytes_of(contents)), name);
+  }
+  for (const char* name : {"a.tsv", "a.json", "a.jsonl", "a.npz"}) {
+    const ProcessResult refused = extract("a.b2nd", name);
+    BOOST_TEST(refused.status == 2, name << refused.description());
+    BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
+    BOOST_TEST(!fs_std::exists(scratch / name));
+  }
+  for (const char* name : {"b.csv", "b.txt", "b.json", "b.npy", "b.npz"}) {
+    BOOST_TEST(extract("bytes.b2frame", name).status == 2, name);
+    BOOST_TEST(!fs_std::exists(scratch / name));
+  }
+  for (const char* name : {"t.csv", "t.tsv", "t.txt", "t.json", "t.bin"}) {
+    BOOST_TEST(extract("text.b2frame", name).ok(), name);
+    BOOST_TEST((read_file(scratch / name) == bytes_of("x,y\n")), name);
+  }
+  for (const char* from : {"a.b2nd", "bytes.b2frame"})
+    for (const char* name : {"r.csv", "r.npy", "r.npz"}) {
+      BOOST_TEST(extract(from, name, {"--raw"}).ok(), name);
+      BOOST_TEST((read_file(scratch / name) == items), name);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,73 @@
+#include "tools/promised_format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "frame/header/object_list.hpp"
+#include "fs/view/file_view.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Contents with a NUL among so many bytes are no text.
+constexpr std::int64_t kLookedAt = 4096;
+
+constexpr std::array<std::string_view, 5> kTextSuffixes{".csv", ".tsv", ".txt", ".json", ".jsonl"};
+
+struct Magic {
+  std::string_view suffix, bytes;
+};
+constexpr std::array<Magic, 2> kMagics{{{".npy", "\x93NUMPY"}, {".npz", "PK\x03\x04"}}};
+
+std::vector<std::uint8_t> start_of(const Input& input) {
+  fs::Request request;
+  const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
+  fs::ReplyData reply(input.reader().cache().pages());
+  view.read(request, 0, std::min(kLookedAt, view.size()), reply);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(reply.size()));
+  reply.copy_to(bytes);
+  return bytes;
+}
+
+[[noreturn]] void refuse(std::string_view suffix, const char* instead) {
+  throw UsageError(
+      fmt::format("cannot be written as {}: {}; --raw writes the bytes", suffix, instead));
+}
+
+/// The bytes of a flat frame, under a name with the suffix.
+void require_contents_of(std::string_view suffix, const Input& input) {
+  const auto start = start_of(input);
+  for (const Magic& magic : kMagics)
+    if (magic.suffix == suffix &&
+        !std::string_view(reinterpret_cast<const char*>(start.data()), start.size())
+             .starts_with(magic.bytes))
+      refuse(suffix, "it holds bytes that do not begin like such a file");
+  const bool is_text = std::ranges::find(kTextSuffixes, suffix) != kTextSuffixes.end();
+  if (is_text && std::ranges::find(start, std::uint8_t{0}) != start.end())
+    refuse(suffix, "it holds bytes that are no text");
+}
+
+}  // namespace
+
+void keep_promise(ExtractOptions& options, const Input& input) {
+  if (options.raw || options.json || options.text || !options.dtype.empty()) return;
+  const std::size_t dot = options.output.rfind('.');
+  if (dot == std::string::npos) return;
+  const std::string_view suffix = std::string_view(options.output).substr(dot);
+  const bool is_json = suffix == ".json" || suffix == ".jsonl";
+  if (is_json && frame::object_list_of(input.snapshot())) {
+    options.json = true;
+  } else if (!input.info().array) {
+    if (!options.npy) require_contents_of(suffix, input);
+  } else if (suffix == ".txt") {
+    options.text = true;
+  } else if (suffix == ".tsv" || suffix == ".npz" || is_json) {
+    refuse(suffix, "an array becomes a .npy, .csv or .txt");
+  }
+}
+
+}  // namespace bloscfs::tools
