@@ -197,10 +197,9 @@ void CommandLine::set_applied(const std::string& word) {
 }
 
 void CommandLine::add_advise(const char* name) {
-  CLI::App* command =
-      add_command(name, "Find the codec and filters that suit files, and measure them",
-                  {"run.b2nd", "--typesize 20 records.bin --picture records.svg",
-                   "--json /data/*.b2nd", "--apply smallest run.b2nd"});
+  CLI::App* command = add_command(
+      name, "Find the codec and filters that suit files, and measure them",
+      {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--apply smallest run.b2nd"});
   command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
       ->check(local());
   command

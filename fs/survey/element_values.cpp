@@ -4,7 +4,6 @@
 #include <limits>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/core.h>
 
 #include "fs/numpy/numpy_scalar.hpp"
 
@@ -57,23 +56,6 @@ Loader find_loader(std::string_view type) {
   return nullptr;
 }
 
-std::string describe(char kind, std::int64_t itemsize, bool is_big) {
-  const std::string bytes =
-      itemsize == 1 ? "1 byte" : fmt::format("{} bytes{}", itemsize, is_big ? ", big-endian" : "");
-  switch (kind) {
-    case 'b':
-      return "truth values of " + bytes;
-    case 'u':
-      return "unsigned integers of " + bytes;
-    case 'i':
-      return "integers of " + bytes;
-    case 'c':
-      return "complex numbers of " + bytes;
-    default:
-      return "floating-point numbers of " + bytes;
-  }
-}
-
 }  // namespace
 
 std::optional<ElementValues> ElementValues::of(std::string_view dtype) {
@@ -87,7 +69,6 @@ std::optional<ElementValues> ElementValues::of(std::string_view dtype) {
   ElementValues values;
   values.read_ = loader;
   values.itemsize_ = scalar->itemsize;
-  values.description_ = describe(type[0], scalar->itemsize, is_big);
   values.is_complex_ = type[0] == 'c';
   return values;
 }

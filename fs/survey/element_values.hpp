@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace bloscfs::fs {
@@ -19,8 +18,6 @@ class ElementValues {
   std::int64_t itemsize() const { return itemsize_; }
   /// The element whose first byte that is; of a complex number the magnitude. NaN stays NaN.
   double value(const std::uint8_t* element) const { return read_(element); }
-  /// In words: "complex numbers of 16 bytes".
-  const std::string& description() const { return description_; }
   bool is_complex() const { return is_complex_; }
 
  private:
@@ -28,7 +25,6 @@ class ElementValues {
 
   Read read_;
   std::int64_t itemsize_ = 0;
-  std::string description_;
   bool is_complex_ = false;
 };
 

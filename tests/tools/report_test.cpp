@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(the_facts_are_those_of_the_frame) {
     return page.text("//dl[@class='facts']/div[dt='" + name + "']/dd");
   };
   BOOST_TEST(fact("Shape") == "40 \u00d7 30");
-  BOOST_TEST(fact("Type of elements") == "<f4");
+  BOOST_TEST(fact("Type of elements") == "float32 (<f4)");
   BOOST_TEST(fact("Number of chunks") == "2");
   BOOST_TEST(fact("Chunk") == "20 \u00d7 30 elements, 2.3\u00a0KiB (2\u202f400 bytes)");
   BOOST_TEST(contains(fact("Codec"), "[lz4]"));

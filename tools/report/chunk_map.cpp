@@ -273,8 +273,8 @@ Markup ratio_histogram(const ChunkSurvey& survey) {
     return low * std::exp(step * static_cast<double>(bar));
   };
   out.add(
-      "<figure class=\"histogram\"><figcaption><b>How often which ratio.</b> "
-      "The middle one of {} is {}.</figcaption>\n"
+      "<figure class=\"histogram\"><figcaption><b>How many chunks have which ratio.</b> "
+      "The median of {} is {}.</figcaption>\n"
       "<div class=\"plot\"><span class=\"top\">{}</span><span class=\"bottom\">0</span>"
       "<svg viewBox=\"0 0 {} 100\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"Histogram of ratios; the table has its numbers\">\n",

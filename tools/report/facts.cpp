@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "codec/loss.hpp"
-#include "fs/survey/element_values.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/report/words.hpp"
 
@@ -36,8 +35,7 @@ std::string exact_size(std::int64_t bytes) {
 std::string element_text(const FrameInfo& info) {
   if (!info.array || !info.array->dtype)
     return "items of " + counted(info.typesize, "byte", "bytes");
-  const auto values = fs::ElementValues::of(*info.array->dtype);
-  return values ? values->description() : "elements of type " + *info.array->dtype;
+  return "elements of type " + type_name(*info.array->dtype);
 }
 
 /// Of contents that are shown to readers: an array's without padding.
@@ -45,8 +43,9 @@ std::int64_t content_size(const FrameInfo& info) { return fs::view_shape(info, t
 
 void add_array(const frame::ArrayInfo& array, List& list) {
   list.add("Shape", shape_text(array.shape));
-  if (array.dtype) list.add("Type of elements", *array.dtype);
-  if (array.fortran_order) list.add("Order", "Fortran: the first index goes fastest");
+  if (array.dtype)
+    list.add("Type of elements", fmt::format("{} ({})", type_name(*array.dtype), *array.dtype));
+  if (array.fortran_order) list.add("Order", "Fortran: the first index varies fastest");
 }
 
 void add_compression(const FrameInfo& info, List& list) {
@@ -62,7 +61,7 @@ void add_compression(const FrameInfo& info, List& list) {
     list.add("Filters", filters);
     if (info.use_dict) list.add("Dictionaries", "one for each chunk");
     if (codec::loss_of(*info.codec, info.filters) != codec::Loss::none)
-      list.add("Loss", "codec or filters keep less than they are given");
+      list.add("Loss", "lossy: values are not stored exactly");
   }
   if (!info.checksum.empty()) list.add("Checksums", info.checksum);
 }
@@ -97,13 +96,13 @@ std::string time_text(const frame::FileStamp& stamp) {
 std::string lead(const FrameInfo& info) {
   std::string text = "A " + kind_text(info) + ". ";
   if (!info.array)
-    text += fmt::format("It holds {}; nothing says what they mean.",
+    text += fmt::format("It holds {}, and does not say what they mean.",
                         info.typesize == 1 ? "bytes" : element_text(info));
   else if (info.array->shape.empty())
     text += "It holds a single element.";
   else
-    text += fmt::format("It holds an array of {} {}.", shape_text(info.array->shape),
-                        element_text(info));
+    text +=
+        fmt::format("It holds an array: {} {}.", shape_text(info.array->shape), element_text(info));
   return text;
 }
 

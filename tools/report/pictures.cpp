@@ -213,9 +213,11 @@ Markup draw_line(const ArrayLine& line) {
   const std::int64_t per_bin =
       line.bins.size() < 2 ? line.extent : line.bins[1].first - line.bins[0].first;
   std::string caption =
-      per_bin == 1 ? "All elements in order"
-                   : fmt::format("Means of {} elements each, and between which values they are",
-                                 grouped(per_bin));
+      per_bin == 1
+          ? "All elements in order"
+          : fmt::format(
+                "Means of {} neighbouring elements (line) and the range of their values (band)",
+                grouped(per_bin));
   if (line.is_sample)
     caption +=
         fmt::format("; of these a sample was read, {} of {} elements",

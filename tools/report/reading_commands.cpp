@@ -107,7 +107,7 @@ Markup reading_commands(const std::string& file, const frame::FrameInfo& info) {
 Markup repair_commands(const std::string& file) {
   const std::string word = shell_word(file);
   return markup(
-      "<h3>Bringing back what is left</h3>\n<div class=\"listings\">\n{}</div>\n",
+      "<h3>Saving what is left</h3>\n<div class=\"listings\">\n{}</div>\n",
       listing("In a shell", fmt::format("b2frame verify --repairable {}\n"
                                         "b2frame repair {} -o {}\n",
                                         word, word, shell_word("mended-" + last_part(file)))));

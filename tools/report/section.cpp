@@ -35,7 +35,7 @@ std::string decoded_text(const Examination& found, std::int64_t count) {
   if (found.step > 1)
     return fmt::format("A sample of the {} chunks, one of {}, was decoded", grouped(count),
                        grouped(found.step));
-  return count == 1 ? "Its chunk was decoded"
+  return count == 1 ? "Its one chunk was decoded"
                     : fmt::format("All {} chunks were decoded", grouped(count));
 }
 
@@ -52,11 +52,11 @@ Markup finding_list(const Examination& found) {
 const char* heading_of(Health health) {
   switch (health) {
     case Health::unsupported:
-      return "Not to be decoded here";
+      return "Cannot be decoded here";
     case Health::too_large:
       return "Too large to be decoded";
     case Health::unreadable:
-      return "Not to be read";
+      return "Cannot be read";
     case Health::no_contents:
       return "Without contents";
     default:
@@ -148,7 +148,7 @@ std::string intact_text(const frame::RepairPlan& plan) {
   return fmt::format(
       "A repair would bring back {} of {} as they were; {} doubtful, {} guessed, {} lost. The "
       "order "
-      "of the chunks is told by: {}.",
+      "of the chunks comes from: {}.",
       size_in_words(sum.intact), size_in_words(sum.contents), size_in_words(sum.doubtful),
       size_in_words(sum.guessed), size_in_words(sum.lost), order_name(plan.order));
 }

@@ -41,15 +41,15 @@ constexpr std::array<Word<CodecId>, 10> kCodecs{{
 }};
 
 constexpr std::array<Word<FilterId>, 9> kFilters{{
-    {FilterId::shuffle, "bytes of equal rank are put together"},
-    {FilterId::bitshuffle, "bits of equal rank are put together"},
-    {FilterId::delta, "differences to the first block"},
-    {FilterId::trunc_prec, "floating-point numbers lose low bits"},
-    {FilterId::int_trunc, "integers lose low bits"},
-    {FilterId::ndcell, "elements are ordered in cells"},
-    {FilterId::ndmean, "cells are replaced by their means"},
-    {FilterId::bytedelta, "differences of neighbouring bytes"},
-    {FilterId::bytedelta_old, "differences of neighbouring bytes"},
+    {FilterId::shuffle, "groups the first bytes of all items, then the second ones, and so on"},
+    {FilterId::bitshuffle, "groups the first bits of all items, then the second ones, and so on"},
+    {FilterId::delta, "stores differences from the first block"},
+    {FilterId::trunc_prec, "drops low bits of floating-point numbers"},
+    {FilterId::int_trunc, "drops low bits of integers"},
+    {FilterId::ndcell, "orders elements by small cells"},
+    {FilterId::ndmean, "replaces small cells by their means"},
+    {FilterId::bytedelta, "stores differences between neighbouring bytes"},
+    {FilterId::bytedelta_old, "stores differences between neighbouring bytes"},
 }};
 
 template <typename Table, typename Id>
