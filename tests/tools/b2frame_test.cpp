@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     return b2frame(Arguments{"extract"} + options + Arguments{path(from), "-o", path(to)});
   };
   ByteVector items;
-  for (const std::uint8_t item : {1, 2, 3, 4, 5, 6}) items.insert(items.end(), {item, 0});
+  for (std::uint8_t item = 1; item <= 6; item++) items.insert(items.end(), {item, 0});
   write_file(scratch / "a.b2nd", array_frame(items, {2, 3}, "<i2", 2));
   write_file(scratch / "text.b2frame", flat_frame("x,y\n"));
   write_file(scratch / "bytes.b2frame", flat_frame(items));
