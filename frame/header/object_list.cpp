@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/header/arrow_batch.hpp"
 #include "frame/header/msgpack_json.hpp"
 
 namespace bloscfs::frame::inline header {
@@ -36,6 +37,7 @@ ObjectList::Serializer serializer_of(std::string_view layer, const json& descrip
   const auto& name = found->get_ref<const std::string&>();
   if (name == "msgpack") return ObjectList::Serializer::msgpack;
   if (name == "json") return ObjectList::Serializer::json;
+  if (name == "arrow" && layer == kListLayers.front().name) return ObjectList::Serializer::arrow;
   codec::throw_unsupported(fmt::format("objects of the serializer {}", name));
 }
 
@@ -71,6 +73,8 @@ std::optional<ObjectList> object_list_of(const Snapshot& snapshot) {
 }
 
 std::vector<json> objects_of(const ObjectList& list, codec::Bytes document) {
+  if (list.serializer == ObjectList::Serializer::arrow)
+    return objects_of({list.layout, ObjectList::Serializer::msgpack}, arrow_to_msgpack(document));
   const bool is_json = list.serializer == ObjectList::Serializer::json;
   auto value = is_json ? parse_json(document) : msgpack_to_json(document, Marks::base64);
   if (!value)

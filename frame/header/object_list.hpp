@@ -22,7 +22,7 @@ struct ObjectList {
     object_in_chunk,  ///< each chunk is the document of one object
     batch_in_block,   ///< each block is the document of an array of objects
   };
-  enum class Serializer { msgpack, json };
+  enum class Serializer { msgpack, json, arrow };
 
   Layout layout = Layout::object_in_chunk;
   Serializer serializer = Serializer::msgpack;

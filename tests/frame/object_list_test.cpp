@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_CASE(are_known_by_their_metalayer) {
 }
 
 BOOST_AUTO_TEST_CASE(of_other_serializers_are_refused_by_name) {
-  BOOST_CHECK_EXCEPTION(parse_object_list("batcharray", described("arrow")), bloscfs::codec::Error,
+  BOOST_CHECK_EXCEPTION(parse_object_list("batcharray", described("pickle")), bloscfs::codec::Error,
                         [](const auto& error) {
                           return error.code() == bloscfs::codec::FormatErrc::unsupported &&
-                                 std::string(error.what()).find("arrow") != std::string::npos;
+                                 std::string(error.what()).find("pickle") != std::string::npos;
                         });
   for (const ByteVector& bad :
        {ByteVector{}, ByteVector{0x80}, ByteVector{0x01}, ByteVector{0xdf, 0xff, 0xff, 0xff, 0xff}})

@@ -63,12 +63,12 @@ BOOST_AUTO_TEST_CASE(cat_writes_contents) {
 BOOST_AUTO_TEST_CASE(lists_of_other_serializers_and_bad_documents_are_named) {
   const TempDir scratch;
   Cut cut;
-  cut.metalayers = described("batcharray", "arrow");
+  cut.metalayers = described("batcharray", "pickle");
   const std::string frame = scratch / "a.b2frame";
   write_file(frame, flat_frame("contents", cut));
   ProcessResult result = b2frame({"cat", "--json", frame});
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.err == "b2frame: " + frame + ": objects of the serializer arrow\n");
+  BOOST_TEST(result.err == "b2frame: " + frame + ": objects of the serializer pickle\n");
   cut.metalayers = described("vlarray", "msgpack");
   write_file(frame, flat_frame("contents", cut));
   const std::string out = scratch / "out";
