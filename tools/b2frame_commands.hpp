@@ -83,6 +83,8 @@ struct ExtractOptions {
   std::string dtype;                   ///< of the items of a flat frame, as text
   std::optional<std::string> slice;    ///< as NumPy has it; `file` may end with it in brackets
   std::optional<std::int64_t> rows;    ///< the first ones of the array, as text
+  std::vector<std::string> columns;    ///< of a table; none: all
+  std::string row_range;               ///< of a table, "10:20"; empty: all
 };
 int run_extract(const ExtractOptions& options);
 

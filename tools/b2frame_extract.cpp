@@ -1,12 +1,15 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/elements.hpp"
@@ -20,8 +23,8 @@
 #include "tools/remote_files.hpp"
 #include "tools/slice.hpp"
 #include "tools/slice_output.hpp"
-#include "tools/store_address.hpp"
-#include "tools/table_output.hpp"
+#include "tools/tables/table_address.hpp"
+#include "tools/tables/table_output.hpp"
 #include "tools/text_output.hpp"
 #include "tools/view_output.hpp"
 
@@ -128,28 +131,66 @@ int extract_items(const ExtractOptions& options, Input& input) {
   return 0;
 }
 
-void extract_table(const StoreAddress& address, const frame::PythonStore& store,
-                   const ExtractOptions& options, RunLimits& limits) {
-  Table table(store, address.key, limits);
-  const bool npy = options.npy || options.output.ends_with(".npy");
-  if (!wants_all(options) || (!npy && !options.output.ends_with(".csv")))
-    throw UsageError("a table is written whole, to a .csv or a .npy file");
+enum class TableFormat { csv, json, text, npy };
+
+/// Nothing where neither the options nor the name of OUT ask for one of these.
+std::optional<TableFormat> table_format(const ExtractOptions& options, bool is_frame) {
+  if (options.text) return TableFormat::text;
+  if (options.json) return TableFormat::json;
+  if (options.npy || options.output.ends_with(".npy")) return TableFormat::npy;
+  // What is asked for may be the bytes of the frame.
+  if (options.output.ends_with(".csv") || (options.output == "-" && !is_frame))
+    return TableFormat::csv;
+  return std::nullopt;
+}
+
+/// The rows that --rows, and cat's -s and -n, ask for.
+RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
+  RowRange range = parse_row_range(options.row_range);
+  if (options.start < 0)
+    range.first = std::max<std::int64_t>(
+        range.first,
+        std::min(range.end, count_rows(*table.store, table.group, {}, limits)) + options.start);
+  else if (__builtin_add_overflow(range.first, options.start, &range.first))
+    range.first = range.end;
+  std::int64_t end = range.end;
+  if (options.count && !__builtin_add_overflow(range.first, *options.count, &end))
+    range.end = std::min(range.end, end);
+  return range;
+}
+
+void extract_table(const TableAddress& address, TableFormat format, const ExtractOptions& options,
+                   RunLimits& limits) {
+  if (options.offset != 0 || options.length || !options.dtype.empty())
+    throw UsageError("--offset, --length and --dtype do not go with tables");
+  const CellStyle style = format == TableFormat::json   ? CellStyle::json
+                          : format == TableFormat::text ? CellStyle::text
+                                                        : CellStyle::csv;
+  const TableSelection selection{options.columns, wanted_rows(options, address, limits)};
+  Table table(*address.store, address.group, selection, style, limits);
+  if (!table.computed().empty())
+    complain(options.file,
+             fmt::format("leaves out the computed columns {}", fmt::join(table.computed(), ", ")));
   OutputFile out(options.output, mode_of_input(options.file));
-  if (npy)
-    write_npy(table, out);
+  if (format == TableFormat::npy)
+    write_table_npy(table, count_rows(*address.store, address.group, selection.rows, limits), out);
   else
-    write_csv(table, out);
+    write_table_text(table, style, out);
   out.commit();
 }
 
 /// True if the file was a table, and is written.
 bool extract_if_table(const ExtractOptions& options, RunLimits& limits) {
-  const auto address = options.chunk ? std::nullopt : parse_store_address(options.file);
+  const auto address = options.chunk ? std::nullopt : find_table(options.file);
   if (!address) return false;
-  const auto store = open_store(address->store);
-  const frame::StoreEntry entry = find_entry(*store, address->key);
-  if (entry.leaf) return false;
-  extract_table(*address, *store, options, limits);
+  const auto format = table_format(options, address->is_frame);
+  if (!format && address->is_frame) return false;
+  if (!is_table(*address->store, address->group)) frame::throw_errno(EISDIR, address->group);
+  if (!format)
+    throw UsageError(
+        "a table is written as CSV to a .csv file or to -, as NPY to a .npy file, and "
+        "with --json as JSON lines");
+  extract_table(*address, *format, options, limits);
   return true;
 }
 
@@ -164,6 +205,10 @@ int extract(ExtractOptions options) {
   RunLimits limits;
   require(!options.json || !options.slice, "--json writes a whole list of objects");
   if (extract_if_table(options, limits)) return 0;
+  if (!options.columns.empty() || !options.row_range.empty())
+    throw UsageError("--columns and --rows go with tables");
+  if (options.json && (options.chunk || options.npy || !wants_all(options)))
+    throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   Input input(options.file, options.chunk, remote, limits);
   if (!options.chunk) keep_promise(options, input);
   if (options.json) return extract_objects(options, input);
@@ -183,8 +228,6 @@ int extract(ExtractOptions options) {
 int run_extract(const ExtractOptions& options) {
   if (options.recursive) return extract_tree(options);
   options.tree.require_none();
-  if (options.json && (options.chunk || options.npy || !wants_all(options)))
-    throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -12,6 +14,28 @@
 #include "tools/version.hpp"
 
 namespace bloscfs::tools {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// The option -n of extract is --dry-run where directories are extracted. Before a number it is
+/// --count, as in cat.
+std::vector<const char*> with_count_spelled_out(std::vector<const char*> arguments) {
+  const auto is_word = [](std::string_view word) {
+    return [word](const char* argument) { return argument == word; };
+  };
+  const bool is_extract = arguments.size() > 1 && is_word("extract")(arguments[1]);
+  const bool is_recursive = std::any_of(arguments.begin(), arguments.end(), is_word("-r")) ||
+                            std::any_of(arguments.begin(), arguments.end(), is_word("--recursive"));
+  if (!is_extract || is_recursive) return arguments;
+  for (std::size_t i = 2; i + 1 < arguments.size(); i++)
+    if (is_word("-n")(arguments[i]) && is_number(arguments[i + 1])) arguments[i] = "--count";
+  return arguments;
+}
+
+}  // namespace
 
 CommandLine::CommandLine(std::string_view first) {
   app_.formatter(help_layout());
@@ -27,7 +51,8 @@ CommandLine::CommandLine(std::string_view first) {
 
 int CommandLine::run(int argc, const char* const* argv) {
   try {
-    app_.parse(argc, argv);
+    const std::vector<const char*> arguments = with_count_spelled_out({argv, argv + argc});
+    app_.parse(argc, arguments.data());
     if (!app_.remaining().empty()) throw CLI::ExtrasError(app_.remaining());
     if (!work_) throw UsageError("a subcommand is required");
     return work_();

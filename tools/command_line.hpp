@@ -57,6 +57,7 @@ class CommandLine {
   void add_head(const char* name);
   void add_diff(const char* name);
   static void add_json(CLI::App& command, ExtractOptions& options);
+  static void add_table(CLI::App& command, ExtractOptions& options);
   void add_verify(const char* name);
   void add_report(const char* name);
   void add_advise(const char* name);

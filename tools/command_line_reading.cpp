@@ -81,6 +81,10 @@ void CommandLine::add_extract(const char* name) {
           "Bytes to write, at most (all that follow)")
       ->option_text("SIZE");
   add_json(*command, extract_);
+  command->add_option("--count", extract_.count, "Of a table: rows, at most; -n N for short")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
+  add_table(*command, extract_);
   add_remote(*command, extract_.remote);
   command->add_option("FILE", extract_.file, kSliced)->required();
   command
@@ -105,6 +109,7 @@ void CommandLine::add_cat(const char* name) {
   command->add_option("--dtype", cat_.dtype, "Text of a flat frame's items (unsigned integers)")
       ->option_text("DTYPE");
   add_json(*command, cat_);
+  add_table(*command, cat_);
   add_remote(*command, cat_.remote);
   command->add_option("FILE", cat_.file, kSliced)->required();
   cat_.output = "-";
@@ -145,7 +150,16 @@ void CommandLine::add_diff(const char* name) {
 }
 
 void CommandLine::add_json(CLI::App& command, ExtractOptions& options) {
-  command.add_flag("--json", options.json, "Of a list of Python's objects, one a line as JSON");
+  command.add_flag("--json", options.json,
+                   "Of a table its rows, of a list its objects, one a line");
+}
+
+void CommandLine::add_table(CLI::App& command, ExtractOptions& options) {
+  command.add_option("--columns", options.columns, "Of a table: only these columns, in this order")
+      ->delimiter(',')
+      ->option_text("NAME,...");
+  command.add_option("--rows", options.row_range, "Of a table: only these rows, counted from 0")
+      ->option_text("A:B");
 }
 
 void CommandLine::add_verify(const char* name) {

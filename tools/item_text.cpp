@@ -201,4 +201,8 @@ void append_csv(std::string_view text, std::string& line) {
   append_quoted(text, TextStyle::csv, line);
 }
 
+void append_columns(std::string_view text, std::string& line) {
+  append_quoted(text, TextStyle::columns, line);
+}
+
 }  // namespace bloscfs::tools

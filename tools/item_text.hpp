@@ -26,4 +26,7 @@ ItemText item_text(const std::string& dtype, TextStyle style);
 /// Appends a text as a field of CSV.
 void append_csv(std::string_view text, std::string& line);
 
+/// Appends a text as numpy.loadtxt and awk take it.
+void append_columns(std::string_view text, std::string& line);
+
 }  // namespace bloscfs::tools

@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "codec/error.hpp"
+#include "frame/open/open.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
@@ -12,7 +14,7 @@ namespace bloscfs::tools {
 namespace {
 
 bool may_be_store(const std::string& path) {
-  for (const char* suffix : {".b2z", ".b2d", ".b2e"})
+  for (const char* suffix : {".b2z", ".b2d", ".b2e", ".b2frame", ".cframe"})
     if (path.ends_with(suffix)) return true;
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
@@ -34,9 +36,9 @@ std::optional<StoreAddress> parse_store_address(const std::string& text) {
 
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
   fs::wait_for_ended_mounts(path);
-  auto store = frame::open_store(path, {});
-  if (!store) codec::throw_malformed("no store of python-blosc2");
-  return store;
+  if (auto store = frame::open_store(path, {})) return store;
+  if (auto store = find_frame_store(path)) return store;
+  codec::throw_malformed("no store of python-blosc2");
 }
 
 std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
@@ -44,6 +46,13 @@ std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
   if (!std::filesystem::exists(path, ignored)) return nullptr;
   fs::wait_for_ended_mounts(path);
   return frame::open_store(path, {});
+}
+
+std::unique_ptr<frame::PythonStore> find_frame_store(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return nullptr;
+  std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(path, {});
+  return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
 }
 
 frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key) {

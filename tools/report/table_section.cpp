@@ -4,12 +4,12 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "codec/error.hpp"
-#include "tools/item_text.hpp"
 #include "tools/report/words.hpp"
 #include "tools/store_address.hpp"
-#include "tools/table.hpp"
+#include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -23,6 +23,7 @@ constexpr std::int64_t kMostCounted = std::int64_t{1} << 26;
 /// What a page says of a table.
 struct TablePreview {
   std::vector<std::string> names, types;
+  std::vector<std::string> computed;  ///< names of columns that are left out
   std::int64_t rows = 0;
   bool is_counted = true;                       ///< else `rows` has deleted ones, too
   std::vector<std::vector<std::string>> first;  ///< cells of the first rows
@@ -39,39 +40,25 @@ std::string unquoted(const std::string& field) {
   return text;
 }
 
-std::vector<ItemText> cell_texts(const std::vector<Column>& columns) {
-  std::vector<ItemText> texts;
-  for (const Column& column : columns)
-    texts.push_back(item_text(column.dtype().stored, TextStyle::csv));
-  return texts;
-}
-
 /// Throws Error where the table is damaged or not supported.
 TablePreview read_preview(const frame::PythonStore& store, const std::string& group,
                           RunLimits& limits) {
-  Table table(store, group, limits);
+  Table table(store, group, {}, CellStyle::csv, limits);
   TablePreview preview;
-  for (const Column& column : table.columns()) {
-    preview.names.push_back(column.name());
-    preview.types.push_back(type_name(column.dtype().stored));
+  for (const ColumnSchema& column : table.schemas()) {
+    preview.names.push_back(column.name);
+    preview.types.push_back(column.kind);
   }
-  preview.is_counted = table.rows() <= kMostCounted;
-  preview.rows = preview.is_counted ? table.count_valid() : table.rows();
-  const auto texts = cell_texts(table.columns());
-  const std::size_t shown = std::min(kShownColumns, texts.size());
-  for (std::int64_t at = 0; at < table.rows() && preview.first.size() < kShownRows;) {
-    const TableRows part = table.read(at);
-    for (std::size_t row = 0; row < part.valid.size() && preview.first.size() < kShownRows; row++) {
-      if (part.valid[row] == 0) continue;
-      std::vector<std::string>& cells = preview.first.emplace_back(shown);
-      for (std::size_t i = 0; i < shown; i++) {
-        const std::size_t size = table.columns()[i].itemsize();
-        if (!texts[i]) continue;
-        texts[i](codec::Bytes(part.columns[i]).subspan(row * size, size), cells[i]);
-        cells[i] = shortened(unquoted(cells[i]), kMostCell);
-      }
+  preview.computed = table.computed();
+  preview.is_counted = table.stored_rows() <= kMostCounted;
+  preview.rows = preview.is_counted ? count_rows(store, group, {}, limits) : table.stored_rows();
+  const std::size_t shown = std::min(kShownColumns, preview.names.size());
+  while (preview.first.size() < kShownRows && table.next_row()) {
+    std::vector<std::string>& cells = preview.first.emplace_back(shown);
+    for (std::size_t i = 0; i < shown; i++) {
+      table.append_cell(i, cells[i]);
+      cells[i] = shortened(unquoted(cells[i]), kMostCell);
     }
-    at += part.count;
   }
   return preview;
 }
@@ -101,6 +88,9 @@ Markup rows_table(const TablePreview& preview) {
       preview.rows == std::ssize(preview.first) ? "All rows" : "The first rows", head, body);
   if (const auto more = std::ssize(preview.names) - static_cast<std::int64_t>(shown); more > 0)
     out.add("<p class=\"left-out\">{}.</p>\n", counted(more, "column more", "columns more"));
+  if (!preview.computed.empty())
+    out.add("<p class=\"left-out\">Not shown, since they are computed: {}.</p>\n",
+            fmt::format("{}", fmt::join(preview.computed, ", ")));
   return out;
 }
 

@@ -1,0 +1,87 @@
+#include "tools/tables/array_column.hpp"
+
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+std::shared_ptr<const frame::Snapshot> required(std::shared_ptr<const frame::Snapshot> part) {
+  if (!part) codec::throw_malformed("its array is missing");
+  return part;
+}
+
+/// Throws unless the array has the shape of items that the schema says.
+void check_item_shape(const ColumnSchema& schema, const std::vector<std::int64_t>& shape) {
+  const auto field = schema.fields.find("item_shape");
+  nlohmann::json expected = nlohmann::json::array();
+  if (schema.kind == "ndarray" && field != schema.fields.end()) expected = *field;
+  if (expected != nlohmann::json(shape))
+    codec::throw_malformed(fmt::format("has items of the shape {}, its schema says {}",
+                                       nlohmann::json(shape).dump(), expected.dump()));
+}
+
+}  // namespace
+
+ArrayColumn::ArrayColumn(const ColumnSchema& schema, CellStyle style, const OpenColumnPart& open,
+                         std::int64_t table_rows, RunLimits& limits)
+    : is_text_(schema.kind == "string" || schema.kind == "bytes"),
+      style_(style),
+      array_(required(open("")), limits) {
+  if (array_.rows() != table_rows)
+    codec::throw_malformed(fmt::format("{} rows, _valid_rows has {}", array_.rows(), table_rows));
+  check_item_shape(schema, array_.item_shape());
+  if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
+  const fs::NumpyDtype& dtype = array_.dtype();
+  const bool is_array = schema.kind == "ndarray";
+  cell_ = is_array ? array_item_cell(dtype.stored, dtype.itemsize, array_.item_shape(), style)
+                   : item_cell(schema, dtype.stored, style);
+  // to_csv() writes the sentinels of single values as they are.
+  if (is_array || style != CellStyle::csv)
+    is_sentinel_ = sentinel_test(schema, dtype.stored, dtype.itemsize);
+}
+
+std::int64_t ArrayColumn::load(std::int64_t first, std::int64_t most, std::size_t /*size*/) {
+  first_ = first;
+  items_.resize(static_cast<std::size_t>(most) * array_.row_size());
+  array_.read(first, items_);
+  if (mask_) mask_->load(first, most);
+  return most;
+}
+
+codec::Bytes ArrayColumn::item(std::int64_t row) const {
+  const std::size_t size = array_.row_size();
+  return codec::Bytes(items_).subspan(static_cast<std::size_t>(row - first_) * size, size);
+}
+
+void ArrayColumn::append_cell(std::int64_t row, std::string& line) const {
+  if (mask_) {
+    const bool is_marked = is_text_ && style_ == CellStyle::csv;
+    if (mask_->is_absent(row)) {
+      if (is_marked)
+        line += kAbsentText;
+      else
+        append_absent_cell(style_, line);
+      return;
+    }
+    if (is_marked) {
+      std::string text;
+      cell_(item(row), text);
+      if (text.empty() || text.front() == '\\') return append_marked_text(text, line);
+      line += text;
+      return;
+    }
+  }
+  const codec::Bytes found = item(row);
+  if (is_sentinel_ && is_sentinel_(found))
+    append_absent_cell(style_, line);
+  else
+    cell_(found, line);
+}
+
+const fs::NumpyDtype* ArrayColumn::npy_dtype() const {
+  return mask_ || !array_.item_shape().empty() ? nullptr : &array_.dtype();
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,39 @@
+#pragma once
+// An array of a store whose first dimension counts rows, read row by row.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "fs/numpy/numpy_dtype.hpp"
+#include "fs/view/file_view.hpp"
+#include "tools/input.hpp"
+
+namespace bloscfs::tools {
+
+/// For one thread.
+class ArrayReader {
+ public:
+  /// Throws Error: malformed where the frame is no array with rows, unsupported for items that
+  /// NumPy has not, and for rows of more than 64 MiB.
+  ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
+
+  const fs::NumpyDtype& dtype() const { return dtype_; }
+  std::int64_t rows() const { return shape_.front(); }
+  /// Of the item of a row; empty where that is one value.
+  std::vector<std::int64_t> item_shape() const { return {shape_.begin() + 1, shape_.end()}; }
+  /// Bytes of a row.
+  std::size_t row_size() const { return row_size_; }
+  /// Fills `out`, which has whole rows, from a row on.
+  void read(std::int64_t row, codec::MutableBytes out);
+
+ private:
+  std::unique_ptr<Input> input_;
+  std::unique_ptr<fs::FileView> view_;
+  fs::NumpyDtype dtype_;
+  std::vector<std::int64_t> shape_;
+  std::size_t row_size_ = 0;
+};
+
+}  // namespace bloscfs::tools

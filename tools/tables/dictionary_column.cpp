@@ -1,0 +1,84 @@
+#include "tools/tables/dictionary_column.hpp"
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "tools/tables/msgpack_token.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Of all texts of a dictionary, with where they are.
+constexpr std::size_t kMaxDictionary = std::size_t{64} << 20;
+
+std::shared_ptr<const frame::Snapshot> codes_of_column(const OpenColumnPart& open) {
+  auto part = open("");
+  if (!part) codec::throw_malformed("its codes are missing");
+  return part;
+}
+
+}  // namespace
+
+DictionaryColumn::DictionaryColumn(const ColumnSchema& schema, CellStyle style,
+                                   const OpenColumnPart& open, std::int64_t table_rows,
+                                   RunLimits& limits)
+    : style_(style), codes_array_(codes_of_column(open), limits), charge_(limits.cache().budget()) {
+  if (codes_array_.dtype().stored != "<i4" || !codes_array_.item_shape().empty())
+    codec::throw_malformed("its codes are no array of <i4");
+  if (codes_array_.rows() != table_rows)
+    codec::throw_malformed(
+        fmt::format("{} rows, _valid_rows has {}", codes_array_.rows(), table_rows));
+  auto texts = open("_dict");
+  if (!texts) codec::throw_malformed("its dictionary is missing");
+  documents_.emplace(std::move(texts), limits);
+  if (const auto code = schema.fields.find("null_code");
+      code != schema.fields.end() && code->is_number_integer())
+    null_code_ = code->get<std::int64_t>();
+}
+
+std::int64_t DictionaryColumn::load(std::int64_t first, std::int64_t most, std::size_t /*size*/) {
+  if (documents_) load_texts();
+  first_ = first;
+  codes_.resize(static_cast<std::size_t>(most));
+  codes_array_.read(first, {reinterpret_cast<std::uint8_t*>(codes_.data()),
+                            codes_.size() * sizeof(std::int32_t)});
+  return most;
+}
+
+void DictionaryColumn::load_texts() {
+  std::int64_t object = 0;
+  while (const auto document = documents_->find(object)) {
+    add_texts(*document);
+    object = document->end();
+  }
+  documents_.reset();
+}
+
+void DictionaryColumn::add_texts(const ObjectDocument& document) {
+  const std::size_t size = letters_.size() + document.bytes.size() +
+                           (texts_.size() + document.positions.size()) * sizeof(Text);
+  if (size > kMaxDictionary)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("a dictionary of more than {} bytes", kMaxDictionary));
+  // Both may grow to twice their size.
+  charge_.resize(2 * size);
+  for (std::size_t position : document.positions) {
+    const MsgpackToken token = take_msgpack_token(document.bytes, position);
+    if (token.type != MsgpackToken::Type::text)
+      codec::throw_malformed(fmt::format("value {} of its dictionary is no text", texts_.size()));
+    texts_.push_back({letters_.size(), token.content.size()});
+    letters_.append(reinterpret_cast<const char*>(token.content.data()), token.content.size());
+  }
+}
+
+void DictionaryColumn::append_cell(std::int64_t row, std::string& line) const {
+  const std::int32_t code = codes_[static_cast<std::size_t>(row - first_)];
+  if (code == null_code_) return append_absent_cell(style_, line);
+  if (code < 0 || static_cast<std::size_t>(code) >= texts_.size())
+    codec::throw_malformed(fmt::format("row {} has the code {}, its dictionary has {} texts", row,
+                                       code, texts_.size()));
+  const Text& text = texts_[static_cast<std::size_t>(code)];
+  append_text_cell(std::string_view(letters_).substr(text.begin, text.size), style_, line);
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,31 @@
+#pragma once
+// Which values of a column are absent, where that is stored beside them.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "frame/container/snapshot.hpp"
+#include "tools/tables/array_reader.hpp"
+
+namespace bloscfs::tools {
+
+class NullMask {
+ public:
+  /// `notnull` is the leaf NAME.notnull, true where there is a value; null where all rows have one.
+  NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& limits);
+
+  void load(std::int64_t first, std::int64_t count);
+  /// Of rows that are loaded.
+  bool is_absent(std::int64_t row) const {
+    const auto at = static_cast<std::size_t>(row - first_);
+    return at < has_value_.size() && has_value_[at] == 0;
+  }
+
+ private:
+  std::unique_ptr<ArrayReader> array_;
+  std::int64_t first_ = 0;
+  std::vector<std::uint8_t> has_value_;
+};
+
+}  // namespace bloscfs::tools

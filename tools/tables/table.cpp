@@ -1,0 +1,174 @@
+#include "tools/tables/table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codec/error.hpp"
+#include "frame/pystore/column_names.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/tables/column_opening.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Each opened column takes some 10 KiB.
+constexpr std::size_t kMaxColumns = 1 << 12;
+constexpr std::size_t kMaxRow = std::size_t{64} << 20;
+/// Of rows.
+constexpr std::size_t kSizeAtOnce = std::size_t{8} << 20;
+/// What a value counts that has no fixed size.
+constexpr std::size_t kLeastSize = 16;
+/// Of all columns together; one more may be loaded before that is noticed.
+constexpr std::size_t kMaxLoaded = std::size_t{96} << 20;
+constexpr std::int64_t kMostRowsAtOnce = 1 << 16;
+
+std::string key_below(const std::string& group, const std::string& name) {
+  return (group == "/" ? std::string() : group) + "/" + name;
+}
+
+/// Null where there is no such leaf.
+std::shared_ptr<const frame::Snapshot> open_leaf_of(const frame::PythonStore& store,
+                                                    const std::string& key) {
+  const auto entry = store.find(key);
+  if (!entry || !entry->leaf) return nullptr;
+  std::shared_ptr<const frame::Snapshot> snapshot = store.open(*entry->leaf);
+  if (!snapshot) codec::throw_malformed(key + ": no Blosc2 frame");
+  return snapshot;
+}
+
+std::shared_ptr<const frame::Snapshot> required_leaf(const frame::PythonStore& store,
+                                                     const std::string& key) {
+  auto snapshot = open_leaf_of(store, key);
+  if (!snapshot) codec::throw_malformed(key + ": is missing");
+  return snapshot;
+}
+
+/// Runs `work`, and adds the column's name to its errors.
+template <typename Work>
+decltype(auto) of_column(const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const codec::Error& error) {
+    throw codec::Error(static_cast<codec::FormatErrc>(error.code().value()),
+                       fmt::format("column {}: {}", name, error.what()));
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(fmt::format("column {}: {}", name, reason(error)));
+  }
+}
+
+/// The columns that are wanted, in the order in which they were named.
+std::vector<ColumnSchema> wanted_columns(std::vector<ColumnSchema> columns,
+                                         const std::vector<std::string>& names) {
+  if (names.empty()) return columns;
+  std::vector<ColumnSchema> wanted;
+  for (const std::string& name : names) {
+    const auto column = std::find_if(columns.begin(), columns.end(),
+                                     [&](const ColumnSchema& known) { return known.name == name; });
+    if (column == columns.end()) throw UsageError("no column " + name);
+    wanted.push_back(*column);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+bool is_table(const frame::PythonStore& store, const std::string& group) {
+  return store.group_kind(group) == "ctable";
+}
+
+TableSchema table_schema(const frame::PythonStore& store, const std::string& group) {
+  if (!is_table(store, group)) frame::throw_errno(EISDIR, group);
+  return read_table_schema(*required_leaf(store, key_below(group, "_meta")));
+}
+
+Table::Table(const frame::PythonStore& store, const std::string& group,
+             const TableSelection& selection, CellStyle style, RunLimits& limits) {
+  TableSchema schema = table_schema(store, group);
+  schemas_ = wanted_columns(std::move(schema.columns), selection.columns);
+  computed_ = std::move(schema.computed);
+  if (schemas_.size() > kMaxColumns)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("{} columns, of which {} can be read at once; --columns chooses",
+                                   schemas_.size(), kMaxColumns));
+  live_ = std::make_unique<LiveRows>(required_leaf(store, key_below(group, "_valid_rows")),
+                                     selection.rows, limits);
+  std::size_t row_size = 1;
+  for (const ColumnSchema& column : schemas_) {
+    const auto open = [&](const std::string& suffix) {
+      auto part = open_leaf_of(
+          store, key_below(group, "_cols/" + frame::column_path(column.name) + suffix));
+      return part ? std::move(part)
+                  : open_leaf_of(store, key_below(group, "_cols/" + column.name + suffix));
+    };
+    columns_.push_back(of_column(column.name, [&] {
+      return open_table_column(column, style, open, stored_rows(), limits);
+    }));
+    row_size += std::max(columns_.back()->row_size(), kLeastSize);
+    if (row_size > kMaxRow)
+      throw codec::Error(codec::FormatErrc::too_large,
+                         fmt::format("rows of more than {} bytes", kMaxRow));
+  }
+  rows_at_once_ = std::clamp(static_cast<std::int64_t>(kSizeAtOnce / row_size), std::int64_t{1},
+                             kMostRowsAtOnce);
+  size_at_once_ = kSizeAtOnce / std::max<std::size_t>(8, columns_.size());
+  load_order_.resize(columns_.size());
+  std::iota(load_order_.begin(), load_order_.end(), std::size_t{0});
+  std::stable_partition(load_order_.begin(), load_order_.end(),
+                        [&](std::size_t column) { return columns_[column]->row_size() == 0; });
+}
+
+bool Table::next_row() {
+  row_ = live_->next();
+  if (row_ < 0) return false;
+  if (row_ >= loaded_end_) load_rows();
+  return true;
+}
+
+void Table::load_rows() {
+  throw_if_interrupted();
+  std::int64_t count = live_->useful_rows(std::min(rows_at_once_, stored_rows() - row_));
+  std::size_t memory = 0;
+  for (const std::size_t column : load_order_) {
+    count = of_column(schemas_[column].name,
+                      [&] { return columns_[column]->load(row_, count, size_at_once_); });
+    memory += columns_[column]->memory();
+    if (memory > kMaxLoaded)
+      throw codec::Error(codec::FormatErrc::too_large,
+                         fmt::format("column {}: the columns up to it take more than {} bytes at "
+                                     "row {}; --columns chooses some",
+                                     schemas_[column].name, kMaxLoaded, row_));
+  }
+  loaded_end_ = row_ + count;
+}
+
+void Table::append_cell(std::size_t column, std::string& line) const {
+  of_column(schemas_[column].name, [&] { columns_[column]->append_cell(row_, line); });
+}
+
+const fs::NumpyDtype& Table::npy_dtype(std::size_t column) const {
+  if (const fs::NumpyDtype* const dtype = columns_[column]->npy_dtype()) return *dtype;
+  const ColumnSchema& schema = schemas_[column];
+  codec::throw_unsupported(
+      schema.nulls == Nulls::mask
+          ? fmt::format("column {}: may have absent values, which a NPY file cannot have",
+                        schema.name)
+          : fmt::format("column {}: is of the kind {}, which a NPY file cannot have", schema.name,
+                        schema.kind));
+}
+
+std::int64_t count_rows(const frame::PythonStore& store, const std::string& group,
+                        const RowRange& rows, RunLimits& limits) {
+  return LiveRows(required_leaf(store, key_below(group, "_valid_rows")), rows, limits).count();
+}
+
+}  // namespace bloscfs::tools

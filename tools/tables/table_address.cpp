@@ -1,0 +1,38 @@
+#include "tools/tables/table_address.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "frame/remote/open_remote.hpp"
+#include "tools/store_address.hpp"
+#include "tools/tables/table.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Null where the file cannot be read, too: whoever opens it as a frame then says why.
+std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
+  try {
+    auto store = find_store(file);
+    return store ? std::move(store) : find_frame_store(file);
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+std::optional<TableAddress> find_table(const std::string& file) {
+  if (frame::is_remote(file)) return std::nullopt;
+  if (const auto address = parse_store_address(file)) {
+    auto store = open_store(address->store);
+    if (find_entry(*store, address->key).leaf) return std::nullopt;
+    return TableAddress{std::move(store), address->key};
+  }
+  auto store = find_plain_store(file);
+  if (!store || !is_table(*store, "/")) return std::nullopt;
+  const bool is_frame = store->kind() == frame::StoreKind::embed;
+  return TableAddress{std::move(store), "/", is_frame};
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,22 @@
+#pragma once
+// Which table the command line means: STORE:/KEY, or a store whose root is one.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "frame/pystore/python_store.hpp"
+
+namespace bloscfs::tools {
+
+struct TableAddress {
+  std::unique_ptr<frame::PythonStore> store;
+  std::string group;
+  bool is_frame = false;  ///< the plain name of a file that is a frame, too
+};
+
+/// Nothing for a leaf, for what is no table by its plain name, and for URLs. A group that is no
+/// table is returned all the same. Throws Error, std::system_error.
+std::optional<TableAddress> find_table(const std::string& file);
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,124 @@
+#include "tools/tables/table_output.hpp"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+#include "fs/numpy/npy.hpp"
+#include "tools/progress.hpp"
+#include "tools/tables/json_text.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Lines are written in parts of about this size.
+constexpr std::size_t kLinesAtOnce = std::size_t{256} << 10;
+
+/// What stands before each cell of a row.
+std::vector<std::string> leads_of(const Table& table, CellStyle style) {
+  std::vector<std::string> leads;
+  for (const ColumnSchema& column : table.schemas()) {
+    std::string lead = leads.empty() ? "" : style == CellStyle::text ? " " : ",";
+    if (style == CellStyle::json) {
+      if (leads.empty()) lead = "{";
+      append_json_text(column.name, lead);
+      lead += ':';
+    }
+    leads.push_back(std::move(lead));
+  }
+  return leads;
+}
+
+std::string header_of(const Table& table) {
+  std::string line;
+  for (const ColumnSchema& column : table.schemas()) {
+    if (&column != &table.schemas().front()) line += ',';
+    append_text_cell(column.name, CellStyle::csv, line);
+  }
+  return line + '\n';
+}
+
+class TextWriter {
+ public:
+  TextWriter(Table& table, CellStyle style, OutputFile& out)
+      : table_(table), style_(style), out_(out), leads_(leads_of(table, style)) {}
+
+  void run() {
+    Progress progress("extract", table_.stored_rows(), Progress::Unit::items);
+    if (style_ == CellStyle::csv) lines_ = header_of(table_);
+    while (table_.next_row()) {
+      add_row();
+      if (lines_.size() < kLinesAtOnce) continue;
+      flush();
+      progress.update(table_.stored_row());
+    }
+    flush();
+  }
+
+ private:
+  void add_row() {
+    const std::size_t begin = lines_.size();
+    for (std::size_t i = 0; i < leads_.size(); i++) {
+      lines_ += leads_[i];
+      table_.append_cell(i, lines_);
+    }
+    // Python's csv writes an empty line so.
+    if (style_ == CellStyle::csv && lines_.size() == begin) lines_ += "\"\"";
+    if (style_ == CellStyle::json) lines_ += leads_.empty() ? "{}" : "}";
+    lines_ += '\n';
+  }
+  void flush() {
+    out_.write({reinterpret_cast<const std::uint8_t*>(lines_.data()), lines_.size()});
+    lines_.clear();
+  }
+
+  Table& table_;
+  const CellStyle style_;
+  OutputFile& out_;
+  const std::vector<std::string> leads_;
+  std::string lines_;
+};
+
+/// The names as NumPy's list of fields.
+std::string npy_fields(const Table& table) {
+  std::string fields;
+  for (std::size_t i = 0; i < table.schemas().size(); i++) {
+    std::string name;
+    for (const char c : table.schemas()[i].name) {
+      if (c == '\'' || c == '\\') name += '\\';
+      name += c;
+    }
+    fields += fmt::format("('{}', '{}'), ", name, table.npy_dtype(i).stored);
+  }
+  return "[" + fields + "]";
+}
+
+}  // namespace
+
+void write_table_text(Table& table, CellStyle style, OutputFile& out) {
+  TextWriter(table, style, out).run();
+}
+
+void write_table_npy(Table& table, std::int64_t rows, OutputFile& out) {
+  const auto dtype = fs::parse_numpy_dtype(npy_fields(table));
+  const auto header = dtype ? fs::build_npy_header(dtype->descr, false, {rows}) : std::nullopt;
+  if (!header) codec::throw_unsupported("columns that no NPY file can have");
+  out.write(*header);
+  Progress progress("extract", table.stored_rows(), Progress::Unit::items);
+  std::vector<std::uint8_t> items;
+  while (table.next_row()) {
+    for (std::size_t i = 0; i < table.schemas().size(); i++) {
+      const codec::Bytes item = table.item(i);
+      items.insert(items.end(), item.begin(), item.end());
+    }
+    if (items.size() < kLinesAtOnce) continue;
+    out.write(items);
+    items.clear();
+    progress.update(table.stored_row());
+  }
+  out.write(items);
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,17 @@
+#pragma once
+// Writes tables as text, and as NPY files of structured items.
+
+#include "tools/output_file.hpp"
+#include "tools/tables/table.hpp"
+
+namespace bloscfs::tools {
+
+/// In CSV a line of names and one for each row, else one for each row. The table has the style.
+/// Throws Error, which names the column, FileError of `out`.
+void write_table_text(Table& table, CellStyle style, OutputFile& out);
+
+/// The items of `rows` rows, one row behind the other. Throws Error(unsupported) for columns that
+/// no NPY file can have.
+void write_table_npy(Table& table, std::int64_t rows, OutputFile& out);
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,112 @@
+#include "tools/tables/utf8_column.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Their offsets take 512 KiB.
+constexpr std::int64_t kMostOffsets = 1 << 16;
+
+std::shared_ptr<const frame::Snapshot> part_of(const OpenColumnPart& open, const char* suffix,
+                                               const char* what) {
+  auto part = open(suffix);
+  if (!part) codec::throw_malformed(fmt::format("its {} are missing", what));
+  return part;
+}
+
+void require_items(const ArrayReader& array, std::string_view dtype, const char* what) {
+  if (array.dtype().stored != dtype || !array.item_shape().empty())
+    codec::throw_malformed(fmt::format("its {} are no array of {}", what, dtype));
+}
+
+}  // namespace
+
+Utf8Column::Utf8Column(const ColumnSchema& schema, CellStyle style, const OpenColumnPart& open,
+                       RunLimits& limits)
+    : style_(style),
+      offsets_array_(part_of(open, "", "offsets"), limits),
+      bytes_array_(part_of(open, ".utf8", "bytes"), limits),
+      charge_(limits.cache().budget()) {
+  require_items(offsets_array_, "<i8", "offsets");
+  require_items(bytes_array_, "|u1", "bytes");
+  if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
+  // to_csv() writes sentinels as they are.
+  if (schema.nulls != Nulls::sentinel || style == CellStyle::csv) return;
+  if (!schema.sentinel.is_string())
+    codec::throw_malformed("its null_value is " + schema.sentinel.dump());
+  sentinel_ = schema.sentinel.get<std::string>();
+}
+
+std::int64_t Utf8Column::load(std::int64_t first, std::int64_t most, std::size_t size) {
+  first_ = first;
+  offsets_.clear();
+  bytes_.clear();
+  if (first >= rows()) return most;
+  load_offsets(first, std::min({most, rows() - first, kMostOffsets}));
+  const std::int64_t count = rows_of_size(size);
+  load_texts(count);
+  if (mask_) mask_->load(first, count);
+  return count;
+}
+
+void Utf8Column::load_offsets(std::int64_t first, std::int64_t count) {
+  offsets_.resize(static_cast<std::size_t>(count) + 1);
+  offsets_array_.read(first, {reinterpret_cast<std::uint8_t*>(offsets_.data()),
+                              offsets_.size() * sizeof(std::int64_t)});
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < offsets_.size(); i++) {
+    const std::int64_t offset = offsets_[i];
+    if (offset < before || offset > bytes_array_.rows())
+      codec::throw_malformed(fmt::format("row {} at the offset {}, behind {} and of {} bytes",
+                                         first + static_cast<std::int64_t>(i), offset, before,
+                                         bytes_array_.rows()));
+    before = offset;
+  }
+}
+
+std::int64_t Utf8Column::rows_of_size(std::size_t size) const {
+  const auto end = std::upper_bound(offsets_.begin() + 1, offsets_.end(),
+                                    offsets_.front() + static_cast<std::int64_t>(size));
+  return std::max<std::int64_t>(1, end - offsets_.begin() - 1);
+}
+
+void Utf8Column::load_texts(std::int64_t count) {
+  offsets_.resize(static_cast<std::size_t>(count) + 1);
+  const auto size = static_cast<std::size_t>(offsets_.back() - offsets_.front());
+  if (size > kMaxCell)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("row {}: a text of {} bytes > {}", first_, size, kMaxCell));
+  charge_.resize(size);
+  bytes_.resize(size);
+  bytes_array_.read(offsets_.front(), bytes_);
+}
+
+void Utf8Column::append_cell(std::int64_t row, std::string& line) const {
+  const auto at = static_cast<std::size_t>(row - first_);
+  if (at + 1 >= offsets_.size())
+    codec::throw_malformed(fmt::format("has {} rows, the table has more", rows()));
+  const auto begin = static_cast<std::size_t>(offsets_[at] - offsets_.front());
+  const std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + begin,
+                              static_cast<std::size_t>(offsets_[at + 1] - offsets_[at]));
+  const bool is_marked = mask_ && style_ == CellStyle::csv;
+  if (mask_ && mask_->is_absent(row)) {
+    if (is_marked)
+      line += kAbsentText;
+    else
+      append_absent_cell(style_, line);
+  } else if (is_marked) {
+    append_marked_text(text, line);
+  } else if (sentinel_ && text == *sentinel_) {
+    append_absent_cell(style_, line);
+  } else {
+    append_text_cell(text, style_, line);
+  }
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,46 @@
+#pragma once
+// A column of texts of any length: an array of where each begins, and one of their bytes.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/view/memory_budget.hpp"
+#include "tools/tables/array_reader.hpp"
+#include "tools/tables/null_mask.hpp"
+#include "tools/tables/table_column.hpp"
+
+namespace bloscfs::tools {
+
+class Utf8Column final : public TableColumn {
+ public:
+  /// Throws Error: malformed, unsupported.
+  Utf8Column(const ColumnSchema& schema, CellStyle style, const OpenColumnPart& open,
+             RunLimits& limits);
+
+  std::int64_t load(std::int64_t first, std::int64_t most, std::size_t size) override;
+  void append_cell(std::int64_t row, std::string& line) const override;
+  std::size_t memory() const override {
+    return bytes_.size() + offsets_.size() * sizeof(std::int64_t);
+  }
+
+ private:
+  std::int64_t rows() const { return offsets_array_.rows() - 1; }
+  void load_offsets(std::int64_t first, std::int64_t count);
+  /// As many of the rows whose offsets are loaded as have that size together, at least one.
+  std::int64_t rows_of_size(std::size_t size) const;
+  void load_texts(std::int64_t count);
+
+  const CellStyle style_;
+  ArrayReader offsets_array_;
+  ArrayReader bytes_array_;
+  std::optional<NullMask> mask_;
+  std::optional<std::string> sentinel_;
+  std::int64_t first_ = 0;
+  std::vector<std::int64_t> offsets_;  ///< of the rows that are loaded, and the end of the last
+  fs::MemoryBudget::Part charge_;      ///< for `bytes_`
+  std::vector<std::uint8_t> bytes_;
+};
+
+}  // namespace bloscfs::tools
