@@ -16,10 +16,12 @@
 #include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/content_comparison.hpp"
+#include "tools/difference_report.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/item_text.hpp"
 #include "tools/progress.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/tables/table_difference.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -28,7 +30,7 @@ constexpr const char* kNone = "none";
 /// Of a metalayer.
 constexpr std::size_t kMaxLayer = std::size_t{32} << 20;
 /// Characters of a value that a line shows.
-constexpr std::size_t kMaxShown = 60;
+constexpr std::size_t kMaxShown = DifferenceReport::kMaxShown;
 
 struct Side {
   Side(const std::string& path, RemoteFiles& remote, RunLimits& limits)
@@ -43,17 +45,12 @@ std::string hex_text(codec::Bytes bytes) {
   return fmt::format("0x{:02x}", fmt::join(bytes.first(std::min(bytes.size(), kMaxShown / 2)), ""));
 }
 
-std::string shortened(std::string text) {
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
-  return fs::printable(text);
-}
-
 std::string value_text(const std::string& dtype, codec::Bytes item) {
   std::string text;
   if (const auto append = item_text(dtype, TextStyle::columns)) {
     try {
       append(item, text);
-      return shortened(text);
+      return DifferenceReport::shortened(text);
     } catch (const std::exception&) {
       // Its bytes say what it is.
     }
@@ -72,27 +69,22 @@ std::string place_text(const std::optional<std::vector<std::int64_t>>& shape, st
 
 class Difference {
  public:
-  Difference(const DiffOptions& options, Side& a, Side& b) : options_(options), a_(a), b_(b) {}
+  Difference(const DiffOptions& options, Side& a, Side& b)
+      : options_(options), a_(a), b_(b), report_(a.name, b.name, options.brief) {}
 
   int run() {
     compare_kinds();
     if (options_.meta && goes_on()) compare_metadata();
     if (goes_on() && are_comparable()) compare_contents();
-    return has_any_ ? kExitBadData : 0;
+    return report_.has_any() ? kExitBadData : 0;
   }
 
  private:
-  /// False where all that is asked is known.
-  bool goes_on() const { return !has_any_ || !options_.brief; }
+  bool goes_on() const { return report_.goes_on(); }
 
   template <typename... Parts>
   void tell(fmt::format_string<Parts...> what, Parts&&... parts) {
-    if (options_.brief && !has_any_)
-      fmt::print("{} and {} differ\n", fs::printable(a_.name), fs::printable(b_.name));
-    has_any_ = true;
-    if (options_.brief) return;
-    fmt::print("{} {} differ: {}\n", fs::printable(a_.name), fs::printable(b_.name),
-               fmt::format(what, std::forward<Parts>(parts)...));
+    report_.tell(fmt::format(what, std::forward<Parts>(parts)...));
   }
 
   void compare_values(const char* name, const std::string& a, const std::string& b) {
@@ -195,18 +187,18 @@ class Difference {
     for (const auto& [name, entry] : a) {
       const auto other = b.find(name);
       if (other == b.end()) {
-        tell("{} {} only in {}", what, shortened(name), fs::printable(a_.name));
+        tell("{} {} only in {}", what, DifferenceReport::shortened(name), fs::printable(a_.name));
         continue;
       }
       const auto content_a = content(a_, entry, is_fixed);
       const auto content_b = content(b_, other->second, is_fixed);
       if (content_a != content_b)
-        tell("{} {}: {} and {}", what, shortened(name), layer_text(content_a),
+        tell("{} {}: {} and {}", what, DifferenceReport::shortened(name), layer_text(content_a),
              layer_text(content_b));
     }
     for (const auto& [name, entry] : b)
       if (!a.contains(name))
-        tell("{} {} only in {}", what, shortened(name), fs::printable(b_.name));
+        tell("{} {} only in {}", what, DifferenceReport::shortened(name), fs::printable(b_.name));
   }
 
   static std::string layer_text(codec::Bytes bytes) {
@@ -217,7 +209,7 @@ class Difference {
   const DiffOptions& options_;
   Side& a_;
   Side& b_;
-  bool has_any_ = false;
+  DifferenceReport report_;
 };
 
 }  // namespace
@@ -225,6 +217,7 @@ class Difference {
 int run_diff(const DiffOptions& options) {
   RemoteFiles remote(options.remote);
   RunLimits limits;
+  if (const auto status = diff_tables(options, limits)) return *status;
   std::optional<Side> a, b;
   const auto opened = [&](const std::string& path, std::optional<Side>& side) {
     return guarded(path, [&] {

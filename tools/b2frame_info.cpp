@@ -26,6 +26,7 @@
 #include "tools/remote_files.hpp"
 #include "tools/statistics.hpp"
 #include "tools/store_address.hpp"
+#include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -181,7 +182,7 @@ void print_for_people(const json& fields) {
     if (value.empty()) continue;
     fmt::print("  {}\n", name);
     // Metalayers come from outside: only there may names and contents be anything.
-    const bool ours = name == "chunks", is_statistics = name == "stats";
+    const bool ours = name == "chunks" || name == "columns", is_statistics = name == "stats";
     for (const auto& [inner_name, inner] : value.items())
       print_line(4, readable(json(inner_name)),
                  ours            ? readable(inner)
@@ -197,22 +198,43 @@ void print_fields(const json& fields, bool as_json) {
     print_for_people(fields);
 }
 
-/// What kind of store it is, how many leaves it has of each sort, and what its root's attributes
-/// are.
-int show_store(const std::string& file, const frame::PythonStore& store, bool as_json) {
+/// The columns that are stored: of which kind, and whether values may be absent.
+json column_fields(const TableSchema& schema) {
+  json columns = json::object();
+  for (const ColumnSchema& column : schema.columns) {
+    json& fields = columns[column.name];
+    fields["kind"] = column.kind;
+    if (column.is_nullable()) fields["nullable"] = true;
+  }
+  return columns;
+}
+
+void add_table(const frame::PythonStore& store, const std::string& group, RunLimits& limits,
+               json& fields) {
+  const TableSchema schema = table_schema(store, group);
+  fields["rows"] = count_rows(store, group, {}, limits);
+  fields["columns"] = column_fields(schema);
+  if (!schema.computed.empty()) fields["computed_columns"] = schema.computed;
+}
+
+/// What kind of store it is, how many leaves the group has of each sort, what its attributes are,
+/// and if it is a table, what that has.
+int show_store(const std::string& file, const frame::PythonStore& store, const std::string& group,
+               bool as_json, RunLimits& limits) {
   std::array<std::int64_t, std::variant_size_v<frame::Leaf>> counts{};
   store.for_each_leaf(
-      "/", [&](const std::string&, const frame::Leaf& leaf) { ++counts.at(leaf.index()); });
+      group, [&](const std::string&, const frame::Leaf& leaf) { ++counts.at(leaf.index()); });
   json fields;
   fields["file"] = file;
   fields["kind"] = frame::store_kind_name(store.kind());
-  if (const auto kind = store.group_kind("/")) fields["object"] = *kind;
+  if (const auto kind = store.group_kind(group)) fields["object"] = *kind;
   fields["external"] = counts[0];
   fields["embedded"] = counts[1];
   fields["references"] = counts[2];
   std::int64_t room = kMaxShownMetalayers;
-  if (auto attributes = store.attributes("/"))
+  if (auto attributes = store.attributes(group))
     fields["attributes"] = vlmetalayer_fields(*attributes, room);
+  if (is_table(store, group)) add_table(store, group, limits, fields);
   print_fields(fields, as_json);
   for (const std::string& message : store.messages()) complain(file, message);
   return store.has_map() ? 0 : kExitBadData;
@@ -246,9 +268,14 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
 
 int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
                RunLimits& limits) {
-  if (!options.chunk && !parse_store_address(file))
+  if (const auto address = options.chunk ? std::nullopt : parse_store_address(file)) {
+    const auto store = open_store(address->store);
+    if (!find_entry(*store, address->key).leaf)
+      return show_store(file, *store, address->key, options.json, limits);
+  } else if (!options.chunk) {
     if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
-      return show_store(file, *store, options.json);
+      return show_store(file, *store, "/", options.json, limits);
+  }
   Input input(file, options.chunk, remote, limits);
   show_info(frame::shown_url(file), input, options);
   return 0;
@@ -260,7 +287,7 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
     Input input(std::move(snapshot), limits);
     show_info(file.shown, input, options);
   } else if (const auto store = tree.open_zip_store(file)) {
-    return show_store(file.shown, *store, options.json);
+    return show_store(file.shown, *store, "/", options.json, limits);
   } else if (tree.is_there(file)) {
     require_no_frame_suffix(file.path);
   }

@@ -499,4 +499,42 @@ BOOST_AUTO_TEST_CASE(with_columns_of_another_shape_name_them) {
              "its null_value is 1000");
 }
 
+BOOST_AUTO_TEST_CASE(are_told_of_by_info) {
+  for (const char* suffix : {"", ":/"}) {
+    const std::string path = table("null_int8.b2z") + suffix;
+    const json info = json::parse(output({"info", "--json", path}));
+    BOOST_TEST(info.at("object") == "ctable");
+    BOOST_TEST(info.at("rows") == 296);
+    BOOST_TEST(info.at("columns") ==
+               json({{"id", {{"kind", "int64"}}}, {"v", {{"kind", "int8"}, {"nullable", true}}}}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(are_compared) {
+  const std::string path = table("null_int8.b2z");
+  BOOST_TEST(output({"diff", path, path + ":/"}).empty());
+  const auto differences = [](const TableMaker& a, const TableMaker& b,
+                              std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"diff", a.path(), b.path()});
+    const ProcessResult result = b2frame(options);
+    BOOST_TEST(result.status == 1, result.description());
+    std::string shown;
+    for (const std::string& line : lines_of(result.out))
+      shown += line.substr(std::min(line.size(), line.find("differ"))) + "\n";
+    return shown;
+  };
+  TableMaker a, b, c;
+  make_array_table<std::int8_t>(a, {{"kind", "int8"}}, {1, 2, 3, 4}, "|i1");
+  make_array_table<std::int8_t>(b, {{"kind", "int8"}}, {1, 5, 6, 4, 7}, "|i1");
+  make_array_table<std::uint8_t>(c, {{"kind", "uint8"}}, {1, 2, 3, 4}, "|u1");
+  BOOST_TEST(differences(a, b) == "differ: 4 rows and 5\ndiffer: row 1, column v: 2 and 5\n");
+  BOOST_TEST(differences(a, b, {"--all"}) ==
+             "differ: 4 rows and 5\ndiffer: row 1, column v: 2 and 5\ndiffer: 2 of 4 rows\n");
+  BOOST_TEST(differences(a, b, {"-q"}) == "differ\n");
+  BOOST_TEST(differences(a, c) == "differ: column v: of the kind int8 and uint8\n");
+  const ProcessResult other = b2frame({"diff", path, path + ":/_cols/v"});
+  BOOST_TEST(other.status == 2);
+  BOOST_TEST(other.err.ends_with(":/_cols/v is no table\n"), other.err);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
