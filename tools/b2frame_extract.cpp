@@ -135,12 +135,13 @@ enum class TableFormat { csv, json, text, npy };
 
 /// Nothing where neither the options nor the name of OUT ask for one of these.
 std::optional<TableFormat> table_format(const ExtractOptions& options, bool is_frame) {
-  if (options.text) return TableFormat::text;
-  if (options.json) return TableFormat::json;
-  if (options.npy || options.output.ends_with(".npy")) return TableFormat::npy;
+  const auto is_called = [&](const char* suffix) { return options.output.ends_with(suffix); };
+  if (options.raw) return std::nullopt;
+  if (options.text || is_called(".txt")) return TableFormat::text;
+  if (options.json || is_called(".json") || is_called(".jsonl")) return TableFormat::json;
+  if (options.npy || is_called(".npy")) return TableFormat::npy;
   // What is asked for may be the bytes of the frame.
-  if (options.output.ends_with(".csv") || (options.output == "-" && !is_frame))
-    return TableFormat::csv;
+  if (is_called(".csv") || (options.output == "-" && !is_frame)) return TableFormat::csv;
   return std::nullopt;
 }
 
@@ -188,8 +189,7 @@ bool extract_if_table(const ExtractOptions& options, RunLimits& limits) {
   if (!is_table(*address->store, address->group)) frame::throw_errno(EISDIR, address->group);
   if (!format)
     throw UsageError(
-        "a table is written as CSV to a .csv file or to -, as NPY to a .npy file, and "
-        "with --json as JSON lines");
+        "a table is written to -, to a .csv, .json, .jsonl, .txt or .npy file, or with --json");
   extract_table(*address, *format, options, limits);
   return true;
 }

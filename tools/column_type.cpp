@@ -146,7 +146,7 @@ ColumnType parse_column_type(std::string_view text) {
   return type;
 }
 
-std::vector<NamedType> parse_table_schema(std::string_view text) {
+std::vector<NamedType> parse_named_types(std::string_view text) {
   std::size_t taken = 0;
   CsvParser parser(
       [&](codec::MutableBytes out) {

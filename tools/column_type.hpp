@@ -59,6 +59,6 @@ struct NamedType {
 
 /// "id:int32,name:utf8?": NAME:TYPE, separated by commas or line ends. A NAME:TYPE in quotes may
 /// contain commas; lines that begin with # are skipped. Throws UsageError.
-std::vector<NamedType> parse_table_schema(std::string_view text);
+std::vector<NamedType> parse_named_types(std::string_view text);
 
 }  // namespace bloscfs::tools

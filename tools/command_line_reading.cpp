@@ -16,8 +16,7 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::int64_t kHeadRows = 10;
-constexpr const char* kSliced =
-    "Frame, Bloscpack file, URL, or STORE:/KEY; [a:b, i] of NumPy behind it";
+constexpr const char* kSliced = "Frame, Bloscpack file, URL or STORE:/KEY, with [a:b, i]";
 
 }  // namespace
 

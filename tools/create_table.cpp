@@ -138,12 +138,12 @@ void check_names(const std::vector<std::string>& names) {
 std::vector<NamedType> read_schema(const std::string& given) {
   if (given.empty()) return {};
   std::error_code error;
-  if (!std::filesystem::exists(given, error)) return parse_table_schema(given);
+  if (!std::filesystem::exists(given, error)) return parse_named_types(given);
   RawInput file(given);
   const codec::Bytes bytes = file.peek(kMaxSchema + 1);
   if (bytes.size() > kMaxSchema)
     throw UsageError(fmt::format("--schema: {} has more than {} MiB", given, kMaxSchema >> 20));
-  return parse_table_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return parse_named_types({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 /// The directory of the table, under a temporary name until it is complete.
@@ -247,10 +247,10 @@ class TableCreation {
     return inferences_[i].type();
   }
 
-  std::vector<TableColumn> columns() const {
-    std::vector<TableColumn> columns;
+  std::vector<WrittenColumn> columns() const {
+    std::vector<WrittenColumn> columns;
     for (std::size_t i = 0; i < inferences_.size(); ++i) {
-      TableColumn column{source_.names()[i], type_of(i)};
+      WrittenColumn column{source_.names()[i], type_of(i)};
       column.text_bytes = inferences_[i].text_bytes();
       const bool is_text =
           column.type.kind == ColumnKind::utf8 || column.type.kind == ColumnKind::string;

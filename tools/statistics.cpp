@@ -20,7 +20,7 @@
 namespace bloscfs::tools {
 namespace {
 
-using json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 20;
 
@@ -49,7 +49,7 @@ class Moments {
 };
 
 template <typename Value>
-json number(Value value) {
+OrderedJson number(Value value) {
   if constexpr (std::is_integral_v<Value>) {
     return value;
   } else {
@@ -65,7 +65,7 @@ class Numbers {
   virtual ~Numbers() = default;
   /// Items of this type that are `stride` bytes apart.
   virtual void add(const std::uint8_t* first, std::size_t stride, std::size_t count) = 0;
-  virtual json result() const = 0;
+  virtual OrderedJson result() const = 0;
 };
 
 template <typename Value, typename Load>
@@ -90,8 +90,8 @@ class NumbersOf final : public Numbers {
     moments_.add(part_);
   }
 
-  json result() const override {
-    json out = {{"count", count_}, {"nan", nans_}, {"zeros", zeros_}};
+  OrderedJson result() const override {
+    OrderedJson out = {{"count", count_}, {"nan", nans_}, {"zeros", zeros_}};
     if (nans_ == count_) return out;
     out["min"] = number(least_);
     out["max"] = number(most_);
@@ -165,7 +165,7 @@ std::vector<Counted> counted_fields(const Elements& elements) {
 
 }  // namespace
 
-json statistics_of(Elements& elements) {
+OrderedJson statistics_of(Elements& elements) {
   const std::vector<Counted> counted = counted_fields(elements);
   if (counted.empty()) return nullptr;
   const std::int64_t itemsize = elements.itemsize();
@@ -183,7 +183,7 @@ json statistics_of(Elements& elements) {
     progress.update(at);
   }
   if (counted.front().field.name.empty()) return counted.front().numbers->result();
-  json out = json::object();
+  OrderedJson out = OrderedJson::object();
   for (const Counted& one : counted) out[one.field.name] = one.numbers->result();
   return out;
 }

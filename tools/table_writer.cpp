@@ -165,7 +165,7 @@ void TableWriter::Pipeline::add(Leaf& leaf, std::size_t chunksize,
 /// A column and what belongs to it: the bytes of texts, and which values are absent.
 class TableWriter::Column {
  public:
-  Column(const TableColumn& column, std::unique_ptr<Leaf> values, std::unique_ptr<Leaf> text,
+  Column(const WrittenColumn& column, std::unique_ptr<Leaf> values, std::unique_ptr<Leaf> text,
          std::unique_ptr<Leaf> not_null)
       : name_(column.name),
         type_(column.type),
@@ -276,7 +276,7 @@ class TableWriter::Column {
 };
 
 TableWriter::TableWriter(frame::UniqueFd directory, const std::string& shown_name,
-                         std::vector<TableColumn> columns, std::int64_t rows,
+                         std::vector<WrittenColumn> columns, std::int64_t rows,
                          const StorageOptions& options)
     : directory_(std::move(directory), shown_name),
       shown_name_(shown_name),
@@ -310,7 +310,7 @@ TableGrid TableWriter::row_grid(std::int32_t itemsize) const {
   return grid;
 }
 
-std::int64_t TableWriter::buffered_bytes(const TableColumn& column) const {
+std::int64_t TableWriter::buffered_bytes(const WrittenColumn& column) const {
   const auto chunk_of = [](std::int64_t items, TableGrid grid) {
     return std::min<std::int64_t>(items, grid.chunk);
   };
@@ -326,7 +326,7 @@ std::size_t TableWriter::group_end(std::size_t first) const {
   std::int64_t memory = 0;
   std::size_t leaves = 0, end = first;
   for (; end < columns_.size(); ++end) {
-    const TableColumn& column = columns_[end];
+    const WrittenColumn& column = columns_[end];
     memory += buffered_bytes(column);
     leaves += 1U + (column.type.kind == ColumnKind::utf8 ? 1U : 0U) + (column.has_absent ? 1U : 0U);
     if (end > first && (memory > kGroupMemory || leaves > kGroupLeaves)) break;
@@ -379,7 +379,7 @@ TableWriter::Items TableWriter::row_items() const {
   return {.stored = std::max<std::int64_t>(1, rows_), .expected = rows_};
 }
 
-std::unique_ptr<TableWriter::Column> TableWriter::make_column(const TableColumn& column) {
+std::unique_ptr<TableWriter::Column> TableWriter::make_column(const WrittenColumn& column) {
   const std::string path = "_cols/" + frame::column_path(column.name);
   const std::int32_t itemsize = column.type.itemsize();
   const bool is_utf8 = column.type.kind == ColumnKind::utf8;
@@ -444,9 +444,9 @@ void TableWriter::write_meta() {
   nlohmann::ordered_json schema;
   const bool has_masks =
       std::any_of(columns_.begin(), columns_.end(),
-                  [](const TableColumn& column) { return column.type.nullable; });
+                  [](const WrittenColumn& column) { return column.type.nullable; });
   schema["version"] = has_masks ? kSchemaWithMasks : kSchemaWithoutMasks;
-  for (const TableColumn& column : columns_)
+  for (const WrittenColumn& column : columns_)
     schema["columns"].push_back(column.type.json(column.name));
   schema["n_rows"] = rows_;
   schema["summary_indexes_built"] = false;

@@ -20,7 +20,7 @@
 namespace bloscfs::tools {
 
 /// What is known of a column before its first value is written.
-struct TableColumn {
+struct WrittenColumn {
   std::string name;
   ColumnType type;
   std::int64_t text_bytes = 0;  ///< of all values together, if the kind is utf8
@@ -51,7 +51,7 @@ class TableWriter {
   /// `directory` is new and empty. `shown_name` is for messages. Throws as
   /// check_options() does.
   TableWriter(frame::UniqueFd directory, const std::string& shown_name,
-              std::vector<TableColumn> columns, std::int64_t rows, const StorageOptions& options);
+              std::vector<WrittenColumn> columns, std::int64_t rows, const StorageOptions& options);
   ~TableWriter();
   TableWriter(const TableWriter&) = delete;
   TableWriter& operator=(const TableWriter&) = delete;
@@ -76,14 +76,14 @@ class TableWriter {
   };
 
   std::size_t group_end(std::size_t first) const;
-  std::int64_t buffered_bytes(const TableColumn& column) const;
+  std::int64_t buffered_bytes(const WrittenColumn& column) const;
   TableGrid row_grid(std::int32_t itemsize) const;
   /// A table without rows has arrays with one item, which is marked as no row of the table.
   Items row_items() const;
   fs::SourceDirectory make_directories(const std::string& path) const;
   std::unique_ptr<Leaf> make_leaf(const std::string& path, const std::string& dtype,
                                   std::int32_t itemsize, Items items, TableGrid grid);
-  std::unique_ptr<Column> make_column(const TableColumn& column);
+  std::unique_ptr<Column> make_column(const WrittenColumn& column);
   void finish_chunks();
   void write_valid_rows();
   void write_meta();
@@ -91,7 +91,7 @@ class TableWriter {
 
   const fs::SourceDirectory directory_;
   const std::string shown_name_;
-  const std::vector<TableColumn> columns_;
+  const std::vector<WrittenColumn> columns_;
   const std::int64_t rows_;
   const StorageOptions options_;
   /// By the bytes of an item, the items of a block, and the parameter of the last filter.

@@ -43,8 +43,8 @@ void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& change
   for (const auto& entry : before.vlmetalayers()) {
     // Checksums are those of the old chunks, and what tells of values is that of the old values.
     // The new container is flat, or says itself which array it is.
-    if (entry.name == frame::kChecksumLayerName || entry.name == frame::kPackedTensorLayer || tells_of_values(entry.name) ||
-        is_changed(changes, LayerKind::variable, entry.name))
+    if (entry.name == frame::kChecksumLayerName || entry.name == frame::kPackedTensorLayer ||
+        tells_of_values(entry.name) || is_changed(changes, LayerKind::variable, entry.name))
       continue;
     transaction.copy_vlmetalayer(before, entry);
   }

@@ -87,7 +87,7 @@ void check_inference(const std::vector<Record>& records) {
 
 void check_schema(std::string_view text) {
   try {
-    for (const tools::NamedType& column : tools::parse_table_schema(text))
+    for (const tools::NamedType& column : tools::parse_named_types(text))
       require(tools::parse_column_type(column.type.text()).text() == column.type.text());
   } catch (const tools::UsageError&) {
   }
