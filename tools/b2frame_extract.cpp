@@ -115,6 +115,8 @@ int extract_items(const ExtractOptions& options, Input& input) {
     out.commit();
     return 0;
   }
+  require(!options.text || (options.offset == 0 && !options.length),
+          "--offset and --length are of bytes, not of text");
   const ItemRange range = wanted_items(options, elements.count());
   OutputFile out(options.output, mode_of_input(options.file));
   if (options.text || !options.dtype.empty()) {
@@ -137,15 +139,17 @@ enum class TableFormat { csv, json, text, npy };
 std::optional<TableFormat> table_format(const ExtractOptions& options, bool is_frame) {
   const auto is_called = [&](const char* suffix) { return options.output.ends_with(suffix); };
   if (options.raw) return std::nullopt;
-  if (options.text || is_called(".txt")) return TableFormat::text;
-  if (options.json || is_called(".json") || is_called(".jsonl")) return TableFormat::json;
+  if (options.text || options.rows) return TableFormat::text;
+  if (options.json) return TableFormat::json;
   if (options.npy || is_called(".npy")) return TableFormat::npy;
+  if (is_called(".txt")) return TableFormat::text;
+  if (is_called(".json") || is_called(".jsonl")) return TableFormat::json;
   // What is asked for may be the bytes of the frame.
   if (is_called(".csv") || (options.output == "-" && !is_frame)) return TableFormat::csv;
   return std::nullopt;
 }
 
-/// The rows that --rows, and cat's -s and -n, ask for.
+/// The rows that --rows, cat's -s and -n, and head ask for.
 RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
   RowRange range = parse_row_range(options.row_range);
   if (options.start < 0)
@@ -154,16 +158,18 @@ RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, R
         std::min(range.end, count_rows(*table.store, table.group, {}, limits)) + options.start);
   else if (__builtin_add_overflow(range.first, options.start, &range.first))
     range.first = range.end;
-  std::int64_t end = range.end;
-  if (options.count && !__builtin_add_overflow(range.first, *options.count, &end))
-    range.end = std::min(range.end, end);
+  for (const auto& most : {options.count, options.rows}) {
+    std::int64_t end = range.end;
+    if (most && !__builtin_add_overflow(range.first, *most, &end))
+      range.end = std::min(range.end, end);
+  }
   return range;
 }
 
 void extract_table(const TableAddress& address, TableFormat format, const ExtractOptions& options,
                    RunLimits& limits) {
-  if (options.offset != 0 || options.length || !options.dtype.empty())
-    throw UsageError("--offset, --length and --dtype do not go with tables");
+  if (options.offset != 0 || options.length || !options.dtype.empty() || options.slice)
+    throw UsageError("slices, --offset, --length and --dtype do not go with tables; --rows does");
   const CellStyle style = format == TableFormat::json   ? CellStyle::json
                           : format == TableFormat::text ? CellStyle::text
                                                         : CellStyle::csv;
@@ -207,10 +213,10 @@ int extract(ExtractOptions options) {
   if (extract_if_table(options, limits)) return 0;
   if (!options.columns.empty() || !options.row_range.empty())
     throw UsageError("--columns and --rows go with tables");
-  if (options.json && (options.chunk || options.npy || !wants_all(options)))
-    throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   Input input(options.file, options.chunk, remote, limits);
   if (!options.chunk) keep_promise(options, input);
+  if (options.json && (options.chunk || options.npy || !wants_all(options)))
+    throw UsageError("JSON is written of a whole list of objects, and goes with no other choice");
   if (options.json) return extract_objects(options, input);
   if (wants_items(options) || becomes_csv(options, input)) return extract_items(options, input);
   fs::Request request;

@@ -268,13 +268,16 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
 
 int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
                RunLimits& limits) {
+  const auto show_named_store = [&](const frame::PythonStore& store, const std::string& group) {
+    require(!options.stats, "--stats goes with arrays; name a leaf of the store");
+    return show_store(file, store, group, options.json, limits);
+  };
   if (const auto address = options.chunk ? std::nullopt : parse_store_address(file)) {
     const auto store = open_store(address->store);
-    if (!find_entry(*store, address->key).leaf)
-      return show_store(file, *store, address->key, options.json, limits);
+    if (!find_entry(*store, address->key).leaf) return show_named_store(*store, address->key);
   } else if (!options.chunk) {
     if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
-      return show_store(file, *store, "/", options.json, limits);
+      return show_named_store(*store, "/");
   }
   Input input(file, options.chunk, remote, limits);
   show_info(frame::shown_url(file), input, options);

@@ -23,11 +23,12 @@ struct Magic {
 };
 constexpr std::array<Magic, 2> kMagics{{{".npy", "\x93NUMPY"}, {".npz", "PK\x03\x04"}}};
 
-std::vector<std::uint8_t> start_of(const Input& input) {
+/// From `offset` on.
+std::vector<std::uint8_t> start_of(const Input& input, std::int64_t offset) {
   fs::Request request;
   const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
   fs::ReplyData reply(input.reader().cache().pages());
-  view.read(request, 0, std::min(kLookedAt, view.size()), reply);
+  view.read(request, offset, kLookedAt, reply);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(reply.size()));
   reply.copy_to(bytes);
   return bytes;
@@ -38,15 +39,17 @@ std::vector<std::uint8_t> start_of(const Input& input) {
       fmt::format("cannot be written as {}: {}; --raw writes the bytes", suffix, instead));
 }
 
-/// The bytes of a flat frame, under a name with the suffix.
-void require_contents_of(std::string_view suffix, const Input& input) {
-  const auto start = start_of(input);
+/// The bytes of a flat frame from `offset` on, under a name with the suffix.
+void require_contents_of(std::string_view suffix, const Input& input, std::int64_t offset) {
+  const bool is_text = std::ranges::find(kTextSuffixes, suffix) != kTextSuffixes.end();
+  const bool has_magic = std::ranges::find(kMagics, suffix, &Magic::suffix) != kMagics.end();
+  if (!is_text && !has_magic) return;
+  const auto start = start_of(input, offset);
   for (const Magic& magic : kMagics)
     if (magic.suffix == suffix &&
         !std::string_view(reinterpret_cast<const char*>(start.data()), start.size())
              .starts_with(magic.bytes))
       refuse(suffix, "it holds bytes that do not begin like such a file");
-  const bool is_text = std::ranges::find(kTextSuffixes, suffix) != kTextSuffixes.end();
   if (is_text && std::ranges::find(start, std::uint8_t{0}) != start.end())
     refuse(suffix, "it holds bytes that are no text");
 }
@@ -55,14 +58,16 @@ void require_contents_of(std::string_view suffix, const Input& input) {
 
 void keep_promise(ExtractOptions& options, const Input& input) {
   if (options.raw || options.json || options.text || !options.dtype.empty()) return;
-  const std::size_t dot = options.output.rfind('.');
-  if (dot == std::string::npos) return;
+  const std::size_t dot = options.output.find_last_of("./");
+  if (dot == std::string::npos || options.output[dot] == '/') return;
   const std::string_view suffix = std::string_view(options.output).substr(dot);
   const bool is_json = suffix == ".json" || suffix == ".jsonl";
   if (is_json && frame::object_list_of(input.snapshot())) {
     options.json = true;
   } else if (!input.info().array) {
-    if (!options.npy) require_contents_of(suffix, input);
+    if (!options.npy) require_contents_of(suffix, input, options.offset);
+  } else if (options.npy) {
+    return;
   } else if (suffix == ".txt") {
     options.text = true;
   } else if (suffix == ".tsv" || suffix == ".npz" || is_json) {

@@ -388,6 +388,11 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
     BOOST_TEST(!fs_std::exists(scratch / name));
   }
+  // What is asked for is not dropped for what the name promises.
+  for (const Arguments& options : {Arguments{"--offset", "2"}, {"--length", "4"}})
+    BOOST_TEST(extract("a.b2nd", "part.txt", options).status == 2);
+  BOOST_TEST(extract("a.b2nd", "npy.txt", {"--npy"}).ok());
+  BOOST_TEST((read_file(scratch / "npy.txt").at(0)) == 0x93);
   for (const char* name : {"b.csv", "b.txt", "b.json", "b.npy", "b.npz"}) {
     BOOST_TEST(extract("bytes.b2frame", name).status == 2, name);
     BOOST_TEST(!fs_std::exists(scratch / name));

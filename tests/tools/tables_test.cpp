@@ -361,6 +361,18 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_can_be_chosen) {
     BOOST_TEST(b2frame({"cat", "--rows=" + std::string(range), path}).status == 2, range);
 }
 
+BOOST_AUTO_TEST_CASE(their_first_rows_are_shown_and_slices_of_them_refused) {
+  const std::string path = table("utf8.b2z");
+  BOOST_TEST(lines_of(output({"head", "-n", "2", path})) ==
+                 lines_of(output({"cat", "--text", "-n", "2", path})),
+             boost::test_tools::per_element());
+  for (const Arguments& arguments : {Arguments{"cat", path + "[0:2]"}, {"info", "--stats", path}}) {
+    const ProcessResult refused = b2frame(arguments);
+    BOOST_TEST(refused.status == 2, refused.description());
+    BOOST_TEST(refused.out == "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(only_the_columns_that_are_asked_for_are_read) {
   TableMaker maker;
   maker.declare({{"name", "gone"}, {"kind", "int8"}});
