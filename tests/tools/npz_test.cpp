@@ -76,6 +76,15 @@ BOOST_AUTO_TEST_CASE(members_become_arrays_of_a_folder) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(members_in_fortran_order_become_arrays_of_a_folder) {
+  const ByteVector bytes = make_contents("ramp", 1, 300 * 400 * 4, 4);
+  const std::string npy =
+      npy_header("<i4", {300, 400}, true) + std::string(bytes.begin(), bytes.end());
+  const ArchivePlace place;
+  succeeds({"create", place.archive({{"a.npy", npy}}, true), "-o", place.file("out") + "/"});
+  BOOST_TEST((extracted(place.file("out/a.b2nd")).size()) == bytes.size());
+}
+
 BOOST_AUTO_TEST_CASE(members_become_leaves_of_a_store) {
   const ArchivePlace place;
   const std::string a = npy_file({30, 40}, 1), b = npy_file({7}, 2);
