@@ -14,6 +14,8 @@ using frame::PythonKind;
 using frame::PythonValue;
 
 constexpr std::size_t kMostFields = 4096;
+/// Of all names: those of the items of sub-arrays repeat that of the field.
+constexpr std::size_t kMostNameBytes = std::size_t{1} << 20;
 
 /// Walks a type as NumPy writes it in NPY headers, where gaps are fields without a name.
 class FieldWalk {
@@ -38,6 +40,8 @@ class FieldWalk {
   void add_scalar(const std::string& name, const std::string& type) {
     const auto size = static_cast<std::size_t>(fs::parse_numpy_scalar(type)->itemsize);
     if (!name.empty()) fields_.push_back({name, type, offset_, size});
+    if ((name_bytes_ += name.size()) > kMostNameBytes)
+      codec::throw_unsupported(fmt::format("records with names of {} bytes", name_bytes_));
     offset_ += size;
   }
   void add_items(const std::string& name, const PythonValue& type, const PythonValue& shape,
@@ -54,7 +58,7 @@ class FieldWalk {
   }
 
   std::vector<RecordField> fields_;
-  std::size_t offset_ = 0, steps_ = 0;
+  std::size_t offset_ = 0, steps_ = 0, name_bytes_ = 0;
 };
 
 }  // namespace

@@ -182,6 +182,9 @@ class TableWriter::Column {
       throw_malformed(fmt::format("line {}: column {}: is empty; the type {}? allows that", line,
                                   name_, type_.text()));
     if (not_null_) not_null_->add_value(static_cast<std::uint8_t>(absent ? 0 : 1));
+    // A file that was changed since it was read for the first time.
+    if (absent && type_.nullable && !not_null_)
+      throw_malformed(fmt::format("line {}: column {}: has changed meanwhile", line, name_));
     if (absent && !is_text(type_.kind))
       add_absent();
     else if (!add_text(field.text))

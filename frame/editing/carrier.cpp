@@ -207,6 +207,7 @@ std::optional<FetchedPart> fetched_part(const Snapshot& snapshot, codec::BlockDe
   const bool notes_blocks = find_layer(layers, kFetchedBlocksLayer) != nullptr;
   if (!notes_blocks && find_layer(layers, kFetchedChunksLayer) == nullptr) return std::nullopt;
   const std::int64_t chunks = snapshot.info().nchunks;
+  if (chunks == 0) return FetchedPart{};
   const Cut cut(snapshot.info());
   const bool is_dirty = find_layer(layers, kDirtyLayer) != nullptr;
   const auto believed = [&](const char* name, std::int64_t count) {

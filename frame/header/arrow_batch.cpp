@@ -407,6 +407,7 @@ class StreamReader {
 
   void read_header(MessageType type, const FlatTable& header, Bytes body) {
     if (type == MessageType::schema) {
+      if (field_) throw_bad_stream("a second schema");
       std::size_t fields = 0;
       if (header.number<std::int16_t>(0, 0) != 0)
         codec::throw_unsupported("Arrow stream: big-endian numbers");

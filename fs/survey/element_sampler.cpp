@@ -38,6 +38,12 @@ std::variant<ElementSampler, std::string> ElementSampler::open(Request& request,
   if (!values || values->itemsize() != info.typesize)
     return fmt::format("elements of type {} are no numbers that could be drawn",
                        *info.array->dtype);
+  if (!info.has_blocked_array()) {
+    std::int64_t bytes = info.typesize;
+    for (const std::int64_t extent : info.array->shape)
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) bytes = -1;
+    if (bytes != info.nbytes) return "its shape and its contents do not agree";
+  }
   auto view = std::make_shared<const FileView>(request, view_shape(info, true), reader);
   if (const auto& missing = view->missing(request)) return "it is " + *missing;
   return ElementSampler(std::move(view), *std::move(values));

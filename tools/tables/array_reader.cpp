@@ -1,5 +1,6 @@
 #include "tools/tables/array_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,6 +11,8 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::int64_t kMaxRowSize = std::int64_t{64} << 20;
+/// Of lists without items, which cost nothing to store.
+constexpr std::int64_t kMostEmptyLists = 4096;
 
 }  // namespace
 
@@ -24,11 +27,17 @@ ArrayReader::ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLim
   shape_ = info.array->shape;
   if (info.array->fortran_order && shape_.size() > 1)
     codec::throw_unsupported("an array in Fortran order");
-  std::int64_t row_size = dtype_.itemsize;
-  for (std::size_t i = 1; i < shape_.size(); i++)
-    if (__builtin_mul_overflow(row_size, shape_[i], &row_size) || row_size > kMaxRowSize)
+  // An axis without items counts as one: those before it are written as lists all the same.
+  std::int64_t row_size = dtype_.itemsize, counted = dtype_.itemsize;
+  for (std::size_t i = 1; i < shape_.size(); i++) {
+    const std::int64_t extent = std::max<std::int64_t>(1, shape_[i]);
+    if (__builtin_mul_overflow(counted, extent, &counted) || counted > kMaxRowSize)
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("rows of more than {} bytes", kMaxRowSize));
+    row_size *= shape_[i];
+  }
+  if (row_size == 0 && counted > kMostEmptyLists)
+    codec::throw_unsupported(fmt::format("rows of {} empty lists", counted));
   if (row_size > kMaxRowSize)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("rows of {} bytes > {}", row_size, kMaxRowSize));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,8 +143,9 @@ TableSchema parse_table_schema(std::string_view text) {
   if (const json* const computed = field_of(*schema, "computed_columns");
       computed != nullptr && computed->is_structured())
     table.computed = names_in(*computed);
+  const std::set<std::string> computed(table.computed.begin(), table.computed.end());
   const auto is_computed = [&](const ColumnSchema& column) {
-    return is_one_of(table.computed, column.name);
+    return computed.contains(column.name);
   };
   std::erase_if(table.columns, is_computed);
   return table;
