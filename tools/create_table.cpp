@@ -30,7 +30,9 @@
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/raw_input.hpp"
+#include "tools/store_address.hpp"
 #include "tools/table_writer.hpp"
+#include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -146,6 +148,12 @@ std::vector<NamedType> read_schema(const std::string& given) {
   return parse_named_types({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+/// EEXIST unless the file is a table, which another one may replace.
+void require_table(const std::string& path) {
+  const auto store = find_store(path);
+  if (!store || !is_table(*store, "/")) frame::throw_errno(EEXIST, path);
+}
+
 /// The directory of the table, under a temporary name until it is complete.
 class TableOutput {
  public:
@@ -154,6 +162,7 @@ class TableOutput {
     const auto there = directory_name_.status();
     if (is_zip(options)) {
       if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+      if (there) require_table(options.output);
     } else if (there) {
       frame::throw_errno(EEXIST);
     }

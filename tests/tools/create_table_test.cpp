@@ -501,6 +501,19 @@ BOOST_AUTO_TEST_CASE(makes_directories_too) {
   BOOST_TEST(again.err.ends_with("t.b2d: File exists\n"), again.err);
 }
 
+BOOST_AUTO_TEST_CASE(replaces_tables_and_nothing_else) {
+  const TablePlace place;
+  for (const char* csv : {"a\n1\n", "a\n2\n"}) BOOST_TEST(place.create(csv).ok());
+  const ByteVector store =
+      read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/stores/tree0.b2z");
+  for (const ByteVector& other : {store, bytes_of("no store")}) {
+    write_file(place.path("t.b2z"), other);
+    const ProcessResult refused = place.create("a\n1\n", {}, "t.csv", "t.b2z");
+    BOOST_TEST(refused.status == 1, refused.description());
+    BOOST_TEST((read_file(place.path("t.b2z")) == other));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(reads_a_pipe_that_is_no_file) {
   const TablePlace place;
   const ProcessResult result =
