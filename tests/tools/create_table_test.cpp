@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frame/pystore/column_names.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
@@ -542,7 +543,8 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_interrupted) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(uses_a_bounded_amount_of_memory) {
+BOOST_AUTO_TEST_CASE(uses_a_bounded_amount_of_memory,
+                     *boost::unit_test::precondition(needs_plain_build)) {
   const TablePlace place;
   std::string csv;
   constexpr int kColumns = 40;
