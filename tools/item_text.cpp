@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <type_traits>
 
@@ -15,21 +14,12 @@
 #include "codec/error.hpp"
 #include "frame/python/utf8.hpp"
 #include "tools/date_text.hpp"
+#include "tools/item_value.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
 using codec::Bytes;
-
-template <typename Value>
-Value load(Bytes item, bool is_big) {
-  std::array<std::uint8_t, sizeof(Value)> bytes{};
-  std::copy_n(item.begin(), sizeof(Value), bytes.begin());
-  if (is_big) std::reverse(bytes.begin(), bytes.end());
-  Value value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 /// Numbers without a fraction stay recognisable as floating-point ones.
 void append_float(std::string_view digits, std::string& line) {
@@ -89,15 +79,15 @@ void append(Value value, std::string& line) {
 
 template <typename Value>
 ItemText number(bool is_big) {
-  return [is_big](Bytes item, std::string& line) { append(load<Value>(item, is_big), line); };
+  return [is_big](Bytes item, std::string& line) { append(load_value<Value>(item, is_big), line); };
 }
 
 template <typename Part>
 ItemText complex_number(bool is_big) {
   return [is_big](Bytes item, std::string& line) {
-    append(load<Part>(item, is_big), line);
+    append(load_value<Part>(item, is_big), line);
     const std::size_t sign = line.size();
-    append(load<Part>(item.subspan(sizeof(Part)), is_big), line);
+    append(load_value<Part>(item.subspan(sizeof(Part)), is_big), line);
     if (line[sign] != '-') line.insert(sign, 1, '+');
     line += 'j';
   };
@@ -124,9 +114,9 @@ ItemText unicode(bool is_big, TextStyle style) {
   return [is_big, style](Bytes item, std::string& line) {
     std::string text;
     std::size_t size = item.size();
-    while (size > 0 && load<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
+    while (size > 0 && load_value<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
     for (std::size_t at = 0; at < size; at += 4)
-      if (!frame::append_utf8(text, load<std::uint32_t>(item.subspan(at), is_big)))
+      if (!frame::append_utf8(text, load_value<std::uint32_t>(item.subspan(at), is_big)))
         codec::throw_malformed("a text with what is no character");
     append_quoted(text, style, line);
   };
@@ -172,13 +162,13 @@ ItemText date(std::string_view type, bool is_big) {
   const bool is_span = type.front() == 'm';
   if (is_span)
     return [is_big](Bytes item, std::string& line) {
-      const auto value = load<std::int64_t>(item, is_big);
+      const auto value = load_value<std::int64_t>(item, is_big);
       line += value == kNoTime ? "NaT" : std::to_string(value);
     };
   const auto unit = parse_date_unit(type.substr(2));
   if (!unit) return nullptr;
   return [is_big, unit = *unit](Bytes item, std::string& line) {
-    line += date_text(load<std::int64_t>(item, is_big), unit);
+    line += date_text(load_value<std::int64_t>(item, is_big), unit);
   };
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "frame/python/utf8.hpp"
 #include "tools/date_text.hpp"
 #include "tools/item_text.hpp"
+#include "tools/item_value.hpp"
 #include "tools/tables/json_text.hpp"
 #include "tools/tables/python_text.hpp"
 
@@ -33,16 +33,6 @@ struct ItemType {
   bool is_big;
   std::string name;
 };
-
-template <typename Value>
-Value value_at(Bytes item, bool is_big) {
-  std::array<std::uint8_t, sizeof(Value)> bytes{};
-  std::copy_n(item.begin(), sizeof(Value), bytes.begin());
-  if (is_big) std::reverse(bytes.begin(), bytes.end());
-  Value value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 /// Calls `use` with a value of the C++ type of NumPy's. False where that is no number of these.
 template <typename Use>
@@ -63,9 +53,9 @@ bool with_number_type(std::string_view name, const Use& use) {
 std::string text_of_characters(Bytes item, bool is_big) {
   std::string text;
   std::size_t size = item.size();
-  while (size > 0 && value_at<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
+  while (size > 0 && load_value<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
   for (std::size_t at = 0; at < size; at += 4)
-    if (!frame::append_utf8(text, value_at<std::uint32_t>(item.subspan(at), is_big)))
+    if (!frame::append_utf8(text, load_value<std::uint32_t>(item.subspan(at), is_big)))
       codec::throw_malformed("a text with what is no character");
   return text;
 }
@@ -107,7 +97,7 @@ bool are_items_of(const std::string& kind, const std::string& name) {
 template <typename Value>
 ItemCell float_cell(bool is_big, bool is_json) {
   return [is_big, is_json](Bytes item, std::string& line) {
-    const auto value = value_at<Value>(item, is_big);
+    const auto value = load_value<Value>(item, is_big);
     if (is_json)
       append_json_float(value, line);
     else
@@ -118,8 +108,8 @@ ItemCell float_cell(bool is_big, bool is_json) {
 template <typename Part>
 ItemCell complex_cell(bool is_big, bool is_json) {
   return [is_big, is_json](Bytes item, std::string& line) {
-    const auto real = value_at<Part>(item, is_big);
-    const auto imaginary = value_at<Part>(item.subspan(sizeof(Part)), is_big);
+    const auto real = load_value<Part>(item, is_big);
+    const auto imaginary = load_value<Part>(item.subspan(sizeof(Part)), is_big);
     if (!is_json) return append_python_complex(real, imaginary, line);
     line += '[';
     append_json_float(real, line);
@@ -173,7 +163,7 @@ ItemCell timestamp_cell(const ColumnSchema& schema, bool is_big, CellStyle style
   const auto unit = parse_date_unit("[" + name + "]");
   if (!unit) codec::throw_malformed("its unit of time is " + name);
   return [unit = *unit, is_big, style](Bytes item, std::string& line) {
-    const auto value = value_at<std::int64_t>(item, is_big);
+    const auto value = load_value<std::int64_t>(item, is_big);
     if (style == CellStyle::json && value == kNoTime) return append_absent_cell(style, line);
     if (style == CellStyle::json) line += '"';
     line += date_text(value, unit);
@@ -189,7 +179,7 @@ ItemCell element_cell(const std::string& dtype, CellStyle style) {
   if (style == CellStyle::csv && (type.name == "f4" || type.name == "f8"))
     return [is_big = type.is_big, is_short = type.name == "f4"](Bytes item, std::string& line) {
       const double value =
-          is_short ? double{value_at<float>(item, is_big)} : value_at<double>(item, is_big);
+          is_short ? double{load_value<float>(item, is_big)} : load_value<double>(item, is_big);
       if (std::isinf(value))
         line += value < 0 ? "-Infinity" : "Infinity";
       else if (std::isnan(value))
@@ -284,12 +274,12 @@ IsAbsent number_test(const nlohmann::json& sentinel, bool is_big) {
   if constexpr (std::is_floating_point_v<Value>) {
     const auto value = static_cast<Value>(float_sentinel(sentinel));
     return [value, is_big](Bytes item) {
-      const auto found = value_at<Value>(item, is_big);
+      const auto found = load_value<Value>(item, is_big);
       return std::isnan(value) ? std::isnan(found) : found == value;
     };
   } else {
     const auto value = integer_sentinel<Value>(sentinel);
-    return [value, is_big](Bytes item) { return value_at<Value>(item, is_big) == value; };
+    return [value, is_big](Bytes item) { return load_value<Value>(item, is_big) == value; };
   }
 }
 
