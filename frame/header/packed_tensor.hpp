@@ -14,7 +14,7 @@ namespace bloscfs::frame::inline header {
 inline constexpr std::size_t kMaxPackedTensor = 4096;
 
 /// Shape and dtype from the content of kPackedTensorLayer; nullopt where it says neither, or where
-/// contents of `nbytes` bytes are not so many whole items.
+/// `nbytes` is no multiple of the number of items that the shape has.
 std::optional<ArrayInfo> parse_packed_tensor(codec::Bytes content, std::int64_t nbytes);
 
 }  // namespace bloscfs::frame::inline header

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(frames_are_stored_anew_with_the_settings_of_a_name) {
   const std::string contents = rounded_wave(50'000);
   const std::string file = (home / "wave").string(), frame = (home / "wave.b2frame").string();
   write_file(file, contents);
-  // The words behind `advise`, and what the codec is then.
+  // Arguments of `advise`, and the codec that it then chooses.
   const auto codec_after = [&](const Arguments& words) {
     BOOST_TEST(b2frame({"create", "--codec", "zlib", "--typesize", "4", file, "-o", frame}).ok());
     const auto before = fs_std::file_size(frame);

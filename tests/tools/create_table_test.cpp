@@ -1,5 +1,5 @@
 // Runs b2frame create on comma-separated values, and compares the tables with those that
-// python-blosc2 4.11 wrote (tests/data/tables: what it made, and what its to_csv() gave).
+// python-blosc2 4.11 wrote (tests/data/tables has its tables and the CSV files of its to_csv()).
 
 #include <array>
 #include <csignal>

@@ -44,7 +44,7 @@ struct SlicePlace {
   }
 };
 
-/// One index of the command line, and what it stands for.
+/// An index as it is written on the command line, and the item that it means.
 struct Index {
   std::string text;
   std::vector<int> places;
