@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frame/pystore/column_names.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/tools/program.hpp"
 
