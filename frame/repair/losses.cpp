@@ -1,6 +1,7 @@
 #include "frame/repair/losses.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace bloscfs::frame::inline repair {
@@ -137,19 +138,16 @@ class LossWalk {
   void add(LossKind kind, std::int64_t chunks, const ByteRange& content) {
     if (content.size <= 0) return;
     if (boxes_) return add_boxes(kind, chunks, content);
-    const bool joins = is_pending_ && pending_.kind == kind &&
-                       pending_.content.offset + pending_.content.size == content.offset;
-    if (joins) {
-      pending_.content.size += content.size;
-      pending_.chunk_count = number_ + chunks - pending_.first_chunk;
-      return;
+    if (!pending_.empty()) {
+      Loss& last = pending_.back();
+      if (last.kind == kind && last.content.offset + last.content.size == content.offset) {
+        last.content.size += content.size;
+        last.chunk_count = number_ + chunks - last.first_chunk;
+        return;
+      }
     }
     flush();
-    pending_.kind = kind;
-    pending_.first_chunk = number_;
-    pending_.chunk_count = chunks;
-    pending_.content = content;
-    is_pending_ = true;
+    pending_.push_back({kind, number_, chunks, content, std::nullopt});
   }
 
   void add_boxes(LossKind kind, std::int64_t chunks, const ByteRange& content) {
@@ -157,11 +155,7 @@ class LossWalk {
     if (content.size == chunks * chunksize) {
       for (std::int64_t i = 0; i < chunks;) {
         auto [box, count] = boxes_->chunks(number_ + i, chunks - i);
-        visit_({kind,
-                number_ + i,
-                count,
-                {content.offset + i * chunksize, count * chunksize},
-                std::move(box)});
+        add_box({kind, number_ + i, count, {}, std::move(box)});
         i += count;
       }
       return;
@@ -169,21 +163,47 @@ class LossWalk {
     const std::int64_t first = (content.offset - offset_) / blocksize;
     for (std::int64_t i = 0; i * blocksize < content.size; ++i) {
       auto box = boxes_->block(number_, first + i);
-      if (box)
-        visit_({kind, number_, 1, {content.offset + i * blocksize, blocksize}, std::move(box)});
+      if (box) add_box({kind, number_, 1, {}, std::move(box)});
     }
   }
 
+  /// Blocks become rows of blocks, these become planes, and so on.
+  void add_box(Loss loss) {
+    for (; !pending_.empty() && join(pending_.back(), loss); pending_.pop_back())
+      loss = std::move(pending_.back());
+    pending_.push_back(std::move(loss));
+    if (pending_.size() > plan_.info.array->shape.size()) {
+      visit_(pending_.front());
+      pending_.pop_front();
+    }
+  }
+
+  /// Adds `next` to `loss` where both together are one box, and no chunk between them is sound.
+  static bool join(Loss& loss, const Loss& next) {
+    if (loss.kind != next.kind || loss.first_chunk + loss.chunk_count < next.first_chunk)
+      return false;
+    ArrayBox& box = *loss.box;
+    std::optional<std::size_t> along;
+    for (std::size_t i = 0; i < box.start.size(); ++i) {
+      if (box.start[i] == next.box->start[i] && box.stop[i] == next.box->stop[i]) continue;
+      if (along || box.stop[i] != next.box->start[i]) return false;
+      along = i;
+    }
+    if (!along) return false;
+    box.stop[*along] = next.box->stop[*along];
+    loss.chunk_count = next.first_chunk + next.chunk_count - loss.first_chunk;
+    return true;
+  }
+
   void flush() {
-    if (is_pending_) visit_(pending_);
-    is_pending_ = false;
+    for (const Loss& loss : pending_) visit_(loss);
+    pending_.clear();
   }
 
   const RepairPlan& plan_;
   const std::function<void(const Loss&)>& visit_;
   std::optional<ArrayBoxes> boxes_;
-  Loss pending_;
-  bool is_pending_ = false;
+  std::deque<Loss> pending_;  ///< what the next one may join
   std::int64_t number_ = 0, offset_ = 0;
 };
 

@@ -26,12 +26,12 @@ struct ArrayBox {
 struct Loss {
   LossKind kind = LossKind::lost;
   std::int64_t first_chunk = 0, chunk_count = 1;
-  ByteRange content;            ///< of the contents; of arrays in padded chunks
-  std::optional<ArrayBox> box;  ///< of arrays; never empty
+  ByteRange content;            ///< of flat contents
+  std::optional<ArrayBox> box;  ///< of arrays, instead; never empty
 };
 
-/// Calls `visit` in the order of the chunks: of an array for each part of a chunk, and for as many
-/// chunks of a slot as are a box together, and else for what is as long as possible.
+/// Calls `visit` in the order of the chunks, for ranges as long as possible; of an array for boxes:
+/// neighbours that are one box together come as one.
 void for_each_loss(const RepairPlan& plan, const std::function<void(const Loss&)>& visit);
 
 /// Calls `visit` with the bytes of each loss, counted in what would be extracted: of a flat frame

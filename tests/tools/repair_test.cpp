@@ -45,12 +45,14 @@ class Comparison {
       out_ = read_chunks(*frame::open_path(out_path, {}), std::ssize(known.chunks));
     const auto size = std::min(plan_.info.nbytes, std::ssize(contents_of(known_.chunks)));
     is_known_.assign(static_cast<std::size_t>(size), true);
+    std::vector<frame::ArrayBox> boxes;
     frame::for_each_loss(plan_, [&](const frame::Loss& loss) {
+      if (loss.box) boxes.push_back(*loss.box);
       const std::int64_t begin = std::min(loss.content.offset, size);
       const std::int64_t end = std::min(loss.content.offset + loss.content.size, size);
       std::fill(is_known_.begin() + begin, is_known_.begin() + end, false);
     });
-    if (known_.info.array) leave_out_padding(*known_.info.array);
+    if (known_.info.array) leave_out_blocks(*known_.info.array, boxes);
   }
 
   /// Nothing that is called intact is anything but what it was.
@@ -90,24 +92,31 @@ class Comparison {
       if (i >= damaged_.size() || damaged_[i] != known_.bytes[i]) return true;
     return false;
   }
-  /// Blocks beyond the shape hold no element, and are named by no loss.
-  void leave_out_padding(const frame::ArrayInfo& array) {
+  /// Those in a box of a loss; and those beyond the shape, which hold no element.
+  void leave_out_blocks(const frame::ArrayInfo& array, const std::vector<frame::ArrayBox>& lost) {
     const auto blocksize = static_cast<std::size_t>(known_.info.blocksize);
     const auto chunksize = static_cast<std::size_t>(known_.info.chunksize);
+    const std::size_t dimensions = array.shape.size();
     for (std::size_t at = 0; at + blocksize <= is_known_.size(); at += blocksize) {
       std::size_t chunk = at / chunksize, block = at % chunksize / blocksize;
       bool is_padding = false;
-      for (std::size_t i = array.shape.size(); i-- > 0;) {
+      std::vector<std::int64_t> start(dimensions);
+      for (std::size_t i = dimensions; i-- > 0;) {
         const std::int64_t length = array.chunkshape[i], cut = array.blockshape[i];
         const auto chunks = static_cast<std::size_t>((array.shape[i] + length - 1) / length);
         const auto blocks = static_cast<std::size_t>((length + cut - 1) / cut);
         const auto inside = static_cast<std::int64_t>(block % blocks) * cut;
-        const auto begin = static_cast<std::int64_t>(chunk % chunks) * length + inside;
-        is_padding = is_padding || inside >= length || begin >= array.shape[i];
+        start[i] = static_cast<std::int64_t>(chunk % chunks) * length + inside;
+        is_padding = is_padding || inside >= length || start[i] >= array.shape[i];
         chunk /= chunks;
         block /= blocks;
       }
-      if (is_padding)
+      const auto is_in = [&](const frame::ArrayBox& box) {
+        for (std::size_t i = 0; i < dimensions; i++)
+          if (start[i] < box.start[i] || start[i] >= box.stop[i]) return false;
+        return true;
+      };
+      if (is_padding || std::any_of(lost.begin(), lost.end(), is_in))
         std::fill_n(is_known_.begin() + static_cast<std::ptrdiff_t>(at), blocksize, false);
     }
   }
@@ -426,6 +435,27 @@ BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
   ByteVector expected = contents;
   expected.erase(expected.begin() + 2 * 4096, expected.begin() + 3 * 4096);
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+}
+
+BOOST_AUTO_TEST_CASE(tells_of_neighbouring_blocks_at_once) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole.b2nd", out = scratch / "out";
+  const ByteVector elements = make_contents("floats", 1, 64 * 64 * 8, 8);
+  write_file(scratch / "input.npy",
+             npy_header("<i8", {64, 64}) + std::string(elements.begin(), elements.end()));
+  b2frame({"create", "--chunk-shape", "64,64", "--block-shape", "8,8", "--codec", "lz4",
+           (scratch / "input.npy").string(), "-o", whole.string()});
+  const KnownFrame known = look_at(whole);
+  ByteVector bytes = known.bytes;
+  // The places of all blocks in the second half of the chunk lead nowhere.
+  const auto starts = static_cast<std::ptrdiff_t>(known.chunks[0].at) + 32;
+  std::fill_n(bytes.begin() + starts + 32 * 4, 32 * 4, std::uint8_t{0xff});
+  write_file(whole, bytes);
+  const auto result = b2frame({"repair", whole.string(), "-o", out.string()});
+  BOOST_TEST(result.status == kIncomplete, result.description());
+  BOOST_TEST(result.out.find("lost: elements (32,0) to (64,64), chunk 0\n") != std::string::npos,
+             result.out);
+  BOOST_TEST(std::count(result.out.begin(), result.out.end(), '\n') < 6, result.out);
 }
 
 BOOST_AUTO_TEST_CASE(makes_a_frame_of_what_a_bloscpack_file_has_left) {
