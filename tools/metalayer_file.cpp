@@ -3,6 +3,9 @@
 #include <cerrno>
 #include <limits>
 
+#include <fmt/core.h>
+#include <unistd.h>
+
 #include "frame/header/msgpack_json.hpp"
 #include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
@@ -41,7 +44,12 @@ std::vector<std::uint8_t> read_metalayer_file(const std::string& path) {
 }
 
 std::vector<std::uint8_t> content_of(const NamedLayer& layer) {
-  return layer.content ? *layer.content : read_metalayer_file(layer.file);
+  if (layer.content) return *layer.content;
+  if (layer.file != "-" && ::access(layer.file.c_str(), F_OK) != 0 && errno == ENOENT)
+    throw FileError(layer.file, fmt::format("No such file. {0}=FILE stores the bytes of a file; "
+                                            "'{0}:=\"{1}\"' stores the text itself",
+                                            layer.name, layer.file));
+  return read_metalayer_file(layer.file);
 }
 
 std::vector<std::uint8_t> msgpack_of(const std::string& json) {

@@ -97,6 +97,14 @@ BOOST_AUTO_TEST_CASE(takes_json_from_the_command_line) {
   BOOST_TEST(frame.vlmetalayers().at("two") == 3);
 }
 
+BOOST_AUTO_TEST_CASE(tells_how_a_text_is_given) {
+  const Frame frame;
+  const ProcessResult result = b2frame({"set-meta", frame.path(), "units=degC"});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err.find("'units:=\"degC\"' stores the text itself") != std::string::npos,
+             result.err);
+}
+
 BOOST_AUTO_TEST_CASE(changes_all_layers_or_none) {
   const Frame frame;
   const ByteVector before = read_file(frame.path());
