@@ -64,20 +64,20 @@ std::string name_of(const std::string& file, const frame::FrameInfo& info) {
 
 class Converter {
  public:
-  explicit Converter(const ConvertOptions& options) : options_(options), remote_({}) {}
+  explicit Converter(const ConvertOptions& options)
+      : options_(options), remote_({}), jobs_("convert", Progress::is_shown() ? total() : 0) {}
 
   int run() {
     if (!options_.directory.empty()) make_directory();
     const Threads threads = share_threads(options_.storage.threads, options_.files.size());
     chunk_threads_ = threads.chunks;
     std::size_t next = 0;
-    return FileJobs("convert", Progress::is_shown() ? total() : 0)
-        .run(threads.files, [&]() -> std::optional<FileJobs::Job> {
-          if (next == options_.files.size()) return std::nullopt;
-          const std::string& file = options_.files[next++];
-          return FileJobs::Job{
-              file, [this, file](const FileJobs::Advance& advance) { convert(file, advance); }};
-        });
+    return jobs_.run(threads.files, [&]() -> std::optional<FileJobs::Job> {
+      if (next == options_.files.size()) return std::nullopt;
+      const std::string& file = options_.files[next++];
+      return FileJobs::Job{
+          file, [this, file](const FileJobs::Advance& advance) { convert(file, advance); }};
+    });
   }
 
  private:
@@ -140,6 +140,7 @@ class Converter {
     Conversion(input, elements, plan, chunk_threads_, out, advance).run();
     if (!input.snapshot().unchanged()) throw FileError(file, "was changed meanwhile");
     out.commit();
+    jobs_.count_file(info.stored_bytes(), out.stored_bytes());
   }
 
   /// But those that the new frame's shapes say.
@@ -154,6 +155,7 @@ class Converter {
   const ConvertOptions& options_;
   RemoteFiles remote_;
   RunLimits limits_;
+  FileJobs jobs_;
   unsigned chunk_threads_ = 1;
   fs::Mutex mutex_{fs::LockLevel::request};
   std::set<std::string> outputs_ GUARDED_BY(mutex_);

@@ -44,9 +44,11 @@ int create(const CreateOptions& options) {
   CreationSettings settings;
   settings.threads = options.threads;
   settings.beside = options.output;
-  settings.progress = [&](std::int64_t taken) { progress.update(taken); };
+  std::int64_t bytes = 0;
+  settings.progress = [&](std::int64_t taken) { progress.update(bytes = taken); };
   Creation(std::move(settings), plan, input, out).run();
   out.commit();
+  progress.finish({1, bytes, out.stored_bytes()});
   return 0;
 }
 

@@ -224,8 +224,12 @@ int extract(ExtractOptions options) {
   view.require_contents(request);
   const FileRange range = wanted_range(options, view.size());
   OutputFile out(options.output, mode_of_input(options.file));
-  write_range(view, range, input, out);
+  Progress progress("extract", range.end - range.begin);
+  write_view(view, range, input, out, [&](std::int64_t done) { progress.update(done); });
   out.commit();
+  const bool is_whole = range.begin == 0 && range.end == view.size();
+  if (options.output != "-")
+    progress.finish({1, is_whole ? input.info().stored_bytes() : 0, range.end - range.begin});
   return 0;
 }
 

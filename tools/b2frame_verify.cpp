@@ -173,7 +173,10 @@ class FrameReport {
 class Share {
  public:
   Share(std::int64_t size, OrderedOutput& output) : size_(size), output_(output) {}
-  ~Share() { reach(1); }
+  ~Share() {
+    reach(1);
+    output_.count_file(size_, 0);
+  }
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
@@ -241,6 +244,7 @@ class Verification {
       for (std::size_t i = 1; i < file_threads_; i++) workers.emplace_back([this] { work(); });
       work();
     }
+    output_.finish();
     const fs::MutexLock lock(mutex_);
     return exit_status(worst_);
   }
@@ -252,6 +256,7 @@ class Verification {
   void work() {
     while (const auto piece = pieces_.next()) {
       const OpenPiece open(piece->number, output_);
+      output_.set_file(piece->shown);
       Share share(piece->file ? piece->file->size : size_of(piece->shown), output_);
       const Health health = verify(*piece, share);
       const fs::MutexLock lock(mutex_);

@@ -95,7 +95,11 @@ class ArchiveCreation {
     Creation(std::move(settings), plan, input, out).run();
     out.commit();
     done_ += static_cast<std::int64_t>(member.full_size);
+    summary_.files++;
+    summary_.bytes_in = done_;
+    summary_.bytes_out += out.stored_bytes();
   }
+  void finish() { progress_.finish(summary_); }
 
   /// The frame that makes the directory a store of python-blosc2 (frame/formats/stores.md).
   void add_marker() {
@@ -133,6 +137,7 @@ class ArchiveCreation {
   const frame::UniqueFd directory_;
   Progress progress_;
   std::int64_t done_ = 0;
+  Progress::Summary summary_{0, 0, 0};
   std::set<std::string> stems_;
 };
 
@@ -180,6 +185,7 @@ void create_archive(const CreateOptions& options) {
     publish_packed(made, options.output);
   else
     publish_directory(made.get(), out);
+  creation.finish();
 }
 
 }  // namespace bloscfs::tools

@@ -55,11 +55,11 @@ class TreeCreation {
   explicit TreeCreation(const CreateOptions& options)
       : options_(options),
         tree_(options.input),
-        target_(options.output, options.input, options.tree) {}
+        target_(options.output, options.input, options.tree),
+        jobs_("create", Progress::is_shown() ? total() : 0) {}
 
   int run() {
-    FileJobs jobs("create", Progress::is_shown() ? total() : 0);
-    const int status = jobs.run(options_.threads, [this] { return next(); });
+    const int status = jobs_.run(options_.threads, [this] { return next(); });
     target_.finish();
     return status;
   }
@@ -188,6 +188,7 @@ class TreeCreation {
     require_unchanged(entry);
     out.commit();
     advance(entry.st.st_size - done);
+    jobs_.count_file(entry.st.st_size, out.stored_bytes());
   }
 
   /// A file that was written to meanwhile would seem to be done the next time.
@@ -200,6 +201,7 @@ class TreeCreation {
   const CreateOptions& options_;
   PlainTree tree_;
   TreeTarget target_;
+  FileJobs jobs_;
   std::mutex large_;  ///< held for the large file that all threads are at
 };
 

@@ -49,12 +49,12 @@ class TreeExtraction {
       : options_(options),
         remote_(options.remote),
         tree_(options.file, remote_, {}),
-        target_(options.output, options.file, options.tree) {}
+        target_(options.output, options.file, options.tree),
+        jobs_("extract", Progress::is_shown() ? total() : 0) {}
 
   int run() {
-    FileJobs jobs("extract", Progress::is_shown() ? total() : 0);
     const int status =
-        jobs.run(std::max(1U, std::thread::hardware_concurrency()), [this] { return next(); });
+        jobs_.run(std::max(1U, std::thread::hardware_concurrency()), [this] { return next(); });
     target_.finish();
     return status;
   }
@@ -114,6 +114,7 @@ class TreeExtraction {
     else
       copy_plain(form.open_plain().get(), out, advance);
     out.commit();
+    jobs_.count_file(form.bytes, entry.st.st_size);
     target_.note_made(entry.path);
   }
 
@@ -136,6 +137,7 @@ class TreeExtraction {
   RunLimits limits_;
   ShownTree tree_;
   TreeTarget target_;
+  FileJobs jobs_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ int FileJobs::run(std::size_t threads, const Next& next) {
   }
   const fs::MutexLock lock(mutex_);
   if (end_) std::rethrow_exception(end_);
+  output_.finish();
   return status_;
 }
 
@@ -38,6 +39,7 @@ std::optional<FileJobs::Numbered> FileJobs::take(const Next& next) {
 void FileJobs::work(const Next& next) {
   while (const auto piece = take(next)) {
     output_.begin(piece->number);
+    output_.set_file(piece->job.name);
     do_job(*piece);
     output_.end(piece->number);
   }

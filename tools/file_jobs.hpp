@@ -31,6 +31,11 @@ class FileJobs {
   /// begun have ended, which throw it themselves.
   int run(std::size_t threads, const Next& next);
 
+  /// Another file is done, for the summary. Thread-safe.
+  void count_file(std::int64_t bytes_in, std::int64_t bytes_out) {
+    output_.count_file(bytes_in, bytes_out);
+  }
+
  private:
   struct Numbered {
     std::uint64_t number;

@@ -224,4 +224,8 @@ void FrameOutput::commit() {
   });
 }
 
+std::int64_t FrameOutput::stored_bytes() const {
+  return writer_->snapshot()->info().stored_bytes();
+}
+
 }  // namespace bloscfs::tools

@@ -50,6 +50,8 @@ class FrameOutput {
   void add_chunk(std::int64_t content_end, codec::SpecialValue special, codec::Bytes stored);
   /// Completes the frame and gives it its name.
   void commit();
+  /// Of the frame, or of all files of a sparse frame, once it is committed.
+  std::int64_t stored_bytes() const;
 
  private:
   enum class Kind { nothing, file, sparse_frame };

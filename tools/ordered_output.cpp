@@ -56,4 +56,21 @@ void OrderedOutput::advance(std::int64_t bytes) {
   mutex_.unlock();
 }
 
+void OrderedOutput::set_file(const std::string& name) {
+  const fs::MutexLock lock(mutex_);
+  progress_.set_file(name);
+}
+
+void OrderedOutput::count_file(std::int64_t bytes_in, std::int64_t bytes_out) {
+  const fs::MutexLock lock(mutex_);
+  summary_.files++;
+  summary_.bytes_in += bytes_in;
+  summary_.bytes_out += bytes_out;
+}
+
+void OrderedOutput::finish() {
+  const fs::MutexLock lock(mutex_);
+  progress_.finish(summary_);
+}
+
 }  // namespace bloscfs::tools

@@ -28,6 +28,12 @@ class OrderedOutput {
   void end(std::uint64_t piece);
   /// So many bytes more have been gone through.
   void advance(std::int64_t bytes);
+  /// The file that a thread is at now, for the progress line.
+  void set_file(const std::string& name);
+  /// Another file is done, for the summary.
+  void count_file(std::int64_t bytes_in, std::int64_t bytes_out);
+  /// Leaves the summary.
+  void finish();
 
  private:
   /// What a piece has said that is not printed yet.
@@ -46,6 +52,7 @@ class OrderedOutput {
   Progress progress_ GUARDED_BY(mutex_);
   std::uint64_t first_ GUARDED_BY(mutex_) = 0;  ///< of those that have not ended
   std::map<std::uint64_t, Kept> kept_ GUARDED_BY(mutex_);
+  Progress::Summary summary_ GUARDED_BY(mutex_){0, 0, 0};
   std::atomic<std::int64_t> done_{0};
 };
 

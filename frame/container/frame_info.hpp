@@ -60,6 +60,8 @@ struct FrameInfo {
   bool is_read_only() const { return kind == ContainerKind::bloscpack; }
   /// True if the container is a directory, which has a file for each chunk beside the index.
   bool is_directory() const { return kind == ContainerKind::sframe; }
+  /// Of all its files.
+  std::int64_t stored_bytes() const { return frame_len + (is_directory() ? cbytes : 0); }
   /// True if chunks are pieces of an array, cut into blocks and padded.
   bool has_blocked_array() const { return array && !array->in_order; }
   /// True for a flat frame with an array's elements (frame/header/packed_tensor.hpp).
