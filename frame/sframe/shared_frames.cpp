@@ -90,23 +90,25 @@ std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std:
   return inside(path, names_in(frames.frame(path, index)));
 }
 
-std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::string& path) {
+std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::string& path,
+                                             const ObjectState& base) {
   std::vector<std::string> chunks;
   try {
     chunks = chunks_of_shared_frame(frames, path);
   } catch (const codec::Error&) {
     // Of a damaged one nobody knows what belongs to it: gc finds it.
   }
-  frames.remove(path);
+  frames.remove(path, base);
   return chunks;
 }
 
-std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::string& from,
-                                             const std::string& to, bool replaces) {
+RenamedFrame rename_shared_frame(ObjectFrames& frames, const std::string& from,
+                                 const ObjectState& base, const std::string& to, bool replaces) {
   ObjectTree& tree = frames.tree();
   std::optional<ObjectState> state, target;
   const auto index = find_index(tree, from, state);
   if (!index) throw_errno(ENOENT, from);
+  if (!state->same_bytes(base)) throw_errno(ESTALE, from);
   const auto replaced = find_index(tree, to, target);
   if (replaced && !replaces) throw_errno(EEXIST, to);
   std::vector<std::string> old;
@@ -125,7 +127,7 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
                                 : ObjectCondition{ObjectCondition::Kind::absent, {}};
   const ObjectState made = tree.put(index_of(to), bytes, condition, metadata);
   try {
-    frames.remove(from);
+    frames.remove(from, base);
   } catch (const std::system_error& error) {
     // Somebody has committed to the old name: the new one is undone. After other errors the old one
     // may have gone.
@@ -135,7 +137,7 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
     throw;
   }
   for (std::string& path : inside(from, names)) old.push_back(std::move(path));
-  return old;
+  return {made, std::move(old)};
 }
 
 }  // namespace bloscfs::frame::inline sframe

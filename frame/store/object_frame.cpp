@@ -87,10 +87,10 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
   };
   const auto before = known();
-  const auto require_base = [&](const std::string& left) {
+  const auto require_followed = [&](const std::string& left) {
     if (!services_->may_follow(path_, left)) throw_errno(ESTALE, path_);
   };
-  if (!before || before->size == 0) require_base(before ? commit_of(*before) : std::string());
+  if (!before || before->size == 0) require_followed(before ? commit_of(*before) : std::string());
   std::vector<std::uint8_t> bytes = index.bytes();
   stamp_index(bytes, commit);
   try {
@@ -102,7 +102,7 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   const auto left = services_->open_index(path_);
   const bool is_own = left && services_->was_attempted(path_, commit_of(left->state()));
   if (!left || (left->state().size > 0 && !is_own)) throw_errno(ESTALE, path_);
-  if (left->state().size == 0) require_base(commit_of(left->state()));
+  if (left->state().size == 0) require_followed(commit_of(left->state()));
   {
     const std::lock_guard guard(mutex_);
     known_ = left->state();
@@ -140,7 +140,7 @@ void ObjectFrame::sync() {
   try {
     ObjectState state = put(*index, commit_);
     const std::lock_guard guard(mutex_);
-    known_ = std::move(state);
+    stored_as(std::move(state));
     services_->forget_owner(path_, *index);
     stored_ = index;
     pending_.reset();
@@ -171,7 +171,7 @@ void ObjectFrame::resolve_locked() {
   state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
     // It was stored. What was tried since begins from there.
-    known_ = present->state();
+    stored_as(present->state());
     if (known_->size == 0) return become_removed();
     if (pending_) return;
     if (!stored_) stored_ = std::make_shared<ObjectIndex>(present);
@@ -201,26 +201,38 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
   return Comparison::overtaken;
 }
 
-void ObjectFrame::put_attributes(const FileAttributes& attributes) {
+void ObjectFrame::require_base(const ObjectState& base) const {
+  const std::lock_guard guard(mutex_);
+  if (is_overtaken_now() || !known_ || !known_->same_bytes(base)) throw_errno(ESTALE, path_);
+}
+
+void ObjectFrame::stored_as(ObjectState state) {
+  known_ = std::move(state);
+  has_put_ = true;
+}
+
+ObjectState ObjectFrame::put_attributes(const FileAttributes& attributes, const ObjectState& base) {
   const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
+  require_base(base);
   std::shared_ptr<ObjectIndex> index;
   bool is_pending = false;
   {
     const std::lock_guard guard(mutex_);
-    if (is_overtaken_now() || !this->index()) throw_errno(ESTALE, path_);
+    if (!this->index()) throw_errno(ESTALE, path_);
     index = this->index();
     is_pending = pending_ != nullptr;
   }
   const FileAttributes before = index->attributes();
   index->set_attributes(attributes);
   index->set_times(attributes.accessed, attributes.modified);
-  if (is_pending) return;  // goes with the commit
+  if (is_pending) return base;  // goes with the commit
   try {
     commit_ = new_commit_id();
     ObjectState state = put(*index, commit_);
     const std::lock_guard guard(mutex_);
-    known_ = std::move(state);
+    stored_as(state);
+    return state;
   } catch (const std::system_error& error) {
     index->set_attributes(before);
     index->set_times(before.accessed, before.modified);
@@ -235,22 +247,20 @@ void ObjectFrame::become_removed() {
   pending_.reset();
 }
 
-void ObjectFrame::put_tombstone() {
+void ObjectFrame::put_tombstone(const ObjectState& base) {
   const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
-  const auto before = known();
+  require_base(base);
   {
     const std::lock_guard guard(mutex_);
-    if (is_overtaken_now()) throw_errno(ESTALE, path_);
-    if (!before || before->size == 0) throw_errno(ENOENT, path_);
     commit_ = new_commit_id();
   }
   try {
     ObjectState state =
         services_->tree().put(inside(services_->index_name), {},
-                              {ObjectCondition::Kind::same, *before}, {{kCommit, commit_}});
+                              {ObjectCondition::Kind::same, base}, {{kCommit, commit_}});
     const std::lock_guard guard(mutex_);
-    known_ = std::move(state);
+    stored_as(std::move(state));
     become_removed();
   } catch (const std::system_error& error) {
     put_failed(error);

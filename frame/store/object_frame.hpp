@@ -50,9 +50,11 @@ class ObjectFrame final : public StoreDirectory {
               const std::shared_ptr<const ObjectSource>& index);
   ~ObjectFrame() override;
 
-  std::optional<ObjectState> state() const {
+  /// What a put of this object has stored; nothing before the first one, and once the store may
+  /// have something else.
+  std::optional<ObjectState> own_state() const {
     const std::lock_guard guard(mutex_);
-    return is_overtaken_now() || state_ == State::unknown ? std::nullopt : known_;
+    return has_put_ && !is_overtaken_now() && state_ != State::unknown ? known_ : std::nullopt;
   }
   bool is_overtaken() const {
     const std::lock_guard guard(mutex_);
@@ -73,9 +75,10 @@ class ObjectFrame final : public StoreDirectory {
   }
   /// ENOENT where there is no frame.
   FileAttributes attributes() const;
-  void put_attributes(const FileAttributes& attributes);
-  /// An empty index, which readers take for none.
-  void put_tombstone();
+  /// Puts the index `base` again with these. Returns its state then.
+  ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
+  /// An empty index, which readers take for none, in the place of `base`.
+  void put_tombstone(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override;
@@ -122,6 +125,9 @@ class ObjectFrame final : public StoreDirectory {
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
   void require_stored(const Chunks& chunks) const;
   ObjectState put(const ObjectIndex& index, const std::string& commit);
+  /// ESTALE unless the store has that index, as far as is known.
+  void require_base(const ObjectState& base) const;
+  void stored_as(ObjectState state);
   std::optional<ObjectState> known() const {
     const std::lock_guard guard(mutex_);
     return known_;
@@ -133,6 +139,7 @@ class ObjectFrame final : public StoreDirectory {
   mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
   mutable State state_ = State::current;
+  bool has_put_ = false;                  ///< `known_` is of a put of this object
   std::optional<ObjectState> known_;      ///< of the index in the store; nothing: there is none
   std::shared_ptr<ObjectIndex> stored_;   ///< as last known; null: there is none, or a tombstone
   std::shared_ptr<ObjectIndex> pending_;  ///< not in the store yet; null: there is none

@@ -87,9 +87,16 @@ std::shared_ptr<StoreDirectory> ObjectFrames::directory(const std::string& path)
   return std::make_shared<ObjectParent>(shared_from_this(), path);
 }
 
-std::optional<ObjectState> ObjectFrames::state(const std::string& path) {
+std::optional<ObjectState> ObjectFrames::own_state(const std::string& path) {
   const auto used = in_use(path);
-  return used ? used->state() : std::nullopt;
+  return used ? used->own_state() : std::nullopt;
+}
+
+std::optional<ObjectState> ObjectFrames::resolve(const std::string& path) {
+  const auto used = in_use(path);
+  if (!used) return std::nullopt;
+  used->resolve();
+  return used->own_state();
 }
 
 bool ObjectFrames::is_overtaken(const std::string& path) {
@@ -102,14 +109,17 @@ bool ObjectFrames::is_removed(const std::string& path) {
   return used && used->is_removed();
 }
 
-void ObjectFrames::set_attributes(const std::string& path, const FileAttributes& attributes) {
-  opened(path)->put_attributes(attributes);
+ObjectState ObjectFrames::set_attributes(const std::string& path, const FileAttributes& attributes,
+                                         const ObjectState& base) {
+  return opened(path)->put_attributes(attributes, base);
 }
 
 FileAttributes ObjectFrames::attributes(const std::string& path) {
   return opened(path)->attributes();
 }
 
-void ObjectFrames::remove(const std::string& path) { opened(path)->put_tombstone(); }
+void ObjectFrames::remove(const std::string& path, const ObjectState& base) {
+  opened(path)->put_tombstone(base);
+}
 
 }  // namespace bloscfs::frame::inline store

@@ -43,9 +43,11 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
                                         const std::shared_ptr<const ObjectSource>& index);
   /// A directory whose directories are such frames.
   std::shared_ptr<StoreDirectory> directory(const std::string& path);
-  /// The state that the index of a frame in use has in the store; nothing if none is in use, or
-  /// nobody knows.
-  std::optional<ObjectState> state(const std::string& path);
+  /// What the last commit through the frame in use has stored; nothing if none is in use, it has
+  /// committed nothing, or nobody knows what the store has.
+  std::optional<ObjectState> own_state(const std::string& path);
+  /// The same, once the store has been asked what became of a commit whose answer was lost.
+  std::optional<ObjectState> resolve(const std::string& path);
   /// What has the name now was put there by somebody else.
   bool is_overtaken(const std::string& path);
   /// It was removed through these, and nothing was put there since.
@@ -56,14 +58,18 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   }
   /// Nobody is to make it any more.
   void forget_plan(const std::string& path) { services_->forget_plan(path); }
-  /// Puts an empty index in the place of a frame's: whoever has that state open reads on as long as
-  /// its chunks are there. ENOENT where there is no frame; errors as of ObjectTree::put().
-  void remove(const std::string& path);
+
+  // Changes of the state `base`: ESTALE where the store has another one. Other errors as of
+  // ObjectTree::put().
+
+  /// Puts an empty index in its place: whoever has it open reads on as long as its chunks are
+  /// there.
+  void remove(const std::string& path, const ObjectState& base);
+  /// Puts it again with other owner, mode, and times. Returns its state then.
+  ObjectState set_attributes(const std::string& path, const FileAttributes& attributes,
+                             const ObjectState& base);
   /// As they are now, of a frame that has been committed; errors as of ObjectTree::open().
   FileAttributes attributes(const std::string& path);
-  /// Puts the committed index again with other owner, mode, and times; errors as of
-  /// ObjectTree::put().
-  void set_attributes(const std::string& path, const FileAttributes& attributes);
 
  private:
   friend class ObjectParent;

@@ -73,7 +73,9 @@ struct Host {
   /// Writes an index of so many bytes. Returns an errno, or 0, as the others.
   int commit(std::size_t size) {
     return errno_of([&] {
-      const bool is_new = !frames->state(kFrame);
+      const bool is_found = !has_tried && frame->stamp(frame::kSframeIndexName);
+      const bool is_new = !is_found && !frames->own_state(kFrame);
+      has_tried = true;
       const std::string name = is_new ? frame::kSframeIndexName : "new";
       frame->create(name, 0644)->write_at(0, ByteVector(size, 7));
       if (!is_new) frame->rename(name, frame::kSframeIndexName, frame::RenameMode::replace);
@@ -84,18 +86,26 @@ struct Host {
     return errno_of([&] { frame->sync(); });
   }
   int remove() {
-    return errno_of([&] { frames->remove(kFrame); });
+    return errno_of([&] {
+      const auto own = frames->resolve(kFrame);
+      frames->remove(
+          kFrame, own ? *own
+                      : tree->open(std::string(kFrame) + "/" + std::string(frame::kSframeIndexName),
+                                   nullptr)
+                            ->state());
+    });
   }
   /// Has it ask the store what has become of a put.
   void ask() const { frames->directory("")->open_directory(kFrame); }
   /// Bytes of the index that the host takes for the stored one; -1 where it knows of none for sure.
   std::int64_t stored() const {
-    const auto state = frames->state(kFrame);
+    const auto state = frames->own_state(kFrame);
     return state ? static_cast<std::int64_t>(state->size) : -1;
   }
   bool is_overtaken() const { return frames->is_overtaken(kFrame); }
   bool is_removed() const { return frames->is_removed(kFrame); }
 
+  bool has_tried = false;
   std::shared_ptr<FailingTree> tree;
   std::shared_ptr<frame::ObjectFrames> frames;
   std::shared_ptr<frame::StoreDirectory> frame;

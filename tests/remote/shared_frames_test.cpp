@@ -76,7 +76,9 @@ BOOST_AUTO_TEST_CASE(a_rename_that_comes_too_late_loses_neither_file) {
       std::make_shared<Intruder>(place.tree(), "from.b2frame/chunks.b2frame",
                                  "to.b2frame/chunks.b2frame"),
       frame::kSframeIndexName, [](const std::string&) {});
-  BOOST_CHECK_THROW(frame::rename_shared_frame(*frames, "from.b2frame", "to.b2frame", true),
+  const frame::ObjectState base =
+      place.tree().open("from.b2frame/chunks.b2frame", nullptr)->state();
+  BOOST_CHECK_THROW(frame::rename_shared_frame(*frames, "from.b2frame", base, "to.b2frame", true),
                     std::system_error);
   const ObjectMount reader(place);
   BOOST_TEST(file_text(reader / "from") == "new text");

@@ -89,7 +89,13 @@ void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
   rewritten();
   objects.forget_listing(parent_of(stored.path));
   objects.remove_marker(change, stored.path);
-  if (before.path != stored.path && !before.is_new) objects.remove_frame(change, before.path);
+  if (before.path == stored.path || before.is_new) return;
+  try {
+    objects.remove_frame(change, before.path, before.look->state);
+  } catch (const std::system_error& error) {
+    // Another host has committed there: its state stays as a file of its own.
+    if (error.code() != std::errc(ESTALE)) throw;
+  }
 }
 
 /// Another state of it is stored. What is not known of that until committed() is called the open
@@ -97,17 +103,15 @@ void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
 void ObjectHome::rewritten() {
   const ObjectNode node = services_.nodes.get(node_);
   services_.objects.looks().forget(node.path);
-  const auto stored = services_.objects.frames().state(node.path);
+  const auto stored = services_.objects.frames().own_state(node.path);
   if (!stored || stored->same_bytes(node.look->state)) return;
-  ObjectLook look = *node.look;
-  look.state = *stored;
-  services_.nodes.rekey(node_, std::make_shared<const ObjectLook>(std::move(look)));
+  services_.nodes.rekey(node_, with_state(*node.look, *stored));
 }
 
 void ObjectHome::committed(const frame::Snapshot& snapshot) {
   try {
     const std::string path = services_.nodes.get(node_).path;
-    const auto stored = services_.objects.frames().state(path);
+    const auto stored = services_.objects.frames().own_state(path);
     if (!stored) return;
     services_.nodes.rekey(node_, services_.objects.looks().committed(path, snapshot, *stored));
   } catch (const std::exception&) {

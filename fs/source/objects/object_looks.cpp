@@ -34,6 +34,12 @@ LookPointer look_of(Kind kind, const Verdict& verdict, const frame::ObjectState&
 
 }  // namespace
 
+LookPointer with_state(const ObjectLook& look, const frame::ObjectState& state) {
+  ObjectLook other = look;
+  other.state = state;
+  return std::make_shared<const ObjectLook>(std::move(other));
+}
+
 // --- what is known
 
 LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, const Listed& listed) {
@@ -75,6 +81,11 @@ LookPointer ObjectLooks::committed(const std::string& path, const frame::Snapsho
                                    const frame::ObjectState& state) {
   const Verdict verdict = judge(snapshot, Role::index, settings_);
   return remember(path, look_of(Kind::sframe, verdict, state), clock_.now());
+}
+
+LookPointer ObjectLooks::stored(const std::string& path, const ObjectLook& look,
+                                const frame::ObjectState& state) {
+  return remember(path, with_state(look, state), clock_.now());
 }
 
 // --- what is asked for

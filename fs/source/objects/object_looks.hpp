@@ -56,6 +56,9 @@ struct ObjectLook {
 };
 using LookPointer = std::shared_ptr<const ObjectLook>;
 
+/// The same contents as another state of the store.
+LookPointer with_state(const ObjectLook& look, const frame::ObjectState& state);
+
 /// Thread-safe. Errors: as ObjectTree's; codec::Error. NoSlot where something must be asked for.
 class ObjectLooks {
  public:
@@ -95,6 +98,10 @@ class ObjectLooks {
   /// The look at a sparse frame that a commit of this mount has stored in that state.
   LookPointer committed(const std::string& path, const frame::Snapshot& snapshot,
                         const frame::ObjectState& state);
+
+  /// The look at it, once this mount has stored that state of the same contents there.
+  LookPointer stored(const std::string& path, const ObjectLook& look,
+                     const frame::ObjectState& state);
 
   /// The object, or that which a directory has the state of, in the state of `look`; ESTALE when it
   /// has another one.

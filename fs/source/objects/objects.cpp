@@ -106,7 +106,7 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
     found.look =
         looks_.look(request, found.path, entry.is_directory, {entry.state, listing.begun()});
     // A commit of this mount has come since that look.
-    const auto stored = frames_->state(found.path);
+    const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
       looks_.forget(found.path);
       found.look = looks_.look(request, found.path, entry.is_directory);
@@ -261,23 +261,18 @@ void Objects::remove_directory(const Change&, const std::string& path) {
   forget(path);
 }
 
-void Objects::remove_frame(const Change&, const std::string& path) {
-  constexpr int kTries = 5;
-  for (int tries = 1;; tries++) {
-    try {
-      return frame_has_gone(path, frame::remove_shared_frame(*frames_, path));
-    } catch (const std::system_error& error) {
-      // A commit of this mount may come in between. What another host commits stays.
-      if (error.code() != std::errc(ESTALE) || tries == kTries || !frames_->state(path)) throw;
-    }
-  }
+void Objects::remove_frame(const Change&, const std::string& path, const frame::ObjectState& base) {
+  frame_has_gone(path, frame::remove_shared_frame(*frames_, path, base));
 }
 
-void Objects::rename_frame(const Change& change, const std::string& from, const std::string& to,
-                           bool may_replace) {
-  frame_has_gone(from, frame::rename_shared_frame(*frames_, from, to, may_replace));
+frame::ObjectState Objects::rename_frame(const Change& change, const std::string& from,
+                                         const frame::ObjectState& base, const std::string& to,
+                                         bool may_replace) {
+  frame::RenamedFrame renamed = frame::rename_shared_frame(*frames_, from, base, to, may_replace);
+  frame_has_gone(from, renamed.left);
   forget(to);
   remove_marker(change, to);
+  return std::move(renamed.state);
 }
 
 /// From its name, and `chunks` are nobody's. Where the store takes no marker, other hosts list the

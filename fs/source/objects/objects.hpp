@@ -62,10 +62,13 @@ class Objects {
   void make_directory(const Change& change, const std::string& path);
   /// One that is empty.
   void remove_directory(const Change& change, const std::string& path);
-  void remove_frame(const Change& change, const std::string& path);
-  /// EEXIST where a frame has the new name, and it may not be replaced.
-  void rename_frame(const Change& change, const std::string& from, const std::string& to,
-                    bool may_replace);
+  /// In the state `base`: ESTALE where the store has another one.
+  void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base);
+  /// In the state `base`, too. EEXIST where a frame has the new name, and it may not be replaced.
+  /// Returns the state of what has the new name now.
+  frame::ObjectState rename_frame(const Change& change, const std::string& from,
+                                  const frame::ObjectState& base, const std::string& to,
+                                  bool may_replace);
   /// A frame was stored there: nothing says any more that it was removed.
   void remove_marker(const Change& change, const std::string& path);
 

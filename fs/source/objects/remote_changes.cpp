@@ -60,7 +60,8 @@ void RemoteSource::require_present(Request& request, const Node& node) {
   const auto file = node.open_file.lock();
   if (file && file->content->leads()) return;
   const LookPointer present = objects_.looks().look_anew(request, node.path, true);
-  if (!node.is_own(*present, objects_.frames().state(node.path))) throw_errno(ESTALE, node.path);
+  if (!node.is_own(*present, objects_.frames().own_state(node.path)))
+    throw_errno(ESTALE, node.path);
 }
 
 RemoteSource::Node RemoteSource::writable_directory(Request& request, NodeId id,
@@ -71,6 +72,37 @@ RemoteSource::Node RemoteSource::writable_directory(Request& request, NodeId id,
   if (found.is_in_archive()) throw_errno(EROFS, found.path);
   if (objects_.tree().single()) throw_errno(EPERM, "another file beside a single one");
   return found;
+}
+
+/// What changes of the node begin from: what this mount has committed there last, or else the state
+/// that the node was looked up in.
+frame::ObjectState RemoteSource::base_of(NodeId id, const Node& node) const {
+  const auto own = nodes_.leads(id) ? objects_.frames().own_state(node.path) : std::nullopt;
+  return own.value_or(node.look->state);
+}
+
+/// What `change` gives, which is called with the state to change. A node never becomes that of
+/// another state: the kernel has pages and the size of its own. Where the store has another state
+/// the answer is ESTALE. The kernel looks the name up again then, finds a new node of that state,
+/// and tries once more.
+template <typename Work>
+auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change) {
+  try {
+    return change(base_of(id, node));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc(ESTALE)) objects_.forget(node.path);
+    throw;
+  }
+}
+
+/// The look at what is at `path` now: `state` has the contents of `base`, and the node's look those
+/// of the same or of an earlier commit.
+LookPointer RemoteSource::look_of_change(const std::string& path, const Node& node,
+                                         const frame::ObjectState& base,
+                                         const frame::ObjectState& state) {
+  if (base.same_bytes(node.look->state)) return objects_.looks().stored(path, *node.look, state);
+  objects_.looks().forget(path);
+  return with_state(*node.look, state);
 }
 
 // --- new names
@@ -178,8 +210,11 @@ void RemoteSource::remove_sent(const Change& change, NodeId id) {
                           std::errc::resource_unavailable_try_again, std::errc(ESTALE)}))
       throw;
   }
+  const Node node = nodes_.get(id);
+  const auto sent = objects_.frames().resolve(node.path);
+  if (!sent) return;
   try {
-    objects_.remove_frame(change, nodes_.get(id).path);
+    objects_.remove_frame(change, node.path, *sent);
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
   }
@@ -195,7 +230,10 @@ void RemoteSource::remove_file(Request& request, NodeId directory, const std::st
     if (found.is_new) {
       remove_sent(change, held.id);
     } else if (found.look->kind == Kind::sframe) {
-      objects_.remove_frame(change, found.path);
+      change_state(held.id, found, [&](const frame::ObjectState& base) {
+        objects_.remove_frame(change, found.path, base);
+        return nullptr;
+      });
     } else {
       objects_.tree().remove(found.path, {});
       objects_.forget(found.path);
@@ -252,11 +290,15 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   const auto replaced = old ? old->node.open_file.lock() : nullptr;
   const Change change(request);
   const std::string path = path_in(target_directory.path, full_name);
-  objects_.rename_frame(change, found.path, path, may_replace);
-  if (old && name_of(old->node.path) != full_name) objects_.remove_frame(change, old->node.path);
+  const LookPointer look = change_state(held.id, found, [&](const frame::ObjectState& base) {
+    return look_of_change(path, found, base,
+                          objects_.rename_frame(change, found.path, base, path, may_replace));
+  });
+  if (old && name_of(old->node.path) != full_name)
+    objects_.remove_frame(change, old->node.path, base_of(old->id, old->node));
   // Who has it open goes on with it, as with a file that was removed.
   if (old) nodes_.take_names(old->id);
-  nodes_.renamed(held.id, path, to, to_name, objects_.looks().look(request, path, true));
+  nodes_.renamed(held.id, path, to, to_name, look);
   services_.contents.removed(replaced, [] { return false; });
 }
 
@@ -301,9 +343,10 @@ void RemoteSource::set_attributes(Request& request, NodeId id, NewAttributes wan
   if (found.is_removed) return;
   if (found.is_new) return frames.set_owner(found.path, attributes);
   const Change change(request);
-  frames.set_attributes(found.path, attributes);
-  objects_.looks().forget(found.path);
-  nodes_.rekey(id, objects_.looks().look(request, found.path, true));
+  nodes_.rekey(id, change_state(id, found, [&](const frame::ObjectState& base) {
+                 return look_of_change(found.path, found, base,
+                                       frames.set_attributes(found.path, attributes, base));
+               }));
 }
 
 void RemoteSource::resize(Request& request, NodeId node, std::int64_t size) {

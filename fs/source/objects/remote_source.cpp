@@ -147,7 +147,7 @@ std::optional<FoundNode> RemoteSource::lookup(Request& request, NodeId id,
   node.parent = id;
   node.path = std::move(shown->path);
   node.look = std::move(shown->look);
-  const auto stored = objects_.frames().state(node.path);
+  const auto stored = objects_.frames().own_state(node.path);
   return referred(request, nodes_.enter(std::move(node), stored));
 }
 

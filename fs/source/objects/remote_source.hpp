@@ -133,6 +133,11 @@ class RemoteSource final : public Source {
   bool is_changeable(const Node& node) const;
   Node require_changeable(NodeId id);
   void require_present(Request& request, const Node& node);
+  frame::ObjectState base_of(NodeId id, const Node& node) const;
+  template <typename Work>
+  auto change_state(NodeId id, const Node& node, const Work& change);
+  LookPointer look_of_change(const std::string& path, const Node& node,
+                             const frame::ObjectState& base, const frame::ObjectState& state);
   Node writable_directory(Request& request, NodeId id, const std::string& name) const;
   void require_free(Request& request, NodeId directory, const std::string& name,
                     const std::string& full_name);
