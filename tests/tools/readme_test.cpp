@@ -54,7 +54,9 @@ class TourPlace {
     const std::string tools = fs_std::path(bloscfs_program()).parent_path().string(),
                       python = fs_std::path(numpy_python()).parent_path().string();
     ProcessSettings settings;
-    settings.environment = {"PATH=" + tools + ":" + python + ":" + std::getenv("PATH")};
+    settings.environment = {"PATH=" + tools + ":" + python + ":" + std::getenv("PATH"),
+                            "PYTHONPATH=" BLOSCFS_TEST_SOURCE_ROOT "/tools/python",
+                            "PYTHONDONTWRITEBYTECODE=1"};
     return run({"bash", "-c", "cd '" BLOSCFS_TEST_SOURCE_ROOT "' && " + here(line)}, settings);
   }
   std::string here(const std::string& text) const {
