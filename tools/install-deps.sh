@@ -25,7 +25,7 @@ bench_packages=(
   python3-numpy attr
   squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone git rsync
 )
-package_packages=(build-essential dpkg-dev debhelper fakeroot lintian)
+package_packages=(build-essential dpkg-dev debhelper dh-python fakeroot lintian)
 # A package of its own in later releases; its programs are left out of the benchmark elsewhere.
 if apt-cache show erofsfuse >/dev/null 2>&1; then bench_packages+=(erofsfuse); fi
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Debian packages of what is checked out: bloscfs, with programs, pages, completions and units,
-# and bloscfs-dbgsym. They are put into build-package/, where the next run begins from what this one
-# has compiled. DEBFULLNAME and DEBEMAIL say who makes them.
+# bloscfs-dbgsym, and python3-bloscfs, with the Python package. They are put into build-package/, where
+# the next run begins from what this one has compiled. DEBFULLNAME and DEBEMAIL say who makes them.
 set -euo pipefail
 
 usage="usage: tools/package.sh [FOLDER]"
@@ -33,6 +33,6 @@ fi
 rm -f "$folder"/*.deb
 (cd "$tree" && dpkg-buildpackage --build=binary --no-sign --no-pre-clean)
 if command -v lintian >/dev/null; then
-  lintian --allow-root --fail-on error,warning "$folder"/bloscfs_*.deb
+  lintian --allow-root --fail-on error,warning "$folder"/bloscfs_*.deb "$folder"/python3-bloscfs_*.deb
 fi
 ls -l "$folder"/*.deb
