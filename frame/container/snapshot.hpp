@@ -101,6 +101,8 @@ class Snapshot {
   /// True where nothing that it reads can be changed in place: it stays what it is, whatever has
   /// its name.
   virtual bool is_lasting() const { return false; }
+  /// True where all that it reads is in memory since it was opened.
+  virtual bool is_copied() const { return false; }
   /// The same without waiting for a program that holds the lock sidecar: false as soon as that has
   /// said that it changes the container.
   virtual bool is_as_taken() const { return unchanged(); }

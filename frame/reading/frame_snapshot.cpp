@@ -105,6 +105,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
                              std::shared_ptr<PeerLock> lock)
     : Snapshot(std::move(parts.header.info), std::move(source), stamp),
       copied_bytes_(parts.copied + parts.whole.size()),
+      is_copied_(info_.kind == ContainerKind::cframe && !parts.whole.empty()),
       contents_(contents_of(parts, source_)),
       index_at_(parts.index_at),
       index_limit_(parts.index_limit),

@@ -20,6 +20,7 @@ class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const final;
   bool is_as_taken() const override;
+  bool is_copied() const final { return is_copied_; }
   bool has_peers() const override { return peer_lock_ != nullptr; }
   bool is_changed_by_peer() const override { return !is_left_alone(); }
   void wait_for_peers() const override;
@@ -104,6 +105,7 @@ class FrameSnapshot : public Snapshot {
   std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
 
   std::size_t copied_bytes_;
+  bool is_copied_;
   std::shared_ptr<const ByteSource> contents_;
   std::uint64_t index_at_;
   std::uint64_t index_limit_;

@@ -59,6 +59,12 @@ class CachedSnapshot {
     return cache_.get<T>(request, key, memory, make, purpose);
   }
 
+  /// As unless_changed(), for what readers only find their bytes by. Of a frame that is in memory
+  /// as a whole that is of one state.
+  template <typename Step>
+  auto unless_torn(Step step) const {
+    return snapshot_->is_copied() ? step() : unless_changed(step);
+  }
   /// Runs `step`, which reads the source. Throws std::system_error(EIO) if that was changed: what
   /// it gave, or found bad, may come from that.
   template <typename Step>

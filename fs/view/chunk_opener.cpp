@@ -74,7 +74,7 @@ ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std
   const bool verifies = source_->settings().verify_checksums;
   request.work().begin(kOpeningWork);
   source_->stats().chunks_opened++;
-  auto opened = source_->unless_changed([&] {
+  auto opened = source_->unless_torn([&] {
     return naming_chunk(place.number, [&] {
       return counting_failures(source_->stats(), [&] {
         return std::make_shared<const frame::OpenedChunk>(

@@ -25,7 +25,7 @@ const frame::ChunkMap* IndexReader::chunk_map(ReadRequest& request) const {
   // Kept by the request, so that the map stays though it goes from the cache between two chunks.
   request.map_ = source_->get<frame::ChunkMap>(request, key, memory, [&] {
     if (snapshot.needs_chunk_map()) request.work().begin(snapshot.info().nchunks * kPerMappedChunk);
-    std::shared_ptr<const frame::ChunkMap> map = source_->unless_changed([&] {
+    std::shared_ptr<const frame::ChunkMap> map = source_->unless_torn([&] {
       return naming_index([&] {
         return snapshot.read_chunk_map(source_->cache().budget().capacity() / 2, thread_decoder());
       });
@@ -45,7 +45,7 @@ std::shared_ptr<const frame::IndexPage> IndexReader::page(std::int64_t number,
   return source_->get<frame::IndexPage>(request, key, memory, [&] {
     request.work().begin(memory);
     source_->stats().index_blocks_decoded++;
-    std::shared_ptr<const frame::IndexPage> page = source_->unless_changed([&] {
+    std::shared_ptr<const frame::IndexPage> page = source_->unless_torn([&] {
       return naming_index([&] { return snapshot.read_page(number, map, thread_decoder()); });
     });
     trim_thread_decoder();
