@@ -1,6 +1,7 @@
 #pragma once
 // What is asked of the opening of a container, of whatever kind.
 
+#include <optional>
 #include <string>
 
 #include "frame/store/byte_source.hpp"
@@ -13,6 +14,8 @@ struct OpenSettings {
   /// NAME.b2lock can be found; without a name no sidecar is looked for.
   std::string name = {};
   int directory = -1;
+  /// The state of the file shortly before the call, where the caller knows it.
+  std::optional<FileStamp> stamp = {};
 };
 
 }  // namespace bloscfs::frame::inline container

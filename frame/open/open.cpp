@@ -63,7 +63,7 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
   SourceStart start;
   start.bytes.resize(kMagicBytes);
   if (!is_far) {
-    start.stamp = source->stamp();
+    start.stamp = settings.stamp ? *settings.stamp : source->stamp();
     const auto size = static_cast<std::size_t>(start.stamp.size);
     start.bytes.resize(size <= kSmallFrame ? size : kHeaderBytesKept);
   }

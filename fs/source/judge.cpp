@@ -93,7 +93,8 @@ ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
   if (header_tells)
     if (const auto info = frame::peek_far_frame(*bytes, is_index ? 1 : 0))
       return {container(*info, size, candidate.role, settings), {}};
-  const auto snapshot = is_index ? frame::open_index(bytes) : frame::open_file(bytes, {});
+  const auto snapshot =
+      is_index ? frame::open_index(bytes) : frame::open_file(bytes, {.stamp = candidate.stamp});
   if (snapshot) return judge(*snapshot, candidate.role, settings);
   return {itself(size, size == 0 ? Health::empty : Health::sound), {}};
 }
@@ -109,7 +110,7 @@ ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSetti
 }
 
 ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings) {
-  const std::int64_t size = candidate.size ? *candidate.size : candidate.bytes->stamp().size;
+  const std::int64_t size = (candidate.stamp ? *candidate.stamp : candidate.bytes->stamp()).size;
   try {
     return judge_bytes(candidate, size, settings);
   } catch (const codec::Error& error) {

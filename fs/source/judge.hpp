@@ -77,8 +77,8 @@ struct Candidate {
   std::shared_ptr<const frame::ByteSource> bytes;
   Role role = Role::file;
   const ArchiveKind* archive = nullptr;  ///< of that role
-  std::optional<std::int64_t> size =
-      {};  ///< that of `bytes`, which are asked where it is not known
+  /// State of `bytes` shortly before the call; these are asked where it is not known.
+  std::optional<frame::FileStamp> stamp = {};
 };
 
 /// What a file was found to be, or the directory that the file tells of.

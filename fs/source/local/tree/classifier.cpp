@@ -90,7 +90,8 @@ std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
   const SourceObject& object = *entry.object;
   if (entry.is_sframe())
     return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
-  if (!S_ISREG(object.stat().st_mode)) frame::throw_errno(ESTALE, object.name());
+  if (!S_ISREG(entry.own_stat.st_mode)) frame::throw_errno(ESTALE, object.name());
+  settings.stamp = frame::stamp_of(entry.own_stat);
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
@@ -205,10 +206,10 @@ const ArchiveKind* Classifier::archive_at(const SourcePath& path) const {
 ReasonedVerdict Classifier::judge_once(const SourcePath& path, const SourceEntry& entry) const {
   // Does not wait for a file's lock sidecar: what a writer leaves torn is judged again later.
   if (!S_ISDIR(entry.own_stat.st_mode))
-    return judge(
-        {bytes_of(*entry.object), entry.role,
-         entry.role == Role::archive ? archive_at(path) : nullptr, entry.content_stat.st_size},
-        settings_);
+    return judge({bytes_of(*entry.object), entry.role,
+                  entry.role == Role::archive ? archive_at(path) : nullptr,
+                  frame::stamp_of(entry.content_stat)},
+                 settings_);
   const frame::UniqueFd directory = entry.object->open(O_RDONLY | O_DIRECTORY);
   std::shared_ptr<frame::PeerLock> lock;
   if (entry.role == Role::index)
