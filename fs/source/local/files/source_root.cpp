@@ -239,6 +239,7 @@ std::shared_ptr<const SourceObject> SourceRoot::find_meant(const SourcePath& pat
 std::shared_ptr<const SourceObject> SourceRoot::try_find(const SourcePath& path,
                                                          const std::optional<Identity>& meant,
                                                          OneLook* within) const {
+  if (path.empty() && !meant) return std::make_shared<const SourceObject>(directory_, path.text());
   WatchedDirectories::Known known;
   const std::string directory = path.above_ ? path.above_->text : std::string();
   const bool is_watched = watched_ && path.rest_.find('/') == std::string::npos &&
