@@ -89,10 +89,15 @@ struct stat SourceObject::stat() const {
 }
 
 struct stat SourceObject::stat_anew() const {
+  const auto st = fs::stat_anew(descriptor(), "");
+  return st ? *st : stat();
+}
+
+std::optional<struct stat> stat_anew(int fd, const std::string& name) {
   struct statx found {};
-  if (::statx(descriptor(), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &found) !=
-      0)
-    return stat();
+  if (::statx(fd, name.c_str(), AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC,
+              STATX_BASIC_STATS, &found) != 0)
+    return std::nullopt;
   const auto time = [](const statx_timestamp& at) -> timespec { return {at.tv_sec, at.tv_nsec}; };
   struct stat st {};
   st.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);

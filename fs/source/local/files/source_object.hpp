@@ -12,6 +12,11 @@
 
 namespace bloscfs::fs {
 
+/// lstat of an entry of a directory, or of the descriptor itself where the name is empty, after a
+/// change of our own, which what the kernel remembers of a filesystem in another process, or on
+/// another machine, may not show yet. nullopt, with errno set, where it cannot be.
+std::optional<struct stat> stat_anew(int fd, const std::string& name);
+
 /// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Copies are
 /// of the same object. Errors are std::system_error with the errno. Thread-safe.
 class SourceObject {
@@ -30,8 +35,7 @@ class SourceObject {
   int descriptor() const { return object_->get(); }
   const std::string& name() const { return name_; }
   struct stat stat() const;
-  /// The same after a change of our own, which what the kernel remembers of a filesystem in another
-  /// process, or on another machine, may not show yet.
+  /// The same after a change of our own.
   struct stat stat_anew() const;
   /// lstat of an entry of a directory; nullopt when there is none.
   std::optional<struct stat> stat(const std::string& entry) const;

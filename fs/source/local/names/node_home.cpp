@@ -177,10 +177,12 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   // What is lacking is done at once: nobody calls this again.
   static_cast<void>(replacement.place(wanted_name));
   const std::string& full_name = replacement.placed_as();
-  if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
-  names_.replaced(node_, before.directory, full_name, shown);
+  SourceEntry entry = placed.entry;
+  entry.own_stat = entry.content_stat = replacement.placed_state();
+  names_.replaced(before, full_name, entry);
   follow_mount_lock(full_name);
-  look();
+  place_.name = full_name;
+  place_.is_temporary = false;
   replacement.remove_old();
   return full_name;
 }

@@ -216,8 +216,11 @@ void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) 
 /// What a commit stores anew is the same file for other programs, which may hold its sidecar.
 void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
-  if (!leads_to(to, placed_as_, identity_of(objects_.placed.entry.own_stat)))
+  const auto state = stat_anew(to.descriptor(), placed_as_);
+  if (!state && errno != ENOENT) frame::throw_errno(placed_as_);
+  if (!state || !(identity_of(*state) == identity_of(objects_.placed.entry.own_stat)))
     throw_overtaken(placed_as_);
+  placed_state_ = *state;
   carry_sidecar(names_.change(), to, objects_.placed.stored_name, to, placed_as_);
   if (objects_.old->stored_name != objects_.placed.stored_name)
     carry_sidecar(names_.change(), to, objects_.old->stored_name, to, placed_as_);

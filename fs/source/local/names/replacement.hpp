@@ -100,6 +100,8 @@ class Replacement {
   Need place(const std::string& full_name);
   /// The name that the new one has then: F, or P, where step 5 is left to do.
   const std::string& placed_as() const { return placed_as_; }
+  /// State of that by this name: of a commit.
+  const struct stat& placed_state() const { return placed_state_; }
   /// Step 4, before the tree forgets the old one. What another program has put there stays where a
   /// commit asks.
   void remove_old();
@@ -117,7 +119,8 @@ class Replacement {
   NameServices& services_;
   Removal removal_;
   const Objects objects_;
-  std::string placed_as_;      ///< empty before step 3
+  std::string placed_as_;  ///< empty before step 3
+  struct stat placed_state_ {};
   bool has_replaced_ = false;  ///< step 3 has put it over what the old one has in SOURCE
 };
 

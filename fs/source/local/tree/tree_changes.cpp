@@ -179,22 +179,28 @@ void TreeChanges::take_state(Node& node) {
   }
 }
 
-void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
-                        std::optional<Wait> wait) {
-  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
-  if (object.node == 0) return;
-  const Tree::DroppingLock lock(tree_);
+void TreeChanges::move_name(const NamedObject& object, NodeId directory,
+                            const std::string& stored_name) {
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(object.node);
   nodes.clear_pending(node);
   nodes.add_name(node, nodes.node(directory), stored_name);
   if (object.directory != directory || object.stored_name != stored_name)
     nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
-  take_state(node);
   if (!node.open_file.expired()) tree_.note_opened(node);
   if (tree_.single_ && directory == kRootId) tree_.single_ = stored_name;
   if (!wait) return;
-  nodes.set_pending(node, wait->wanted_name);
+  tree_.nodes_.set_pending(node, wait->wanted_name);
+}
+
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
+                        std::optional<Wait> wait) {
+  for (const NodeId changed : {object.directory, directory}) tree_.note_change(changed);
+  if (object.node == 0) return;
+  const Tree::DroppingLock lock(tree_);
+  move_name(object, directory, stored_name);
+  Node& node = tree_.nodes_.node(object.node);
+  take_state(node);
   node.make_rare().replaces = wait->replaces;
 }
 
@@ -276,32 +282,36 @@ std::optional<SourceEntry> TreeChanges::made_entry(const SourcePath& path) const
   return entry;
 }
 
-void TreeChanges::take_made(NodeId id, NodeId directory, SourceEntry entry,
-                            std::optional<ShownAs> shown) {
+void TreeChanges::take_made(NodeId id, NodeId directory, const SourceEntry& entry) {
   const auto file = tree_.opened_as<OpenContainer>(id);
   const auto changed = file ? file->content->attributes().changed : std::nullopt;
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(id);
   if (!(node.identity == identity_of(entry.own_stat))) tree_.nodes_.node(directory).name_changes++;
-  entry.shown = shown.value_or(node.shown);
   take_entry(node, entry);
   // The time of the last change by a user is shown in place of that of the commit.
   if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
 }
 
-void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
-                           ShownAs shown) {
-  const SourcePath path = join_path(tree_.path(directory), stored_name);
-  auto entry = made_entry(path);
-  if (!entry) frame::throw_errno(ESTALE, path.text());
-  take_made(id, directory, *std::move(entry), shown);
+void TreeChanges::replaced(const NamedObject& before, const std::string& stored_name,
+                           const SourceEntry& entry) {
+  if (before.stored_name != stored_name) {
+    tree_.note_change(before.directory);
+    const Tree::DroppingLock lock(tree_);
+    move_name(before, before.directory, stored_name);
+  }
+  take_made(before.node, before.directory, entry);
 }
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
   // The frame layer puts another file under the name for fixed metalayers.
   auto entry = made_entry(object.path());
   if (!entry || !(identity_of(entry->content_stat) == frame::id_of(stamp))) return false;
-  take_made(object.node, object.directory, *std::move(entry), std::nullopt);
+  {
+    const MutexLock lock(tree_.mutex_);
+    entry->shown = tree_.nodes_.node(object.node).shown;
+  }
+  take_made(object.node, object.directory, *entry);
   return true;
 }
 

@@ -175,8 +175,10 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   void hid_change(NodeId directory, const timespec& before, const timespec& after);
   /// A name that it had in SOURCE is gone; its file may have others, and is in no other state.
   void link_lost(const NamedObject& object);
-  /// What stands under that name now is a new state of the node, a frame made by us: a commit.
-  void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
+  /// What stands under that name now, in the same directory, is a new state of the object's node, a
+  /// frame made by us: a commit.
+  void replaced(const NamedObject& before, const std::string& stored_name,
+                const SourceEntry& entry);
   /// The same after a commit to a container that leaves it what it is, under its name. False, and
   /// nothing changes, if what has the name is not the file of the stamp, of a sparse frame the
   /// index.
@@ -196,10 +198,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
  private:
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   bool gives_way(Node& node) REQUIRES(tree_.mutex_);
+  void move_name(const NamedObject& object, NodeId directory, const std::string& stored_name)
+      REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
   std::optional<SourceEntry> made_entry(const SourcePath& path) const;
-  /// The entry is the node's new state; a null `shown`: shown as before.
-  void take_made(NodeId id, NodeId directory, SourceEntry entry, std::optional<ShownAs> shown);
+  /// The entry is the node's new state.
+  void take_made(NodeId id, NodeId directory, const SourceEntry& entry);
   /// What this mount has done to the node's object has made no other state of it.
   void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
