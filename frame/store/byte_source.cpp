@@ -42,7 +42,7 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
     const std::uint64_t position = offset + done;
     if (position < offset || position > std::uint64_t{std::numeric_limits<off_t>::max()}) break;
     const ssize_t got =
-        ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(position));
+        ::pread(fd(), out.data() + done, out.size() - done, static_cast<off_t>(position));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno("pread");
     // A short result is an answer here: read_exactly_at() makes an error of it.
@@ -56,10 +56,10 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
   return done;
 }
 
-FileStamp FileSource::stamp() const { return stamp_of(status_of(fd_.get())); }
+FileStamp FileSource::stamp() const { return stamp_of(status_of(fd())); }
 
 std::optional<FileReaders> FileSource::readers() const {
-  const struct stat st = status_of(fd_.get());
+  const struct stat st = status_of(fd());
   return FileReaders{st.st_uid, (st.st_mode & (S_IRGRP | S_IROTH)) != 0};
 }
 

@@ -102,14 +102,16 @@ class ByteSource {
 class FileSource final : public ByteSource {
  public:
   /// `counters` may be null and must outlive this object.
-  FileSource(UniqueFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
+  FileSource(UniqueFd fd, SourceCounters* counters)
+      : FileSource(std::make_shared<const UniqueFd>(std::move(fd)), counters) {}
+  FileSource(SharedFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override;
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_->get(); }
 
  private:
-  UniqueFd fd_;
+  SharedFd fd_;
   SourceCounters* counters_;
 };
 

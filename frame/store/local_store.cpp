@@ -92,7 +92,8 @@ class Marker {
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
-  LocalFile(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+  template <typename Descriptor>
+  LocalFile(Descriptor fd, SourceCounters* counters, Syncing syncing)
       : source_(std::move(fd), counters), syncing_(syncing) {}
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
@@ -368,6 +369,10 @@ std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCount
 }
 
 std::shared_ptr<StoreFile> make_local_file(UniqueFd file) {
+  return make_local_file(std::make_shared<const UniqueFd>(std::move(file)));
+}
+
+std::shared_ptr<StoreFile> make_local_file(SharedFd file) {
   return std::make_shared<LocalFile>(std::move(file), nullptr, Syncing::at_once);
 }
 

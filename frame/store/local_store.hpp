@@ -19,5 +19,6 @@ std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCount
 
 /// A regular file that is open for reading and writing.
 std::shared_ptr<StoreFile> make_local_file(UniqueFd file);
+std::shared_ptr<StoreFile> make_local_file(SharedFd file);
 
 }  // namespace bloscfs::frame::inline store

@@ -25,7 +25,7 @@ struct StoredPlace {
   std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
   /// Opens the same to read and write it, whatever has its name by now; null for no file of this
   /// host.
-  std::function<frame::UniqueFd()> open_file;
+  std::function<frame::SharedFd()> open_file;
   bool can_be_array = true;  ///< false: it is shown by a name that no array has
 };
 

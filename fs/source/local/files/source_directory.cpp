@@ -45,8 +45,16 @@ SourceObject SourceDirectory::object(const std::string& name) const {
 frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::string& name,
                                            mode_t mode) const {
   const AsCaller as(change);
-  frame::UniqueFd fd(::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                              as.mode_of_new(mode)));
+  const auto make = [&](int flags) {
+    return ::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | flags,
+                    as.mode_of_new(mode));
+  };
+  frame::UniqueFd fd(make(O_NOATIME));
+  // Some filesystems give what is made another owner, who alone may ask for that.
+  if (!fd && errno == EPERM) {
+    ::unlinkat(descriptor(), name.c_str(), 0);
+    fd.reset(make(0));
+  }
   if (!fd) fail(name);
   return fd;
 }

@@ -141,6 +141,10 @@ frame::UniqueFd SourceObject::open_quietly(int flags) const {
   return fd;
 }
 
+frame::SharedFd SourceObject::open_to_write() const {
+  return made_ ? object_ : std::make_shared<const frame::UniqueFd>(open_quietly(O_RDWR));
+}
+
 void SourceObject::check_access(int mask) const {
   if (::faccessat(AT_FDCWD, path().c_str(), mask, AT_EACCESS) != 0) frame::throw_errno(name_);
 }

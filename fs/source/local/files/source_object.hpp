@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "frame/store/byte_source.hpp"
+#include "fs/source/local/files/source_path.hpp"
 #include "fs/support/request.hpp"
 
 namespace bloscfs::fs {
@@ -17,8 +18,9 @@ namespace bloscfs::fs {
 /// another machine, may not show yet. nullopt, with errno set, where it cannot be.
 std::optional<struct stat> stat_anew(int fd, const std::string& name);
 
-/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Copies are
-/// of the same object. Errors are std::system_error with the errno. Thread-safe.
+/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. What this
+/// mount has just made is held as it was made. Copies are of the same object. Errors are
+/// std::system_error with the errno. Thread-safe.
 class SourceObject {
  public:
   /// `name` is for messages.
@@ -27,6 +29,11 @@ class SourceObject {
         name_(std::move(name)) {}
   SourceObject(frame::SharedFd object, std::string name)
       : object_(std::move(object)), name_(std::move(name)) {}
+  /// A file that was made as `made`, and is open for reading and writing since.
+  SourceObject(frame::UniqueFd object, std::string name, const Identity& made)
+      : SourceObject(std::move(object), std::move(name)) {
+    made_ = made;
+  }
 
   /// The same object, about to lose its name. A filesystem that finds objects by their names
   /// (sshfs, bindfs) tells nothing of it then, and stat() tells what it was.
@@ -43,6 +50,11 @@ class SourceObject {
   frame::UniqueFd open(int flags) const;
   /// The same without changing the time of access, where that is permitted.
   frame::UniqueFd open_quietly(int flags) const;
+  /// For reading and writing: a descriptor that is open so already, or a new one as of
+  /// open_quietly().
+  frame::SharedFd open_to_write() const;
+  /// What was made.
+  const std::optional<Identity>& made() const { return made_; }
   /// As access(2) with the daemon's effective ids; throws if it is not allowed.
   void check_access(int mask) const;
 
@@ -68,6 +80,7 @@ class SourceObject {
   frame::SharedFd object_;
   std::string name_;
   std::optional<struct stat> last_;  ///< of what may have no name
+  std::optional<Identity> made_;
 };
 
 }  // namespace bloscfs::fs

@@ -26,13 +26,18 @@ using frame::throw_errno;
 /// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
-/// Which mount a descriptor is on, which the kernel tells unasked and without its filesystem;
-/// before Linux 5.8 which filesystem. 0 with errno set where that cannot be.
+/// The mount that something is on; before Linux 5.8 the filesystem.
+std::uint64_t mount_in(const struct statx& st) {
+  if ((st.stx_mask & STATX_MNT_ID) != 0) return st.stx_mnt_id;
+  return gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+/// That of a descriptor, which the kernel tells unasked and without its filesystem. 0 with errno
+/// set where that cannot be.
 std::uint64_t mount_of(int fd) {
   struct statx st {};
   if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0) return 0;
-  if ((st.stx_mask & STATX_MNT_ID) != 0) return st.stx_mnt_id;
-  return gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor);
+  return mount_in(st);
 }
 
 }  // namespace
@@ -220,25 +225,42 @@ SourceObject SourceRoot::object(const SourcePath& path, OneLook* within) const {
 
 std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path,
                                                      OneLook* within) const {
-  return find_meant(path, path.meant_, within);
+  return found_or_throw(try_find(path, path.meant_, within), path);
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path,
-                                                         OneLook* within) const {
-  return find_meant(path, std::nullopt, within);
+std::shared_ptr<const SourceObject> SourceRoot::find_any(
+    const SourcePath& path, OneLook* within,
+    const std::shared_ptr<const SourceObject>& made) const {
+  return found_or_throw(try_find(path, std::nullopt, within, made), path);
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::find_meant(const SourcePath& path,
-                                                           const std::optional<Identity>& meant,
-                                                           OneLook* within) const {
-  auto object = try_find(path, meant, within);
-  if (object || frame::is_absence(errno_code(errno))) return object;
+std::shared_ptr<const SourceObject> SourceRoot::found_or_throw(
+    std::shared_ptr<const SourceObject> found, const SourcePath& path) const {
+  if (found || frame::is_absence(errno_code(errno))) return found;
   throw_errno(path.text());
 }
 
-std::shared_ptr<const SourceObject> SourceRoot::try_find(const SourcePath& path,
-                                                         const std::optional<Identity>& meant,
-                                                         OneLook* within) const {
+bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLook* within) const {
+  if (has_there(path, object, within)) return true;
+  const auto st = stat(path, within);
+  return st && identity_of(*st) == object;
+}
+
+/// True if that is known by its name alone. What may be mounted there is not asked.
+bool SourceRoot::has_there(const SourcePath& path, const Identity& object, OneLook* within) const {
+  if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
+  const auto near = try_approach(path.above_.get(), path.rest_, within);
+  struct statx st {};
+  return near &&
+         ::statx(near->directory(), near->rest.c_str(), AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
+                 STATX_INO, &st) == 0 &&
+         mount_in(st) == mount_ &&
+         object == Identity{gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino};
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::try_find(
+    const SourcePath& path, const std::optional<Identity>& meant, OneLook* within,
+    const std::shared_ptr<const SourceObject>& made) const {
   if (path.empty() && !meant) return std::make_shared<const SourceObject>(directory_, path.text());
   WatchedDirectories::Known known;
   const std::string directory = path.above_ ? path.above_->text : std::string();
@@ -254,6 +276,10 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(const SourcePath& path,
     if (!meant || identity_of(known.object->stat()) == *meant) return known.object;
     errno = ESTALE;
     return nullptr;
+  }
+  if (made && has_there(path, *made->made(), within)) {
+    if (is_watched) watched_->found(directory, path.rest_, known.moment, made);
+    return made;
   }
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH, within));
   const bool is_gone = !fd && errno == ENOENT;

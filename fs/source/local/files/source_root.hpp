@@ -71,9 +71,13 @@ class SourceRoot {
   SourceObject object(const SourcePath& path, OneLook* within = nullptr) const;
   /// Null when it is not there, or another object than the one that was meant.
   std::shared_ptr<const SourceObject> find(const SourcePath& path, OneLook* within = nullptr) const;
-  /// Whatever has the last name; null when nothing is there.
-  std::shared_ptr<const SourceObject> find_any(const SourcePath& path,
-                                               OneLook* within = nullptr) const;
+  /// Whatever has the last name; null when nothing is there. Where it is what this mount has `made`
+  /// that need not be opened again.
+  std::shared_ptr<const SourceObject> find_any(
+      const SourcePath& path, OneLook* within = nullptr,
+      const std::shared_ptr<const SourceObject>& made = nullptr) const;
+  /// True if the last name leads to that object.
+  bool leads_to(const SourcePath& path, const Identity& object, OneLook* within = nullptr) const;
   SourceDirectory directory(const SourcePath& path, OneLook* within = nullptr) const;
   /// A descriptor (O_PATH) of a directory, which others may have as well.
   frame::SharedFd enter(const SourcePath& directory, OneLook* within = nullptr) const;
@@ -112,12 +116,12 @@ class SourceRoot {
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
-  std::shared_ptr<const SourceObject> try_find(const SourcePath& path,
-                                               const std::optional<Identity>& meant,
-                                               OneLook* within) const;
-  std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
-                                                 const std::optional<Identity>& meant,
-                                                 OneLook* within) const;
+  bool has_there(const SourcePath& path, const Identity& object, OneLook* within) const;
+  std::shared_ptr<const SourceObject> try_find(
+      const SourcePath& path, const std::optional<Identity>& meant, OneLook* within,
+      const std::shared_ptr<const SourceObject>& made = nullptr) const;
+  std::shared_ptr<const SourceObject> found_or_throw(std::shared_ptr<const SourceObject> found,
+                                                     const SourcePath& path) const;
 
   const frame::SharedFd directory_;
   const OtherMounts others_;

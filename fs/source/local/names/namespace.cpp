@@ -130,7 +130,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     if (const SourceDirectory in = names.directory(directory); !file->is_in(in))
       if (Need need = work.without_lock([make_in, in] { make_in(in); })) return need;
     const Change change = names.change();
-    made = names.entered_pending(directory, file->name(), full_name, file->stat());
+    made = names.entered_pending(directory, file->name(), full_name, file->stat(), file->object());
     file->keep();
     try {
       services_.contents.created(change, made, tree_.owned(file->stat()));
@@ -142,7 +142,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     }
     return {};
   });
-  return found(Change(request), made);
+  return {made, tree_.owned(file->stat())};
 }
 
 FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,

@@ -2,7 +2,9 @@
 // A new file that has no node yet.
 
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -21,7 +23,10 @@ class NewTemporary {
   /// Made by a temporary's name. Throws std::system_error.
   NewTemporary(const Change& change, const SourceDirectory& directory, mode_t mode)
       : change_(change), directory_(directory), name_(frame::temporary_name()) {
-    stat_ = frame::status_of(directory.make_file(change, name_, mode).get());
+    frame::UniqueFd fd = directory.make_file(change, name_, mode);
+    stat_ = frame::status_of(fd.get());
+    object_ = std::make_shared<const SourceObject>(std::move(fd), directory.path_of(name_),
+                                                   identity_of(stat_));
   }
   ~NewTemporary() {
     if (is_kept_) return;
@@ -42,6 +47,7 @@ class NewTemporary {
   }
   const std::string& name() const { return name_; }
   const struct stat& stat() const { return stat_; }
+  const std::shared_ptr<const SourceObject>& object() const { return object_; }
   /// Somebody knows of it now.
   void keep() { is_kept_ = true; }
 
@@ -50,6 +56,7 @@ class NewTemporary {
   const SourceDirectory directory_;
   const std::string name_;
   struct stat stat_ {};
+  std::shared_ptr<const SourceObject> object_;
   bool is_kept_ = false;
 };
 

@@ -40,7 +40,7 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
   place.has_links = has_links(*object);
   place.meant = identity_of(object->entry.own_stat);
   if (object->entry.object)
-    place.open_file = [file = object->entry.object] { return file->open_quietly(O_RDWR); };
+    place.open_file = [file = object->entry.object] { return file->open_to_write(); };
   place.can_be_array = is_array_name(object->full_name) ||
                        is_array_name(preferred_name(object->full_name, object->entry.shown));
   return object;

@@ -285,6 +285,7 @@ void NodeTable::clear_pending(Node& node) {
   pending_.erase({node.name.parent->id, *rare.wanted_name});
   rare.wanted_name.reset();
   rare.replaces.reset();
+  dropped_.others.push_back(std::move(rare.made));
   node.trim_rare();
   maybe_unused_.push_back(node.id);
 }

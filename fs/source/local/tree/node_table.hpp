@@ -44,6 +44,8 @@ struct Node : OfKind {
     std::vector<Name> other_names;  ///< of hard links, the one seen longest ago first
     /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
     std::optional<std::string> wanted_name;
+    /// The temporary since it was made, until its first commit or rename.
+    std::shared_ptr<const SourceObject> made;
     /// What still has the wanted name in SOURCE, and shall give way to it.
     std::optional<frame::FileStamp> replaces;
     std::uint32_t plain_writers = 0;

@@ -35,6 +35,7 @@ Nodes::Known Nodes::known(NodeId id) const {
           node.state,
           node.shown_change,
           node.rare().wanted_name.has_value(),
+          node.rare().made,
           node.open_file.lock(),
           node.rare().remains,
           node.rare().last_size};

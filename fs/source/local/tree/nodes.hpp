@@ -156,6 +156,7 @@ class Nodes {
     FileState state;
     ShownChange shown_change;
     bool is_pending = false;
+    std::shared_ptr<const SourceObject> made;
     std::shared_ptr<const OpenFile> open_file;
     std::shared_ptr<const SourceObject> remains;
     std::int64_t last_size = 0;

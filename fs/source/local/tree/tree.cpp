@@ -221,8 +221,7 @@ bool Tree::is_in_place(NodeId id) {
 
 std::optional<SourcePath> Tree::place_of(OneLook& within, const Known& known) const {
   for (const SourcePath& path : known.paths)
-    if (const auto st = root_.stat(path, &within); st && identity_of(*st) == known.identity)
-      return path;
+    if (root_.leads_to(path, known.identity, &within)) return path;
   return std::nullopt;
 }
 
@@ -279,7 +278,7 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
   std::optional<SourceEntry> newest;
   for (const SourcePath& path : known.paths) {
-    auto entry = known.is_pending ? waiting_entry(work, path) : look_whole(work, path);
+    auto entry = known.is_pending ? waiting_entry(work, path, known.made) : look_whole(work, path);
     if (!entry) continue;
     if (known.id == kRootId) {
       // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.

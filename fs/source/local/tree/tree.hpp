@@ -153,7 +153,8 @@ class Tree : public Nodes {
   /// or any.
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
-  std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path) const
+  std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path,
+                                           const std::shared_ptr<const SourceObject>& made) const
       REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
   std::optional<SourceEntry> present_entry(NamesWork& work, const Directory& in,

@@ -155,7 +155,8 @@ NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
-                                    const std::string& wanted_name, const struct stat& file) {
+                                    const std::string& wanted_name, const struct stat& file,
+                                    std::shared_ptr<const SourceObject> made) {
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
   parent.name_changes++;
@@ -165,6 +166,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   node.type = S_IFREG;
   node.state = state_of(file);
   tree_.nodes_.set_pending(node, wanted_name);
+  node.make_rare().made = std::move(made);
   return node.id;
 }
 
@@ -189,8 +191,6 @@ void TreeChanges::move_name(const NamedObject& object, NodeId directory,
     nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
   if (!node.open_file.expired()) tree_.note_opened(node);
   if (tree_.single_ && directory == kRootId) tree_.single_ = stored_name;
-  if (!wait) return;
-  tree_.nodes_.set_pending(node, wait->wanted_name);
 }
 
 void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
@@ -201,6 +201,8 @@ void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::
   move_name(object, directory, stored_name);
   Node& node = tree_.nodes_.node(object.node);
   take_state(node);
+  if (!wait) return;
+  tree_.nodes_.set_pending(node, wait->wanted_name);
   node.make_rare().replaces = wait->replaces;
 }
 

@@ -155,7 +155,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   NodeId entered(NodeId directory, const std::string& full_name);
   /// The same for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
-                         const std::string& wanted_name, const struct stat& file);
+                         const std::string& wanted_name, const struct stat& file,
+                         std::shared_ptr<const SourceObject> made);
   /// What a temporary waits for: to have that name, and to replace what has it now.
   struct Wait {
     std::string wanted_name;
@@ -197,9 +198,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
  private:
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
-  bool gives_way(Node& node) REQUIRES(tree_.mutex_);
   void move_name(const NamedObject& object, NodeId directory, const std::string& stored_name)
       REQUIRES(tree_.mutex_);
+  bool gives_way(Node& node) REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
   std::optional<SourceEntry> made_entry(const SourcePath& path) const;
   /// The entry is the node's new state.

@@ -98,8 +98,10 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   return entry;
 }
 
-std::optional<SourceEntry> Tree::waiting_entry(NamesWork& work, const SourcePath& path) const {
-  const auto object = root_.find_any(path, &work);
+std::optional<SourceEntry> Tree::waiting_entry(
+    NamesWork& work, const SourcePath& path,
+    const std::shared_ptr<const SourceObject>& made) const {
+  const auto object = root_.find_any(path, &work, made);
   if (!object) return std::nullopt;  // somebody has cleared SOURCE up
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
@@ -111,11 +113,15 @@ std::optional<SourceEntry> Tree::waiting_entry(NamesWork& work, const SourcePath
 std::optional<SourceEntry> Tree::present_entry(NamesWork& work, const Directory& in,
                                                const std::string& full_name, IfUnread if_unread) {
   std::optional<SourcePath> waiting;
+  std::shared_ptr<const SourceObject> made;
   {
     const MutexLock lock(mutex_);
-    if (const Node* node = nodes_.pending(in.id, full_name)) waiting = nodes_.path(*node);
+    if (const Node* node = nodes_.pending(in.id, full_name)) {
+      waiting = nodes_.path(*node);
+      made = node->rare().made;
+    }
   }
-  if (waiting) return waiting_entry(work, *waiting);
+  if (waiting) return waiting_entry(work, *waiting, made);
   if (is_hidden(work, in, full_name)) return std::nullopt;
   return look(work, join_path(in.path, full_name), if_unread);
 }
