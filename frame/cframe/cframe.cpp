@@ -18,6 +18,8 @@ class CframeSnapshot final : public FrameSnapshot {
       : FrameSnapshot(std::move(parts), std::move(source), stamp, std::move(expected),
                       std::move(lock)) {}
 
+  bool is_as_committed() const override { return is_left_alone() && !expected()->is_overtaken(); }
+
  protected:
   ChunkFile chunk_file(const ChunkPlace& place) const override {
     return {contents(), {place.stored_offset, place.stored_limit}, {}};

@@ -106,6 +106,8 @@ class Snapshot {
   /// The same without waiting for a program that holds the lock sidecar: false as soon as that has
   /// said that it changes the container.
   virtual bool is_as_taken() const { return unchanged(); }
+  /// The same of what a commit has just made, and looked at itself.
+  virtual bool is_as_committed() const { return is_as_taken(); }
   /// True if other programs may take part in the container's lock.
   virtual bool has_peers() const { return false; }
   /// True once another program has said, with that lock held, that it changes the container.

@@ -48,6 +48,11 @@ bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
   return stamp == stamp_;
 }
 
+bool ExpectedState::is_overtaken() const {
+  const std::lock_guard guard(mutex_);
+  return overtaken_;
+}
+
 void ExpectedState::keep_through(const ByteSource& source, const std::function<void()>& change) {
   const std::lock_guard guard(mutex_);
   const bool is_known = source.stamp() == stamp_;

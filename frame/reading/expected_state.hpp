@@ -36,6 +36,8 @@ class ExpectedState {
   /// its header says.
   bool matches(const ByteSource& source) const;
   bool matches_stamp(const FileStamp& stamp) const;
+  /// True once end_writing() has found that somebody else has changed the file.
+  bool is_overtaken() const;
   /// Calls `change`, which sets nothing but the times of the file at `source`; nobody compares
   /// meanwhile.
   void keep_through(const ByteSource& source, const std::function<void()>& change);

@@ -336,7 +336,7 @@ Next ContentCommit::finish() {
   stored.snapshot = written_.transaction->finish();
   // Another program may have changed the file since it was published; the content adopts what it
   // wrote all the same, and finds itself overtaken at the next look.
-  stored.is_current = stored.snapshot->is_as_taken();
+  stored.is_current = stored.snapshot->is_as_committed();
   if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
   stored.moves_chunks = written_.transaction->moves_chunks();
   written_.transaction.reset();
