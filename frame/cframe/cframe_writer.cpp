@@ -312,6 +312,17 @@ std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Sna
   return frame;
 }
 
+/// Goes on from the state that is known, if the file is in it: then nothing is read.
+void use_state(CframeState& state, const std::shared_ptr<const FrameSnapshot>& known) {
+  if (known) state.expected = known->expected();
+  if (known && id_of(known->stamp()) == id_of(state.file->stamp()) && known->unchanged()) {
+    state.current = known;
+    return;
+  }
+  open_current(state);
+  if (!state.current->unchanged()) throw_stale(state.name);
+}
+
 }  // namespace
 
 std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> directory,
@@ -328,15 +339,14 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   if (!notes && settings.recent_writers)
     notes = std::dynamic_pointer_cast<CframeNotes>(settings.recent_writers->take(*state.file));
   if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
-  if (known_state) state.expected = known_state->expected();
-  open_current(state);
+  use_state(state, known_state);
   const FrameInfo& info = state.current->info();
   if (state.current->header_bytes()[0] == kEarlyArray)
     throw_errno(EOPNOTSUPP, name + ": the layout of before 2.0");
-  if (!state.current->unchanged()) throw_stale(name);
   state.header_len = static_cast<std::uint64_t>(info.header_len);
-  state.reserve = find_reserve(*state.file, state.header_len);
-  if (has_frame_at(*state.file, static_cast<std::uint64_t>(info.frame_len)))
+  state.reserve = find_reserve(*state.current->contents(), state.header_len);
+  if (state.current->stamp().size > info.frame_len &&
+      has_frame_at(*state.file, static_cast<std::uint64_t>(info.frame_len)))
     throw_errno(EROFS, name + ": another frame follows in the same file");
   state.notes = notes ? std::move(*notes) : first_notes(state);
   state.expected->leave_notes(nullptr);
