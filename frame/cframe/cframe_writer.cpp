@@ -277,12 +277,12 @@ std::shared_ptr<CframeNotes> notes_for(const FrameSnapshot* known) {
 /// The last writer's file, if it still has the name. Another open file of it would count as a
 /// reader from outside, for whom space has to wait.
 std::shared_ptr<StoreFile> open_file(StoreDirectory& directory, const std::string& name,
-                                     const CframeNotes* notes) {
+                                     const WriterSettings& settings, const CframeNotes* notes) {
   if (auto file = notes ? notes->file.lock() : nullptr) {
     const auto named = directory.stamp(name);
     if (named && id_of(*named) == id_of(file->stamp())) return file;
   }
-  return directory.open(name);
+  return settings.open ? settings.open() : directory.open(name);
 }
 
 /// Notes of a frame of which nobody has any.
@@ -334,8 +334,9 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.directory = std::move(directory);
   state.name = name;
   state.settings = settings;
+  state.settings.open = nullptr;
   auto notes = notes_for(known_state.get());
-  state.file = open_file(*state.directory, name, notes.get());
+  state.file = open_file(*state.directory, name, settings, notes.get());
   if (!notes && settings.recent_writers)
     notes = std::dynamic_pointer_cast<CframeNotes>(settings.recent_writers->take(*state.file));
   if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct WriterSettings {
   std::shared_ptr<RecentWriters> recent_writers = nullptr;
   /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
   std::optional<FileId> meant = std::nullopt;
+  /// Opens that; null: it is opened by its name. Asked once.
+  std::function<std::shared_ptr<StoreFile>()> open = nullptr;
   /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with
   /// it, and so do other names of the file. Not of sparse frames.
   bool anew = false;

@@ -12,6 +12,7 @@
 #include "frame/array/array_shapes.hpp"
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/open/open_writer.hpp"
+#include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/content/at_place.hpp"
@@ -409,6 +410,8 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
     const std::shared_ptr<const frame::Snapshot>& known) const {
   frame::WriterSettings settings = writer_settings(place, services_);
   settings.meant = place.meant;
+  if (place.open_file && !is_sparse)
+    settings.open = [&place] { return frame::make_local_file(place.open_file()); };
   return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }
 
