@@ -94,6 +94,13 @@ int fstatat64(int directory, const char* name, struct stat64* st, int flags) noe
   return bloscfs::test::fails(Call::look, name) ? -1 : next(directory, name, st, flags);
 }
 
+int statx(int directory, const char* name, int flags, unsigned mask, struct statx* st) noexcept {
+  static const auto next = bloscfs::test::library<decltype(statx)>("statx");
+  const bool is_name = *name != '\0';
+  return is_name && bloscfs::test::fails(Call::look, name) ? -1
+                                                           : next(directory, name, flags, mask, st);
+}
+
 int openat64(int directory, const char* name, int flags, ...) {
   static const auto next = bloscfs::test::library<decltype(openat64)>("openat64");
   std::va_list more;
