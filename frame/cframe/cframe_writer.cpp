@@ -313,9 +313,10 @@ std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Sna
 }
 
 /// Goes on from the state that is known, if the file is in it: then nothing is read.
-void use_state(CframeState& state, const std::shared_ptr<const FrameSnapshot>& known) {
+void use_state(CframeState& state, const FileId& opened,
+               const std::shared_ptr<const FrameSnapshot>& known) {
   if (known) state.expected = known->expected();
-  if (known && id_of(known->stamp()) == id_of(state.file->stamp()) && known->unchanged()) {
+  if (known && id_of(known->stamp()) == opened && known->unchanged()) {
     state.current = known;
     return;
   }
@@ -339,8 +340,9 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.file = open_file(*state.directory, name, settings, notes.get());
   if (!notes && settings.recent_writers)
     notes = std::dynamic_pointer_cast<CframeNotes>(settings.recent_writers->take(*state.file));
-  if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
-  use_state(state, known_state);
+  const FileId opened = id_of(state.file->stamp());
+  if (settings.meant && !(opened == *settings.meant)) throw_stale(name);
+  use_state(state, opened, known_state);
   const FrameInfo& info = state.current->info();
   if (state.current->header_bytes()[0] == kEarlyArray)
     throw_errno(EOPNOTSUPP, name + ": the layout of before 2.0");

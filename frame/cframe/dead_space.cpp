@@ -108,7 +108,7 @@ class ChunkSweep {
   std::optional<std::uint64_t> stored_size(std::size_t i) const {
     std::array<std::uint8_t, codec::kChunkHeaderBytes> header;
     if (end_ - starts_[i] < header.size()) return std::nullopt;
-    if (frame_.source()->read_at(starts_[i], header) != header.size()) return std::nullopt;
+    if (frame_.contents()->read_at(starts_[i], header) != header.size()) return std::nullopt;
     // Not parsed: a chunk of a codec that is not known here has a size, too.
     const std::int32_t size = boost::endian::load_little_s32(&header[12]);
     if (size < std::int32_t{codec::kChunkHeaderBytes}) return std::nullopt;
