@@ -32,6 +32,11 @@ seeds() {
     fuzz_npy) names=(-name '*.npy') ;;
     fuzz_csv) names=(-name '*.csv') ;;
     fuzz_zip_store) names=(-name '*.b2z') ;;
+    fuzz_table)
+      find "$top/tests/data/tables" -name '*.b2z' -print0
+      find "$top/tests/fuzz/corpus/$1" -type f -print0
+      return
+      ;;
     fuzz_writing | fuzz_index_page | fuzz_s3_listing)
       find "$top/tests/fuzz/corpus/$1" -type f -print0
       return
@@ -50,6 +55,8 @@ options() {
     # What a frame claims must not take memory: a block that does is decoded alone. With what the
     # sanitizer keeps, the largest block takes 2.5 GiB.
     fuzz_advise) echo "-rss_limit_mb=3072" ;;
+    # A row of a table takes at most 64 MiB, and a vector of them may grow to twice its size.
+    fuzz_table) echo "-malloc_limit_mb=160" ;;
     fuzz_writing) echo "-max_len=1024 -len_control=0 -entropic=0 -detect_leaks=0" ;;
   esac
 }
