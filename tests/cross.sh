@@ -40,7 +40,7 @@ endian = '$endian'
 INI
 
 # Headers and programs of this machine, libraries of the other.
-own=(meson ninja-build pkg-config python3 qemu-user nlohmann-json3-dev libmsgpack-cxx-dev libcli11-dev libboost-dev)
+own=(meson ninja-build pkg-config python3 qemu-user nlohmann-json3-dev libcli11-dev libboost-dev)
 others=(libboost-test-dev libfmt-dev libspdlog-dev liblz4-dev libzstd-dev zlib1g-dev libminizip-dev libsnappy-dev
   libdeflate-dev libzfp-dev libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev libpugixml-dev
   libpng-dev libfuse3-dev libcap-dev libseccomp-dev)

@@ -9,7 +9,7 @@ usage="usage: tools/install-deps.sh [--tests | --bench | --package]"
 build_packages=(
   g++ meson ninja-build pkg-config
   libfuse3-dev fuse3 libcap-dev libseccomp-dev
-  libboost-dev libboost-test-dev nlohmann-json3-dev libmsgpack-cxx-dev libcli11-dev libfmt-dev libspdlog-dev
+  libboost-dev libboost-test-dev nlohmann-json3-dev libcli11-dev libfmt-dev libspdlog-dev
   liblz4-dev libzstd-dev zlib1g-dev libminizip-dev libsnappy-dev libdeflate-dev libzfp-dev
   libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev libpugixml-dev libpng-dev
   python3

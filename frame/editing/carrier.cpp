@@ -10,10 +10,11 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <msgpack.hpp>
 
 #include "codec/bytes.hpp"
+#include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 
 namespace bloscfs::frame::inline editing {
 namespace {
@@ -47,34 +48,30 @@ const MetalayerEntry* find_layer(const std::vector<MetalayerEntry>& layers, std:
   return found == layers.end() ? nullptr : &*found;
 }
 
-/// A msgpack value with texts or bytes of up to `max_size`; nil where it is none.
-msgpack::object_handle unpack(codec::Bytes bytes, std::size_t max_size) {
+/// The first value, without what an array or a map holds; nil where that is no msgpack.
+MsgpackValue first_value(codec::Bytes bytes) {
   try {
-    return msgpack::unpack(reinterpret_cast<const char*>(bytes.data()), bytes.size(), nullptr,
-                           nullptr, msgpack::unpack_limit(16, 16, max_size, max_size, 0, 4));
-  } catch (const msgpack::unpack_error&) {
+    return MsgpackCursor(bytes).take();
+  } catch (const codec::Error&) {
     return {};
   }
 }
 
-/// Nil for one that is too large, too.
-msgpack::object_handle read_marker(const Snapshot& snapshot, const MetalayerEntry& layer) {
+/// Empty for one that is too large.
+std::vector<std::uint8_t> read_marker(const Snapshot& snapshot, const MetalayerEntry& layer) {
   if (layer.stored_size > kMaxMarker) return {};
-  return unpack(snapshot.read_metalayer(layer), kMaxMarker);
-}
-
-/// Empty if it is none.
-std::string_view text_of(const msgpack::object& value) {
-  if (value.type != msgpack::type::STR) return {};
-  return {value.via.str.ptr, value.via.str.size};
+  return snapshot.read_metalayer(layer);
 }
 
 /// The text that a map has under "kind"; empty if there is none.
-std::string kind_in(const msgpack::object& marker) {
-  if (marker.type != msgpack::type::MAP) return {};
-  for (std::uint32_t i = 0; i < marker.via.map.size; ++i) {
-    const auto& item = marker.via.map.ptr[i];
-    if (text_of(item.key) == "kind") return std::string(text_of(item.val));
+std::string kind_in(codec::Bytes marker) {
+  try {
+    MsgpackCursor cursor(marker);
+    for (std::size_t left = cursor.read_map(); left > 0; --left) {
+      if (cursor.read_if_text() == "kind") return std::string(cursor.read_if_text().value_or(""));
+      cursor.skip();
+    }
+  } catch (const codec::Error&) {
   }
   return {};
 }
@@ -151,9 +148,9 @@ std::vector<std::uint8_t> read_bits(const Snapshot& snapshot,
   const auto* const layer = find_layer(layers, name);
   if (layer == nullptr) return {};
   const auto value = snapshot.read_vlmetalayer(*layer, kMaxFetched, decoder);
-  const auto bits = unpack(value, kMaxFetched);
-  if (bits->type != msgpack::type::BIN) return {};
-  return {bits->via.bin.ptr, bits->via.bin.ptr + bits->via.bin.size};
+  const MsgpackValue bits = first_value(value);
+  if (bits.type != MsgpackValue::Type::binary) return {};
+  return {bits.content.begin(), bits.content.end()};
 }
 
 /// How many of the first `count` bits are set.
@@ -188,12 +185,10 @@ bool may_lack_contents(const Snapshot& snapshot) {
 
 std::optional<std::string> carried_object(const Snapshot& snapshot) {
   if (const auto* layer = find_layer(snapshot.metalayers(), kObjectLayer))
-    return describe(kind_in(*read_marker(snapshot, *layer)));
+    return describe(kind_in(read_marker(snapshot, *layer)));
   if (const auto* layer = find_layer(snapshot.metalayers(), kLazyArrayLayer)) {
     const auto marker = read_marker(snapshot, *layer);
-    const bool is_function =
-        marker->type == msgpack::type::POSITIVE_INTEGER && marker->via.u64 == 1;
-    return describe(is_function ? "lazyudf" : "lazyexpr");
+    return describe(first_value(marker).unsigned_integer == 1 ? "lazyudf" : "lazyexpr");
   }
   return std::nullopt;
 }
@@ -230,9 +225,8 @@ bool is_being_filled(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
   const auto* const state = find_layer(layers, kFillStateLayer);
   if (state == nullptr) return true;
   const auto value = snapshot.read_vlmetalayer(*state, kMaxFillState, decoder);
-  const auto object = unpack(value, kMaxFillState);
-  const std::string_view text = text_of(*object);
-  return text != "complete" && text != "published";
+  const MsgpackValue text = first_value(value);
+  return !text.is_text("complete") && !text.is_text("published");
 }
 
 }  // namespace bloscfs::frame::inline editing

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "frame/pystore/msgpack_cursor.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 
 namespace bloscfs::frame::inline pystore {
 namespace {

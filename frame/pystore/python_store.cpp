@@ -12,7 +12,7 @@
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
 #include "frame/open/open.hpp"
-#include "frame/pystore/msgpack_cursor.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 

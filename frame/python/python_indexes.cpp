@@ -1,15 +1,16 @@
 #include "frame/python/python_indexes.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
-#include <msgpack.hpp>
-#include <msgpack/null_visitor.hpp>
 #include <nlohmann/json.hpp>
 
 #include "codec/error.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 
 namespace bloscfs::frame::inline python {
 namespace {
@@ -18,117 +19,45 @@ using codec::throw_malformed;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxDepth = 64;
-constexpr char kFalse = '\xc2', kTrue = '\xc3';
-
-std::string_view text_of(codec::Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+constexpr std::uint8_t kFalse = 0xc2, kTrue = 0xc3;
 
 void check_size(codec::Bytes contents, const char* layer) {
   if (contents.size() > kMaxIndexMetadata)
     throw_malformed(fmt::format("{}: {} bytes > {}", layer, contents.size(), kMaxIndexMetadata));
 }
 
-/// Walks a msgpack value and notes where the flags `stale` of the descriptors stand, which are the
-/// values of the map that the outermost one has under `indexes`. Fails, by ending the walk, where a
-/// descriptor is no map or has no such flag.
-class FlagFinder : public msgpack::null_visitor {
- public:
-  /// Where the bytes of the flags are.
-  const std::vector<const char*>& flags() const { return flags_; }
-
-  bool visit_nil() { return scalar(); }
-  bool visit_positive_integer(std::uint64_t) { return scalar(); }
-  bool visit_negative_integer(std::int64_t) { return scalar(); }
-  bool visit_float32(float) { return scalar(); }
-  bool visit_float64(double) { return scalar(); }
-  bool visit_bin(const char*, std::uint32_t) { return scalar(); }
-  bool visit_ext(const char*, std::uint32_t) { return scalar(); }
-  bool visit_str(const char* text, std::uint32_t size) {
-    if (!in_key()) return scalar();
-    levels_.back().key = {text, size};
-    return true;
-  }
-  bool visit_boolean(bool) {
-    if (!is_flag()) return scalar();
-    // The value's one byte follows the key.
-    flags_.push_back(levels_.back().key.data() + levels_.back().key.size());
-    levels_.back().has_flag = true;
-    return true;
-  }
-  bool start_array(std::uint32_t) { return open(false); }
-  bool end_array() { return close(); }
-  bool start_map(std::uint32_t) { return open(true); }
-  bool start_map_key() {
-    levels_.back().in_key = true;
-    levels_.back().key = {};
-    return true;
-  }
-  bool end_map_key() {
-    levels_.back().in_key = false;
-    return true;
-  }
-  bool end_map() { return close(); }
-
- private:
-  struct Level {
-    bool is_map = false;
-    bool is_descriptor = false;
+/// Appends where the bytes of the flags `stale` are in a map of descriptors, each of which is a map
+/// that has one.
+void find_flags(MsgpackCursor& cursor, std::vector<std::size_t>& flags) {
+  for (std::size_t left = cursor.read_map(); left > 0; --left) {
+    cursor.skip();
     bool has_flag = false;
-    bool in_key = false;
-    std::string_view key;  ///< of the value that is being visited, in the contents
-  };
-
-  bool in_key() const { return !levels_.empty() && levels_.back().in_key; }
-  bool is_flag() const {
-    return !levels_.empty() && levels_.back().is_descriptor && !in_key() &&
-           levels_.back().key == "stale";
+    for (std::size_t fields = cursor.read_map(); fields > 0; --fields) {
+      if (cursor.read_if_text() != "stale") {
+        cursor.skip();
+        continue;
+      }
+      flags.push_back(cursor.position());
+      if (cursor.take().type != MsgpackValue::Type::boolean) throw_malformed("stale is no boolean");
+      has_flag = true;
+    }
+    if (!has_flag) throw_malformed("a descriptor without the flag stale");
   }
-  /// True if a map must come next: the outermost one, that of the descriptors, or one of these.
-  bool expects_map() const {
-    if (levels_.empty()) return true;
-    if (in_key()) return false;
-    return levels_.size() <= 2 && levels_.front().key == "indexes";
-  }
-  bool expects_descriptor() const { return expects_map() && levels_.size() == 2; }
-  bool scalar() const { return in_key() || !(expects_map() || is_flag()); }
-  bool open(bool is_map) {
-    if (levels_.size() >= kMaxDepth || in_key() || is_flag()) return false;
-    if (expects_map() && !is_map) return false;
-    levels_.push_back({is_map, expects_descriptor(), false, false, {}});
-    return true;
-  }
-  bool close() {
-    const Level& level = levels_.back();
-    if (level.is_descriptor && !level.has_flag) return false;
-    levels_.pop_back();
-    return true;
-  }
-
-  std::vector<Level> levels_;
-  std::vector<const char*> flags_;
-};
-
-/// The one value, which is no container, that `contents` are.
-msgpack::object_handle unpack_scalar(codec::Bytes contents, const char* layer) {
-  check_size(contents, layer);
-  const std::string_view text = text_of(contents);
-  try {
-    std::size_t end = 0;
-    auto value =
-        msgpack::unpack(text.data(), text.size(), end, nullptr, nullptr,
-                        msgpack::unpack_limit(0, 0, kMaxIndexMetadata, kMaxIndexMetadata, 0, 1));
-    if (end == text.size()) return value;
-  } catch (const msgpack::unpack_error&) {
-    // What it says is of no use to anybody.
-  }
-  throw_malformed(fmt::format("{}: not one msgpack value", layer));
 }
 
-std::optional<std::string> text_value(const msgpack::object& value) {
-  if (value.type == msgpack::type::STR) return std::string(value.via.str.ptr, value.via.str.size);
-  if (value.type == msgpack::type::BIN) return std::string(value.via.bin.ptr, value.via.bin.size);
-  return std::nullopt;
+void require_end(const MsgpackCursor& cursor, const char* layer) {
+  if (!cursor.at_end()) throw_malformed(fmt::format("{}: not one msgpack value", layer));
+}
+
+/// The text that `contents` are, or nothing for another value without parts.
+std::optional<std::string_view> text_value(codec::Bytes contents, const char* layer) {
+  check_size(contents, layer);
+  MsgpackCursor cursor(contents);
+  const MsgpackValue value = cursor.take();
+  require_end(cursor, layer);
+  if (value.type != MsgpackValue::Type::text && value.type != MsgpackValue::Type::binary)
+    return std::nullopt;
+  return value.text();
 }
 
 // --- the schema of a table
@@ -187,7 +116,7 @@ class SchemaBounds {
   std::uint64_t events_ = 0, comparisons_ = 0;
 };
 
-ordered_json parse_schema(const std::string& text) {
+ordered_json parse_schema(std::string_view text) {
   SchemaBounds bounds;
   const auto check = [&bounds](int depth, ordered_json::parse_event_t event, ordered_json&) {
     bounds.check(depth, event);
@@ -199,42 +128,6 @@ ordered_json parse_schema(const std::string& text) {
     throw_malformed("schema: no JSON");
   }
 }
-
-/// Collects the keys of the outermost map of a msgpack value; fails where that is no map.
-class KeyFinder : public msgpack::null_visitor {
- public:
-  explicit KeyFinder(std::vector<std::string>& keys) : keys_(keys) {}
-
-  bool visit_nil() { return depth_ > 0; }
-  bool visit_boolean(bool) { return depth_ > 0; }
-  bool visit_positive_integer(std::uint64_t) { return depth_ > 0; }
-  bool visit_negative_integer(std::int64_t) { return depth_ > 0; }
-  bool visit_float32(float) { return depth_ > 0; }
-  bool visit_float64(double) { return depth_ > 0; }
-  bool visit_bin(const char*, std::uint32_t) { return depth_ > 0; }
-  bool visit_ext(const char*, std::uint32_t) { return depth_ > 0; }
-  bool visit_str(const char* text, std::uint32_t size) {
-    if (is_key_ && depth_ == 1) keys_.emplace_back(text, size);
-    return depth_ > 0;
-  }
-  bool start_array(std::uint32_t) { return depth_++ > 0 && depth_ <= kMaxDepth; }
-  bool end_array() { return depth_-- > 0; }
-  bool start_map(std::uint32_t) { return depth_++ < kMaxDepth; }
-  bool end_map() { return depth_-- > 0; }
-  bool start_map_key() {
-    is_key_ = true;
-    return true;
-  }
-  bool end_map_key() {
-    is_key_ = false;
-    return true;
-  }
-
- private:
-  std::vector<std::string>& keys_;
-  std::size_t depth_ = 0;
-  bool is_key_ = false;
-};
 
 void add_sources(const ordered_json& column, std::vector<std::string>& names) {
   const auto sources = column.find("col_deps");
@@ -250,38 +143,42 @@ void add_sources(const ordered_json& column, std::vector<std::string>& names) {
 
 ChangedContents stale_array_indexes(codec::Bytes indexes) {
   check_size(indexes, kArrayIndexesLayer);
-  const std::string_view text = text_of(indexes);
-  FlagFinder finder;
-  std::size_t end = 0;
-  if (!msgpack::parse(text.data(), text.size(), end, finder) || end != text.size())
-    throw_malformed(fmt::format("{}: no descriptors of indexes", kArrayIndexesLayer));
+  MsgpackCursor cursor(indexes);
+  std::vector<std::size_t> flags;
+  for (std::size_t left = cursor.read_map(); left > 0; --left) {
+    if (cursor.read_if_text() == "indexes")
+      find_flags(cursor, flags);
+    else
+      cursor.skip();
+  }
+  require_end(cursor, kArrayIndexesLayer);
   ChangedContents changed;
-  for (const char* flag : finder.flags()) {
-    if (*flag != kFalse) continue;
+  for (const std::size_t flag : flags) {
+    if (indexes[flag] != kFalse) continue;
     if (!changed) changed.emplace(indexes.begin(), indexes.end());
-    (*changed)[static_cast<std::size_t>(flag - text.data())] = static_cast<std::uint8_t>(kTrue);
+    (*changed)[flag] = kTrue;
   }
   return changed;
 }
 
 std::vector<std::string> indexed_columns(codec::Bytes catalog) {
   check_size(catalog, kIndexCatalogLayer);
-  const std::string_view text = text_of(catalog);
+  MsgpackCursor cursor(catalog);
   std::vector<std::string> columns;
-  KeyFinder finder(columns);
-  std::size_t end = 0;
-  if (!msgpack::parse(text.data(), text.size(), end, finder) || end != text.size())
-    throw_malformed(fmt::format("{}: no map of indexes", kIndexCatalogLayer));
+  for (std::size_t left = cursor.read_map(); left > 0; --left) {
+    if (const auto column = cursor.read_if_text()) columns.emplace_back(*column);
+    cursor.skip();
+  }
+  require_end(cursor, kIndexCatalogLayer);
   return columns;
 }
 
 std::vector<std::string> generating_columns(codec::Bytes schema) {
-  const auto unpacked = unpack_scalar(schema, kSchemaLayer);
-  const auto text = text_value(*unpacked);
+  const auto text = text_value(schema, kSchemaLayer);
   if (!text) throw_malformed("schema: no text");
   std::vector<std::string> names;
   // Most tables have no such columns, and a schema without them may be whatever it is.
-  if (text->find("\"col_deps\"") == std::string::npos) return names;
+  if (text->find("\"col_deps\"") == std::string_view::npos) return names;
   const ordered_json parsed = parse_schema(*text);
   std::vector<const ordered_json*> open{&parsed};
   while (!open.empty()) {
@@ -301,8 +198,6 @@ bool holds_values_of(std::string_view key, std::string_view column) {
   return rest.empty() || rest == ".utf8" || rest == ".notnull" || rest == "_dict";
 }
 
-bool is_table_kind(codec::Bytes kind) {
-  return text_value(*unpack_scalar(kind, kKindLayer)) == "ctable";
-}
+bool is_table_kind(codec::Bytes kind) { return text_value(kind, kKindLayer) == "ctable"; }
 
 }  // namespace bloscfs::frame::inline python

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "tools/tables/msgpack_token.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -62,12 +62,12 @@ void DictionaryColumn::add_texts(const ObjectDocument& document) {
                        fmt::format("a dictionary of more than {} bytes", kMaxDictionary));
   // Both may grow to twice their size.
   charge_.resize(2 * size);
-  for (std::size_t position : document.positions) {
-    const MsgpackToken token = take_msgpack_token(document.bytes, position);
-    if (token.type != MsgpackToken::Type::text)
+  for (const std::size_t position : document.positions) {
+    const auto text = frame::MsgpackCursor(document.bytes, position).read_if_text();
+    if (!text)
       codec::throw_malformed(fmt::format("value {} of its dictionary is no text", texts_.size()));
-    texts_.push_back({letters_.size(), token.content.size()});
-    letters_.append(reinterpret_cast<const char*>(token.content.data()), token.content.size());
+    texts_.push_back({letters_.size(), text->size()});
+    letters_ += *text;
   }
 }
 

@@ -7,228 +7,138 @@
 
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 #include "tools/item_text.hpp"
 #include "tools/tables/json_text.hpp"
-#include "tools/tables/msgpack_token.hpp"
 #include "tools/tables/python_text.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-using codec::Bytes;
-using Type = MsgpackToken::Type;
+using frame::MsgpackValue;
+using Type = MsgpackValue::Type;
 
-constexpr std::string_view kTuple = "__tuple__";
+/// Extensions of python-blosc2.
+constexpr int kEmbeddedFrame = 42, kReference = 43;
 
-std::string_view text_of(const MsgpackToken& token) {
-  return {reinterpret_cast<const char*>(token.content.data()), token.content.size()};
-}
-
-/// Appends one value and what is in it; `depth` is the number of values around it.
+/// Appends values and what is in them as Python or JSON writes them; `depth` is the number of
+/// values around one.
 class ValueWriter {
  public:
-  ValueWriter(Bytes bytes, std::size_t position, std::string& line)
-      : bytes_(bytes), position_(position), line_(line) {}
-  virtual ~ValueWriter() = default;
-  ValueWriter(const ValueWriter&) = delete;
-  ValueWriter& operator=(const ValueWriter&) = delete;
+  ValueWriter(frame::MsgpackCursor cursor, bool is_json, std::string& line)
+      : cursor_(cursor), is_json_(is_json), line_(line) {}
 
-  void value(int depth) { value(take(), depth); }
+  void value(int depth) { value(cursor_.take(), depth); }
 
- protected:
-  MsgpackToken take() { return take_msgpack_token(bytes_, position_); }
-  std::string& line() { return line_; }
-
-  void value(const MsgpackToken& token, int depth) {
+ private:
+  void value(const MsgpackValue& value, int depth) {
     if (depth >= frame::kMaxMsgpackDepth)
       codec::throw_malformed(fmt::format("values that nest deeper than {}", depth));
-    switch (token.type) {
+    switch (value.type) {
+      case Type::nil:
+        line_ += is_json_ ? "null" : "None";
+        break;
+      case Type::boolean:
+        line_ += is_json_ ? value.boolean ? "true" : "false" : value.boolean ? "True" : "False";
+        break;
       case Type::integer:
-        number(token.integer);
+        fmt::format_to(std::back_inserter(line_), "{}", value.integer);
         break;
       case Type::unsigned_integer:
-        number(token.unsigned_integer);
+        fmt::format_to(std::back_inserter(line_), "{}", value.unsigned_integer);
+        break;
+      case Type::floating:
+        is_json_ ? append_json_float(value.floating, line_)
+                 : append_python_float(value.floating, line_);
+        break;
+      case Type::text:
+        is_json_ ? append_json_text(value.text(), line_) : append_python_repr(value.text(), line_);
+        break;
+      case Type::binary:
+        is_json_ ? append_json_binary(value.content, line_)
+                 : append_python_bytes(value.content, line_);
         break;
       case Type::array:
-        array(token.size, depth);
+        array(value.size, depth);
         break;
       case Type::map:
-        map(token.size, depth);
+        map(value.size, depth);
         break;
-      default:
-        scalar(token, depth);
+      case Type::extension:
+        extension(value, depth);
         break;
     }
   }
+
   /// Takes the mark of a tuple, which is the first value of an array, if it is there.
   bool take_tuple_mark(std::size_t size) {
-    if (size == 0) return false;
-    const std::size_t before = position_;
-    const MsgpackToken first = take();
-    if (first.type == Type::text && text_of(first) == kTuple) return true;
-    position_ = before;
-    return false;
+    frame::MsgpackCursor behind = cursor_;
+    if (size == 0 || !behind.take().is_text("__tuple__")) return false;
+    cursor_ = behind;
+    return true;
   }
-  void values(std::size_t count, std::string_view separator, int depth) {
-    for (std::size_t i = 0; i < count; i++) {
-      if (i > 0) line_ += separator;
+  void array(std::size_t size, int depth) {
+    const bool has_mark = take_tuple_mark(size), is_tuple = has_mark && !is_json_;
+    if (has_mark) size--;
+    line_ += is_tuple ? '(' : '[';
+    for (std::size_t i = 0; i < size; i++) {
+      if (i > 0) line_ += is_json_ ? "," : ", ";
       value(depth + 1);
     }
+    if (is_tuple && size == 1) line_ += ',';
+    line_ += is_tuple ? ')' : ']';
   }
-  void pairs(std::size_t count, std::string_view separator, std::string_view colon, int depth) {
-    for (std::size_t i = 0; i < count; i++) {
-      if (i > 0) line_ += separator;
-      key(take(), depth);
-      line_ += colon;
+
+  void map(std::size_t size, int depth) {
+    line_ += '{';
+    for (std::size_t i = 0; i < size; i++) {
+      if (i > 0) line_ += is_json_ ? "," : ", ";
+      const MsgpackValue key = cursor_.take();
+      if (key.type != Type::text && (is_json_ || key.type != Type::binary))
+        codec::throw_unsupported("a map whose keys are no texts");
+      value(key, depth);
+      line_ += is_json_ ? ":" : ": ";
       value(depth + 1);
     }
+    line_ += '}';
   }
 
- private:
-  virtual void scalar(const MsgpackToken& token, int depth) = 0;
-  virtual void array(std::size_t size, int depth) = 0;
-  virtual void map(std::size_t size, int depth) = 0;
-  virtual void key(const MsgpackToken& token, int depth) = 0;
-
-  template <typename Number>
-  void number(Number value) {
-    fmt::format_to(std::back_inserter(line_), "{}", value);
-  }
-
-  Bytes bytes_;
-  std::size_t position_;
-  std::string& line_;
-};
-
-class PythonWriter final : public ValueWriter {
- public:
-  using ValueWriter::ValueWriter;
-
- private:
-  void scalar(const MsgpackToken& token, int /*depth*/) override {
-    switch (token.type) {
-      case Type::boolean:
-        line() += token.boolean ? "True" : "False";
-        break;
-      case Type::floating:
-        append_python_float(token.floating, line());
-        break;
-      case Type::text:
-        append_python_repr(text_of(token), line());
-        break;
-      case Type::binary:
-        append_python_bytes(token.content, line());
-        break;
-      case Type::extension:
-        codec::throw_unsupported(fmt::format(
-            "an object of the extension type {}, which CSV cannot express", token.extension));
-      default:
-        line() += "None";
-        break;
-    }
-  }
-  void array(std::size_t size, int depth) override {
-    const bool is_tuple = take_tuple_mark(size);
-    if (is_tuple) size--;
-    line() += is_tuple ? '(' : '[';
-    values(size, ", ", depth);
-    if (is_tuple && size == 1) line() += ',';
-    line() += is_tuple ? ')' : ']';
-  }
-  void map(std::size_t size, int depth) override {
-    line() += '{';
-    pairs(size, ", ", ": ", depth);
-    line() += '}';
-  }
-  void key(const MsgpackToken& token, int depth) override {
-    if (token.type != Type::text && token.type != Type::binary)
-      codec::throw_unsupported("a map whose keys are no texts");
-    scalar(token, depth);
-  }
-};
-
-class JsonWriter final : public ValueWriter {
- public:
-  using ValueWriter::ValueWriter;
-
- private:
-  /// Extensions of python-blosc2.
-  static constexpr int kEmbeddedFrame = 42, kReference = 43;
-
-  void scalar(const MsgpackToken& token, int depth) override {
-    switch (token.type) {
-      case Type::boolean:
-        line() += token.boolean ? "true" : "false";
-        break;
-      case Type::floating:
-        append_json_float(token.floating, line());
-        break;
-      case Type::text:
-        append_json_text(text_of(token), line());
-        break;
-      case Type::binary:
-        append_json_binary(token.content, line());
-        break;
-      case Type::extension:
-        extension(token, depth);
-        break;
-      default:
-        line() += "null";
-        break;
-    }
-  }
-  void extension(const MsgpackToken& token, int depth) {
-    if (token.extension == kEmbeddedFrame)
-      return append_json_binary(token.content, line(), "$frame");
-    std::size_t begin = 0;
-    if (token.extension == kReference &&
-        take_msgpack_token(token.content, begin).type == Type::map) {
-      line() += "{\"$ref\":";
-      JsonWriter(token.content, 0, line()).value(depth + 1);
-      line() += '}';
+  void extension(const MsgpackValue& value, int depth) {
+    if (!is_json_)
+      codec::throw_unsupported(fmt::format(
+          "an object of the extension type {}, which CSV cannot express", value.extension));
+    if (value.extension == kEmbeddedFrame)
+      return append_json_binary(value.content, line_, "$frame");
+    const frame::MsgpackCursor inner(value.content);
+    if (value.extension == kReference && frame::MsgpackCursor(inner).take().type == Type::map) {
+      line_ += "{\"$ref\":";
+      ValueWriter(inner, true, line_).value(depth + 1);
+      line_ += '}';
       return;
     }
-    fmt::format_to(std::back_inserter(line()), "{{\"$ext\":{},", token.extension);
+    fmt::format_to(std::back_inserter(line_), "{{\"$ext\":{},", value.extension);
     std::string binary;
-    append_json_binary(token.content, binary);
-    line() += std::string_view(binary).substr(1);
+    append_json_binary(value.content, binary);
+    line_ += std::string_view(binary).substr(1);
   }
-  void array(std::size_t size, int depth) override {
-    if (take_tuple_mark(size)) size--;
-    line() += '[';
-    values(size, ",", depth);
-    line() += ']';
-  }
-  void map(std::size_t size, int depth) override {
-    line() += '{';
-    pairs(size, ",", ":", depth);
-    line() += '}';
-  }
-  void key(const MsgpackToken& token, int depth) override {
-    if (token.type != Type::text)
-      codec::throw_unsupported("a map whose keys are no texts, which JSON cannot express");
-    scalar(token, depth);
-  }
+
+  frame::MsgpackCursor cursor_;
+  const bool is_json_;
+  std::string& line_;
 };
 
 }  // namespace
 
-void append_msgpack_cell(Bytes bytes, std::size_t position, CellStyle style, std::string& line) {
-  std::size_t behind = position;
-  const MsgpackToken token = take_msgpack_token(bytes, behind);
-  if (token.type == Type::nil) return append_absent_cell(style, line);
-  if (token.type == Type::text) return append_text_cell(text_of(token), style, line);
-  if (style == CellStyle::json) return JsonWriter(bytes, position, line).value(0);
+void append_msgpack_cell(codec::Bytes bytes, std::size_t position, CellStyle style,
+                         std::string& line) {
+  const frame::MsgpackCursor cursor(bytes, position);
+  const MsgpackValue value = frame::MsgpackCursor(cursor).take();
+  if (value.type == Type::nil) return append_absent_cell(style, line);
+  if (value.type == Type::text) return append_text_cell(value.text(), style, line);
+  if (style == CellStyle::json) return ValueWriter(cursor, true, line).value(0);
   std::string text;
-  if (style == CellStyle::csv)
-    PythonWriter(bytes, position, text).value(0);
-  else
-    JsonWriter(bytes, position, text).value(0);
+  ValueWriter(cursor, style != CellStyle::csv, text).value(0);
   append_text_cell(text, style, line);
-}
-
-bool is_msgpack_nil(Bytes bytes, std::size_t position) {
-  return take_msgpack_token(bytes, position).type == Type::nil;
 }
 
 }  // namespace bloscfs::tools

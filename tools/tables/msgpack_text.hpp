@@ -15,7 +15,4 @@ namespace bloscfs::tools {
 void append_msgpack_cell(codec::Bytes bytes, std::size_t position, CellStyle style,
                          std::string& line);
 
-/// True if the value there is nil.
-bool is_msgpack_nil(codec::Bytes bytes, std::size_t position);
-
 }  // namespace bloscfs::tools

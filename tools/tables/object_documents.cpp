@@ -1,24 +1,21 @@
 #include "tools/tables/object_documents.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/header/arrow_batch.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 #include "fs/view/thread_decoder.hpp"
-#include "tools/tables/msgpack_token.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::size_t kMaxLengths = std::size_t{16} << 20;
+using Type = frame::MsgpackValue::Type;
 
-std::string_view token_text(const MsgpackToken& token) {
-  return {reinterpret_cast<const char*>(token.content.data()), token.content.size()};
-}
+constexpr std::size_t kMaxLengths = std::size_t{16} << 20;
 
 frame::ObjectList list_of(const frame::Snapshot& snapshot) {
   const auto list = frame::object_list_of(snapshot);
@@ -46,41 +43,33 @@ class ObjectDocuments::Lengths {
   }
 
   Lengths(std::vector<std::uint8_t> bytes, RunLimits& limits)
-      : charge_(limits.cache().budget(), bytes.size()), bytes_(std::move(bytes)) {}
+      : charge_(limits.cache().budget(), bytes.size()), bytes_(std::move(bytes)), cursor_(bytes_) {}
 
   /// Of the next chunk. Throws Error(malformed).
   std::int64_t peek() const {
-    std::size_t behind = position_;
-    return length(take_msgpack_token(bytes_, behind));
+    const auto count = frame::MsgpackCursor(cursor_).read_count();
+    if (!count || *count >> 32 != 0) codec::throw_malformed("batch_lengths: no number of objects");
+    return static_cast<std::int64_t>(*count);
   }
-  void pass() { skip_msgpack_value(bytes_, position_); }
+  void pass() { cursor_.skip(); }
 
  private:
-  static std::int64_t length(const MsgpackToken& token) {
-    if (token.type != MsgpackToken::Type::unsigned_integer || token.unsigned_integer >> 32 != 0)
-      codec::throw_malformed("batch_lengths: no number of objects");
-    return static_cast<std::int64_t>(token.unsigned_integer);
-  }
   bool find(std::int64_t nchunks) {
-    const MsgpackToken map = take_msgpack_token(bytes_, position_);
-    if (map.type != MsgpackToken::Type::map) return false;
+    const frame::MsgpackValue map = cursor_.take();
+    if (map.type != Type::map) return false;
     for (std::size_t i = 0; i < map.size; i++) {
-      const MsgpackToken key = take_msgpack_token(bytes_, position_);
-      if (key.type == MsgpackToken::Type::text && token_text(key) == "batch_lengths") {
-        const MsgpackToken array = take_msgpack_token(bytes_, position_);
-        return array.type == MsgpackToken::Type::array &&
-               static_cast<std::int64_t>(array.size) == nchunks;
+      if (cursor_.read_if_text() == "batch_lengths") {
+        const frame::MsgpackValue array = cursor_.take();
+        return array.type == Type::array && std::cmp_equal(array.size, nchunks);
       }
-      if (key.type == MsgpackToken::Type::array || key.type == MsgpackToken::Type::map)
-        return false;
-      skip_msgpack_value(bytes_, position_);
+      cursor_.skip();
     }
     return false;
   }
 
   fs::MemoryBudget::Part charge_;
   std::vector<std::uint8_t> bytes_;
-  std::size_t position_ = 0;
+  frame::MsgpackCursor cursor_;
 };
 
 ObjectDocuments::ObjectDocuments(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
@@ -174,20 +163,20 @@ std::shared_ptr<const ObjectDocument> ObjectDocuments::read_document(
     document->bytes = frame::arrow_to_msgpack(document->bytes);
     document->charged.resize(document->bytes.size() * (1 + sizeof(std::uint32_t)));
   }
-  std::size_t position = 0;
+  frame::MsgpackCursor cursor(document->bytes);
   std::size_t count = 1;
   if (list_.layout == frame::ObjectList::Layout::batch_in_block) {
-    const MsgpackToken batch = take_msgpack_token(document->bytes, position);
-    if (batch.type != MsgpackToken::Type::array) codec::throw_malformed("a batch that is no array");
+    const frame::MsgpackValue batch = cursor.take();
+    if (batch.type != Type::array) codec::throw_malformed("a batch that is no array");
     count = batch.size;
   }
   for (std::size_t i = 0; i < count; i++) {
-    document->positions.push_back(static_cast<std::uint32_t>(position));
-    skip_msgpack_value(document->bytes, position);
+    document->positions.push_back(static_cast<std::uint32_t>(cursor.position()));
+    cursor.skip();
   }
-  if (position != document->bytes.size())
-    codec::throw_malformed(
-        fmt::format("a document of {} bytes ends at {}", document->bytes.size(), position));
+  if (!cursor.at_end())
+    codec::throw_malformed(fmt::format("a document of {} bytes ends at {}", document->bytes.size(),
+                                       cursor.position()));
   return document;
 }
 

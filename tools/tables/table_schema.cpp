@@ -11,8 +11,8 @@
 
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/python/msgpack_cursor.hpp"
 #include "fs/view/thread_decoder.hpp"
-#include "tools/tables/msgpack_token.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -155,12 +155,11 @@ TableSchema read_table_schema(const frame::Snapshot& meta) {
   for (const frame::MetalayerEntry& layer : meta.vlmetalayers()) {
     if (layer.name != "schema") continue;
     const auto content = meta.read_vlmetalayer(layer, kMaxSchema, fs::thread_decoder());
-    std::size_t position = 0;
-    const MsgpackToken token = take_msgpack_token(content, position);
-    if (token.type != MsgpackToken::Type::text && token.type != MsgpackToken::Type::binary)
+    const frame::MsgpackValue text = frame::MsgpackCursor(content).take();
+    if (text.type != frame::MsgpackValue::Type::text &&
+        text.type != frame::MsgpackValue::Type::binary)
       throw_malformed("schema: no text");
-    return parse_table_schema(
-        {reinterpret_cast<const char*>(token.content.data()), token.content.size()});
+    return parse_table_schema(text.text());
   }
   throw_malformed("table without a schema");
 }
