@@ -20,36 +20,16 @@
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/store_address.hpp"
+#include "tools/store_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
 namespace filesystem = std::filesystem;
 
-/// Runs `work`, and has what it throws name the output as it was given.
-template <typename Work>
-void blamed(const std::string& output, const Work& work) {
-  try {
-    work();
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw FileError(output, reason(error));
-  }
-}
-
 void require_name(const std::string& output) {
   if (output.empty() || output == "-" || output == "/")
     throw UsageError("OUT needs the name of a file");
-}
-
-/// Draws the bar from the first call on, which tells how much there is.
-frame::CopyProgress shown_progress(const char* label, std::optional<Progress>& bar) {
-  return [label, &bar](std::uint64_t done, std::uint64_t total) {
-    throw_if_interrupted();
-    if (!bar) bar.emplace(label, static_cast<std::int64_t>(total));
-    bar->update(static_cast<std::int64_t>(done));
-  };
 }
 
 int pack(const PackOptions& options) {
@@ -59,7 +39,7 @@ int pack(const PackOptions& options) {
   std::optional<OutputName> out;
   std::shared_ptr<frame::StoreFile> file;
   std::optional<WatchedLock> output_lock;
-  blamed(options.output, [&] {
+  blaming_output(options.output, [&] {
     out.emplace(options.output);
     const auto there = out->status();
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
@@ -68,7 +48,7 @@ int pack(const PackOptions& options) {
   });
   std::optional<Progress> bar;
   frame::pack_store(source, *file, shown_progress("pack", bar));
-  blamed(options.output, [&] {
+  blaming_output(options.output, [&] {
     file->set_attributes(out->attributes_for(*file, 0666));
     file->sync();
     out->publish(frame::RenameMode::replace);
@@ -86,7 +66,7 @@ int unpack(const PackOptions& options) {
   std::optional<OutputName> out;
   frame::UniqueFd made;
   std::shared_ptr<frame::StoreDirectory> directory;
-  blamed(options.output, [&] {
+  blaming_output(options.output, [&] {
     out.emplace(options.output);
     if (out->status()) frame::throw_errno(EEXIST);
     made = out->make_directory();
@@ -96,7 +76,7 @@ int unpack(const PackOptions& options) {
   std::optional<Progress> bar;
   frame::unpack_store(std::make_shared<frame::FileSource>(std::move(fd), nullptr), directory,
                       shown_progress("unpack", bar));
-  blamed(options.output, [&] {
+  blaming_output(options.output, [&] {
     if (::fchmod(made.get(), without_umask(0777)) != 0 || ::syncfs(made.get()) != 0)
       frame::throw_errno();
     out->publish(frame::RenameMode::no_replace);

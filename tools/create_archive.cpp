@@ -1,8 +1,6 @@
 #include "tools/create_archive.hpp"
 
-#include <cerrno>
 #include <memory>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -11,33 +9,25 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "codec/error.hpp"
-#include "frame/pystore/store_packing.hpp"
 #include "frame/pystore/zip_directory.hpp"
 #include "frame/pystore/zip_member_reader.hpp"
-#include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/local/files/source_directory.hpp"
 #include "tools/creation.hpp"
 #include "tools/frame_output.hpp"
 #include "tools/input.hpp"
-#include "tools/interrupt.hpp"
-#include "tools/output_name.hpp"
 #include "tools/progress.hpp"
+#include "tools/store_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
 constexpr std::string_view kArchiveSuffix = ".npz", kArraySuffix = ".npy";
 
-bool is_packed_store(const CreateOptions& options) { return options.output.ends_with(".b2z"); }
 bool is_store(const CreateOptions& options) {
-  return is_packed_store(options) || options.output.ends_with(".b2d");
+  return options.output.ends_with(".b2z") || options.output.ends_with(".b2d");
 }
 
 std::shared_ptr<const frame::ByteSource> open_archive(const std::string& path) {
@@ -70,11 +60,10 @@ std::string stem_of(const std::string& member) {
              : member;
 }
 
-/// The directory that all is made in, before it has its name.
 class ArchiveCreation {
  public:
-  ArchiveCreation(const CreateOptions& options, frame::UniqueFd directory, std::int64_t total)
-      : options_(options), directory_(std::move(directory)), progress_("create", total) {}
+  ArchiveCreation(const CreateOptions& options, const StoreOutput& output, std::int64_t total)
+      : options_(options), output_(output), progress_("create", total) {}
 
   void add(const frame::ZipDirectory& archive, const frame::ZipMember& member) {
     if (!stems_.insert(stem_of(member.name)).second)
@@ -85,7 +74,7 @@ class ArchiveCreation {
                                       static_cast<std::int64_t>(member.full_size));
     const std::string stem = plan.npy ? stem_of(member.name) : member.name;
     const char* const flat_suffix = is_store(options_) ? ".b2f" : ".b2frame";
-    const auto [directory, name] = place_of(stem + (plan.npy ? ".b2nd" : flat_suffix));
+    const auto [directory, name] = output_.place_of(stem + (plan.npy ? ".b2nd" : flat_suffix));
     FrameOutput out(directory, name, options_.output + "/" + name, options_.sparse, plan.frame);
     CreationSettings settings;
     settings.threads = options_.threads;
@@ -101,59 +90,14 @@ class ArchiveCreation {
   }
   void finish() { progress_.finish(summary_); }
 
-  /// The frame that makes the directory a store of python-blosc2 (frame/formats/stores.md).
-  void add_marker() {
-    CreatePlan plan = make_plan(StorageOptions(), std::nullopt, 1);
-    plan.frame.metalayers.push_back({"b2tree", nlohmann::json::to_msgpack({{"version", 1}})});
-    FrameOutput out(top(), "embed.b2e", options_.output, false, plan.frame);
-    out.set_vlmetalayer("estore_metadata",
-                        nlohmann::json::to_msgpack(
-                            {{"current_offset", 0}, {"embed_map", nlohmann::json::object()}}));
-    out.commit();
-  }
-
  private:
-  fs::SourceDirectory top() const { return {reopened(directory_.get(), "."), options_.output}; }
-  static frame::UniqueFd reopened(int directory, const std::string& name) {
-    frame::UniqueFd fd(
-        ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd) frame::throw_errno();
-    return fd;
-  }
-  /// Makes the directories of a name; its parts are checked by ZipDirectory.
-  std::pair<fs::SourceDirectory, std::string> place_of(const std::string& path) const {
-    frame::UniqueFd directory = reopened(directory_.get(), ".");
-    std::size_t at = 0;
-    for (std::size_t slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1) {
-      const std::string name = path.substr(at, slash - at);
-      if (::mkdirat(directory.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
-        frame::throw_errno();
-      directory = reopened(directory.get(), name);
-    }
-    return {fs::SourceDirectory(std::move(directory), options_.output), path.substr(at)};
-  }
-
   const CreateOptions& options_;
-  const frame::UniqueFd directory_;
+  const StoreOutput& output_;
   Progress progress_;
   std::int64_t done_ = 0;
   Progress::Summary summary_{0, 0, 0};
   std::set<std::string> stems_;
 };
-
-void publish_directory(int made, OutputName& out) {
-  if (::fchmod(made, without_umask(0777)) != 0 || ::syncfs(made) != 0) frame::throw_errno();
-  out.publish(frame::RenameMode::no_replace);
-}
-
-void publish_packed(const frame::UniqueFd& made, const std::string& output) {
-  OutputName packed(output);
-  const auto file = frame::make_local_file(packed.make_file());
-  frame::pack_store(made, *file, [](std::uint64_t, std::uint64_t) { throw_if_interrupted(); });
-  file->set_attributes(packed.attributes_for(*file, 0666));
-  file->sync();
-  packed.publish(frame::RenameMode::no_replace);
-}
 
 }  // namespace
 
@@ -168,11 +112,8 @@ void create_archive(const CreateOptions& options) {
   require(!options.sparse || !is_store(options), "stores have no sparse frames");
   const frame::ZipDirectory archive(open_archive(options.input));
   const std::int64_t total = checked_total(archive);
-  OutputName out(options.output);
-  if (out.status()) throw FileError(options.output, EEXIST);
-  const frame::UniqueFd made = out.make_directory();
-  ArchiveCreation creation(options, frame::UniqueFd(::fcntl(made.get(), F_DUPFD_CLOEXEC, 0)),
-                           total);
+  StoreOutput output(options.output, false);
+  ArchiveCreation creation(options, output, total);
   for (const frame::ZipMember& member : archive.members()) {
     try {
       creation.add(archive, member);
@@ -180,11 +121,8 @@ void create_archive(const CreateOptions& options) {
       throw std::runtime_error(fmt::format("member {}: {}", member.name, error.what()));
     }
   }
-  if (is_store(options)) creation.add_marker();
-  if (is_packed_store(options))
-    publish_packed(made, options.output);
-  else
-    publish_directory(made.get(), out);
+  if (is_store(options)) output.add_marker();
+  output.commit(0666);
   creation.finish();
 }
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -12,25 +11,21 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "codec/error.hpp"
 #include "frame/pystore/column_names.hpp"
-#include "frame/pystore/store_packing.hpp"
-#include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/column_inference.hpp"
 #include "tools/csv_parser.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/mapped_input.hpp"
-#include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/raw_input.hpp"
 #include "tools/store_address.hpp"
+#include "tools/store_output.hpp"
 #include "tools/table_writer.hpp"
 #include "tools/tables/table.hpp"
 
@@ -148,64 +143,13 @@ std::vector<NamedType> read_schema(const std::string& given) {
   return parse_named_types({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// EEXIST unless the file is a table, which another one may replace.
-void require_table(const std::string& path) {
-  const auto store = find_store(path);
-  if (!store || !is_table(*store, "/")) frame::throw_errno(EEXIST, path);
+/// Throws unless the output is not there, or is a table that another one may replace.
+void check_replaced(const std::string& output) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(output, ignored)) return;
+  const auto store = find_store(output);
+  if (!store || !is_table(*store, "/")) frame::throw_errno(EEXIST);
 }
-
-/// The directory of the table, under a temporary name until it is complete.
-class TableOutput {
- public:
-  explicit TableOutput(const CreateOptions& options)
-      : options_(options), directory_name_(options.output) {
-    const auto there = directory_name_.status();
-    if (is_zip(options)) {
-      if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
-      if (there) require_table(options.output);
-    } else if (there) {
-      frame::throw_errno(EEXIST);
-    }
-    directory_ = directory_name_.make_directory();
-  }
-
-  frame::UniqueFd directory() const {
-    frame::UniqueFd copy(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!copy) frame::throw_errno();
-    return copy;
-  }
-
-  void commit() {
-    if (is_zip(options_)) return pack();
-    const mode_t files = mode_of_input(options_.input) & mode_t{0666};
-    const mode_t search = (files & mode_t{0444}) >> 2;
-    if (::fchmod(directory_.get(), without_umask(files | search | S_IRWXU)) != 0 ||
-        ::syncfs(directory_.get()) != 0)
-      frame::throw_errno();
-    directory_name_.publish(frame::RenameMode::no_replace);
-  }
-
- private:
-  void pack() {
-    OutputName name(options_.output);
-    std::optional<WatchedLock> lock;
-    if (name.status()) lock.emplace(name.directory(), name.name(), options_.output);
-    const auto file = frame::make_local_file(name.make_file());
-    std::optional<Progress> bar;
-    frame::pack_store(directory_, *file, [&](std::uint64_t done, std::uint64_t total) {
-      throw_if_interrupted();
-      if (!bar) bar.emplace("pack", static_cast<std::int64_t>(total));
-      bar->update(static_cast<std::int64_t>(done));
-    });
-    file->set_attributes(name.attributes_for(*file, mode_of_input(options_.input)));
-    file->sync();
-    name.publish(frame::RenameMode::replace);
-  }
-
-  const CreateOptions& options_;
-  OutputName directory_name_;
-  frame::UniqueFd directory_;
-};
 
 class TableCreation {
  public:
@@ -214,25 +158,14 @@ class TableCreation {
 
   void run() {
     infer();
-    std::optional<TableOutput> output;
-    blaming_output([&] { output.emplace(options_); });
-    TableWriter writer(output->directory(), options_.output, columns(), rows_, options_);
+    if (is_zip(options_)) blaming_output(options_.output, [&] { check_replaced(options_.output); });
+    StoreOutput output(options_.output, true);
+    TableWriter writer(output, columns(), rows_, options_);
     write(writer);
-    blaming_output([&] { output->commit(); });
+    output.commit(mode_of_input(options_.input));
   }
 
  private:
-  template <typename Work>
-  void blaming_output(const Work& work) const {
-    try {
-      work();
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const std::exception& error) {
-      throw FileError(options_.output, reason(error));
-    }
-  }
-
   void infer() {
     source_.read(
         "infer",

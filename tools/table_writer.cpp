@@ -1,25 +1,19 @@
 #include "tools/table_writer.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "codec/error.hpp"
 #include "frame/header/b2nd.hpp"
 #include "frame/pystore/column_names.hpp"
-#include "frame/pystore/store_names.hpp"
 #include "frame/python/utf8.hpp"
-#include "frame/store/throw_errno.hpp"
 #include "fs/options/option_values.hpp"
-#include "fs/support/file_error.hpp"
 #include "tools/create_plan.hpp"
 #include "tools/date_text.hpp"
 #include "tools/metalayer_file.hpp"
@@ -29,7 +23,6 @@ namespace bloscfs::tools {
 namespace {
 
 using codec::throw_malformed;
-using fs::FileError;
 
 /// Chunks and blocks that python-blosc2 gives to a table of unknown size, in rows, and to the
 /// offsets and the bytes of utf8 columns.
@@ -37,7 +30,6 @@ constexpr std::int32_t kChunkRows = 524288, kBlockRows = 8192;
 constexpr TableGrid kOffsetGrid{131072, 8192};
 constexpr TableGrid kTextGrid{2097152, 65536};
 constexpr std::int32_t kMetaChunkSize = std::int32_t{16} << 20;
-constexpr std::int32_t kEmbedChunkSize = 8192;
 /// Versions of the schema; readers that know no masks refuse the later one.
 constexpr int kSchemaWithoutMasks = 1, kSchemaWithMasks = 3;
 /// Items that are longer than numbers get fewer of them.
@@ -67,15 +59,6 @@ std::string shown_value(std::string_view text) {
   return fmt::format("'{}...'", text.substr(0, end));
 }
 
-/// A frame without contents, as python-blosc2 makes it.
-frame::FrameSettings empty_frame(std::int32_t chunksize) {
-  frame::FrameSettings settings;
-  settings.chunksize = chunksize;
-  settings.codec = codec::CodecId::zstd;
-  settings.filters.back() = {codec::FilterId::shuffle, 0};
-  return settings;
-}
-
 }  // namespace
 
 /// Encodes the chunks of all leaves that are encoded in the same way.
@@ -91,10 +74,10 @@ struct TableWriter::Pipeline {
 class TableWriter::Leaf {
  public:
   /// `expected` items will be added; the array can have more, which are zero.
-  Leaf(fs::SourceDirectory directory, const std::string& name, const std::string& shown_name,
+  Leaf(std::pair<fs::SourceDirectory, std::string> place, const std::string& shown_name,
        const CreatePlan& plan, std::int64_t expected, Pipeline& pipeline)
-      : directory_(std::move(directory)),
-        out_(directory_, name, shown_name, false, plan.frame),
+      : directory_(std::move(place.first)),
+        out_(directory_, place.second, shown_name, false, plan.frame),
         pipeline_(pipeline),
         chunksize_(static_cast<std::size_t>(
             frame::array_sizes(*plan.frame.array, plan.frame.typesize).chunksize)),
@@ -278,14 +261,9 @@ class TableWriter::Column {
   std::vector<std::uint8_t> item_;
 };
 
-TableWriter::TableWriter(frame::UniqueFd directory, const std::string& shown_name,
-                         std::vector<WrittenColumn> columns, std::int64_t rows,
-                         const StorageOptions& options)
-    : directory_(std::move(directory), shown_name),
-      shown_name_(shown_name),
-      columns_(std::move(columns)),
-      rows_(rows),
-      options_(options) {
+TableWriter::TableWriter(const StoreOutput& output, std::vector<WrittenColumn> columns,
+                         std::int64_t rows, const StorageOptions& options)
+    : output_(output), columns_(std::move(columns)), rows_(rows), options_(options) {
   check_options(options);
 }
 
@@ -343,23 +321,6 @@ std::int64_t TableWriter::group_count() const {
   return count;
 }
 
-/// Returns the directory that the leaf at `path` is to be in.
-fs::SourceDirectory TableWriter::make_directories(const std::string& path) const {
-  fs::SourceDirectory directory = directory_;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = path.find('/', begin);
-    if (end == std::string::npos) return directory;
-    const std::string part = path.substr(begin, end - begin);
-    if (::mkdirat(directory.descriptor(), part.c_str(), 0777) != 0 && errno != EEXIST)
-      throw FileError(shown_name_, errno);
-    frame::UniqueFd fd(::openat(directory.descriptor(), part.c_str(),
-                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd) throw FileError(shown_name_, errno);
-    directory = fs::SourceDirectory(std::move(fd), path.substr(0, end));
-    begin = end + 1;
-  }
-}
-
 std::unique_ptr<TableWriter::Leaf> TableWriter::make_leaf(const std::string& path,
                                                           const std::string& dtype,
                                                           std::int32_t itemsize, Items items,
@@ -374,8 +335,8 @@ std::unique_ptr<TableWriter::Leaf> TableWriter::make_leaf(const std::string& pat
   const CreatePlan plan = make_plan(options, array, itemsize);
   auto& pipeline = pipelines_[{itemsize, grid.block, plan.encode.filters.back().meta}];
   if (!pipeline) pipeline = std::make_unique<Pipeline>(plan.encode, options_.threads);
-  return std::make_unique<Leaf>(make_directories(path), path.substr(path.rfind('/') + 1) + ".b2nd",
-                                shown_name_, plan, items.expected, *pipeline);
+  return std::make_unique<Leaf>(output_.place_of(path + ".b2nd"), output_.shown_name(), plan,
+                                items.expected, *pipeline);
 }
 
 TableWriter::Items TableWriter::row_items() const {
@@ -429,7 +390,7 @@ std::size_t TableWriter::end_group() {
 void TableWriter::finish() {
   write_valid_rows();
   write_meta();
-  write_embed_store();
+  output_.add_marker();
 }
 
 void TableWriter::write_valid_rows() {
@@ -453,20 +414,13 @@ void TableWriter::write_meta() {
     schema["columns"].push_back(column.type.json(column.name));
   schema["n_rows"] = rows_;
   schema["summary_indexes_built"] = false;
-  FrameOutput out(directory_, "_meta.b2f", shown_name_, false, empty_frame(kMetaChunkSize));
+  const fs::SourceDirectory top = output_.top();
+  FrameOutput out(top, "_meta.b2f", output_.shown_name(), false, empty_frame(kMetaChunkSize));
   out.set_vlmetalayer("kind", msgpack_of("\"ctable\""));
   out.set_vlmetalayer("version", msgpack_of("1"));
   // As json.dumps() writes it: ASCII alone.
   const std::string text = schema.dump(-1, ' ', true);
   out.set_vlmetalayer("schema", msgpack_of(nlohmann::json(text).dump()));
-  out.commit();
-}
-
-void TableWriter::write_embed_store() {
-  frame::FrameSettings settings = empty_frame(kEmbedChunkSize);
-  settings.metalayers.push_back({"b2tree", msgpack_of("{\"version\":1}")});
-  FrameOutput out(directory_, std::string(frame::kEmbedName), shown_name_, false, settings);
-  out.set_vlmetalayer("estore_metadata", msgpack_of("{\"embed_map\":{},\"current_offset\":0}"));
   out.commit();
 }
 

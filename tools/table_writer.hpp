@@ -9,13 +9,12 @@
 #include <tuple>
 #include <vector>
 
-#include "frame/store/byte_source.hpp"
-#include "fs/source/local/files/source_directory.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_pipeline.hpp"
 #include "tools/column_type.hpp"
 #include "tools/csv_parser.hpp"
 #include "tools/frame_output.hpp"
+#include "tools/store_output.hpp"
 
 namespace bloscfs::tools {
 
@@ -48,10 +47,9 @@ class TableWriter {
   /// Throws UsageError where options suit no table.
   static void check_options(const StorageOptions& options);
 
-  /// `directory` is new and empty. `shown_name` is for messages. Throws as
-  /// check_options() does.
-  TableWriter(frame::UniqueFd directory, const std::string& shown_name,
-              std::vector<WrittenColumn> columns, std::int64_t rows, const StorageOptions& options);
+  /// `output` is empty, and outlives this. Throws as check_options() does.
+  TableWriter(const StoreOutput& output, std::vector<WrittenColumn> columns, std::int64_t rows,
+              const StorageOptions& options);
   ~TableWriter();
   TableWriter(const TableWriter&) = delete;
   TableWriter& operator=(const TableWriter&) = delete;
@@ -80,17 +78,14 @@ class TableWriter {
   TableGrid row_grid(std::int32_t itemsize) const;
   /// A table without rows has arrays with one item, which is marked as no row of the table.
   Items row_items() const;
-  fs::SourceDirectory make_directories(const std::string& path) const;
   std::unique_ptr<Leaf> make_leaf(const std::string& path, const std::string& dtype,
                                   std::int32_t itemsize, Items items, TableGrid grid);
   std::unique_ptr<Column> make_column(const WrittenColumn& column);
   void finish_chunks();
   void write_valid_rows();
   void write_meta();
-  void write_embed_store();
 
-  const fs::SourceDirectory directory_;
-  const std::string shown_name_;
+  const StoreOutput& output_;
   const std::vector<WrittenColumn> columns_;
   const std::int64_t rows_;
   const StorageOptions options_;
