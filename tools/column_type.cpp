@@ -17,61 +17,30 @@ namespace {
 /// Chunks have at least one item, so a longer one would make them large.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
 
-struct KindRow {
-  ColumnKind kind;
-  std::string_view name;
-  std::string_view dtype;
-  std::int32_t itemsize;
-};
-constexpr std::array<KindRow, 14> kKinds{{{ColumnKind::int8, "int8", "|i1", 1},
-                                          {ColumnKind::int16, "int16", "<i2", 2},
-                                          {ColumnKind::int32, "int32", "<i4", 4},
-                                          {ColumnKind::int64, "int64", "<i8", 8},
-                                          {ColumnKind::uint8, "uint8", "|u1", 1},
-                                          {ColumnKind::uint16, "uint16", "<u2", 2},
-                                          {ColumnKind::uint32, "uint32", "<u4", 4},
-                                          {ColumnKind::uint64, "uint64", "<u8", 8},
-                                          {ColumnKind::float32, "float32", "<f4", 4},
-                                          {ColumnKind::float64, "float64", "<f8", 8},
-                                          {ColumnKind::boolean, "bool", "|b1", 1},
-                                          {ColumnKind::timestamp, "timestamp", "<i8", 8},
-                                          {ColumnKind::string, "string", "", 0},
-                                          {ColumnKind::utf8, "utf8", "<i8", 8}}};
-
-struct UnitRow {
+struct TimeUnitRow {
   TimeUnit unit;
   std::string_view name;
 };
-constexpr std::array<UnitRow, 4> kUnits{
+constexpr std::array<TimeUnitRow, 4> kUnits{
     {{TimeUnit::s, "s"}, {TimeUnit::ms, "ms"}, {TimeUnit::us, "us"}, {TimeUnit::ns, "ns"}}};
-
-const KindRow& row_of(ColumnKind kind) {
-  return *std::find_if(kKinds.begin(), kKinds.end(),
-                       [&](const KindRow& row) { return row.kind == kind; });
-}
 
 std::string_view name_of(TimeUnit unit) {
   return std::find_if(kUnits.begin(), kUnits.end(),
-                      [&](const UnitRow& row) { return row.unit == unit; })
+                      [&](const TimeUnitRow& row) { return row.unit == unit; })
       ->name;
 }
 
 [[noreturn]] void refuse_type(std::string_view text) {
-  std::string names;
-  for (const KindRow& row : kKinds) {
-    names += names.empty() ? "" : ", ";
-    names += row.name;
-    if (row.kind == ColumnKind::timestamp) names += "[s|ms|us|ns]";
-    if (row.kind == ColumnKind::string) names += "[N]";
-  }
-  throw UsageError(fmt::format("unknown column type {}; there are {}", text, names));
+  throw UsageError(
+      fmt::format("unknown column type {}; there are {}", text, created_column_kinds()));
 }
 
 /// What stands in brackets behind the name of a kind.
 void set_parameter(std::string_view parameter, std::string_view text, ColumnType& type) {
   if (type.kind == ColumnKind::timestamp) {
-    const auto* const unit = std::find_if(
-        kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return row.name == parameter; });
+    const auto* const unit =
+        std::find_if(kUnits.begin(), kUnits.end(),
+                     [&](const TimeUnitRow& row) { return row.name == parameter; });
     if (unit == kUnits.end()) refuse_type(text);
     type.unit = unit->unit;
   } else if (type.kind == ColumnKind::string) {
@@ -95,15 +64,16 @@ NamedType parse_named_type(std::string_view text) {
 }  // namespace
 
 std::int32_t ColumnType::itemsize() const {
-  return kind == ColumnKind::string ? 4 * length : row_of(kind).itemsize;
+  return kind == ColumnKind::string ? 4 * length : column_kind(kind).itemsize;
 }
 
 std::string ColumnType::dtype() const {
-  return kind == ColumnKind::string ? fmt::format("<U{}", length) : std::string(row_of(kind).dtype);
+  return kind == ColumnKind::string ? fmt::format("<U{}", length)
+                                    : std::string(column_kind(kind).dtype);
 }
 
 std::string ColumnType::text() const {
-  std::string text(row_of(kind).name);
+  std::string text(column_kind(kind).name);
   if (kind == ColumnKind::string) text += fmt::format("[{}]", length);
   if (kind == ColumnKind::timestamp && unit != TimeUnit::us)
     text += fmt::format("[{}]", name_of(unit));
@@ -111,7 +81,7 @@ std::string ColumnType::text() const {
 }
 
 nlohmann::ordered_json ColumnType::json(const std::string& name) const {
-  nlohmann::ordered_json column{{"name", name}, {"kind", row_of(kind).name}};
+  nlohmann::ordered_json column{{"name", name}, {"kind", column_kind(kind).name}};
   if (kind == ColumnKind::timestamp) column["unit"] = name_of(unit);
   if (kind == ColumnKind::timestamp && in_utc) column["timezone"] = "UTC";
   if (kind == ColumnKind::string) column["max_length"] = length;
@@ -135,9 +105,8 @@ ColumnType parse_column_type(std::string_view text) {
     parameter = rest.substr(bracket + 1, rest.size() - bracket - 2);
     rest = rest.substr(0, bracket);
   }
-  const auto* const row = std::find_if(kKinds.begin(), kKinds.end(),
-                                       [&](const KindRow& one) { return one.name == rest; });
-  if (row == kKinds.end()) refuse_type(text);
+  const ColumnKindRow* const row = find_column_kind(rest);
+  if (row == nullptr || !row->is_created) refuse_type(text);
   type.kind = row->kind;
   if (parameter)
     set_parameter(*parameter, text, type);

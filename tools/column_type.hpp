@@ -9,24 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace bloscfs::tools {
+#include "tools/column_kind.hpp"
 
-enum class ColumnKind {
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  float32,
-  float64,
-  boolean,
-  timestamp,
-  string,  ///< a fixed number of characters
-  utf8,
-};
+namespace bloscfs::tools {
 
 /// Units of a timestamp: how many decimal digits its fraction of a second has.
 enum class TimeUnit { s = 0, ms = 3, us = 6, ns = 9 };

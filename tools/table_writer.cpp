@@ -222,7 +222,7 @@ class TableWriter::Column {
         return add_timestamp(text);
       case ColumnKind::string:
         return add_string(text);
-      case ColumnKind::utf8:
+      default:
         break;
     }
     text_->add({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});

@@ -13,6 +13,7 @@
 
 #include "codec/error.hpp"
 #include "frame/python/utf8.hpp"
+#include "tools/column_kind.hpp"
 #include "tools/date_text.hpp"
 #include "tools/item_text.hpp"
 #include "tools/item_value.hpp"
@@ -67,29 +68,12 @@ Bytes without_zeros(Bytes item) {
 
 /// Which items a column of a kind may have.
 bool are_items_of(const std::string& kind, const std::string& name) {
-  struct Row {
-    std::string_view kind, name;
-  };
-  static constexpr std::array<Row, 14> kRows{{{"int8", "i1"},
-                                              {"int16", "i2"},
-                                              {"int32", "i4"},
-                                              {"int64", "i8"},
-                                              {"uint8", "u1"},
-                                              {"uint16", "u2"},
-                                              {"uint32", "u4"},
-                                              {"uint64", "u8"},
-                                              {"float32", "f4"},
-                                              {"float64", "f8"},
-                                              {"complex64", "c8"},
-                                              {"complex128", "c16"},
-                                              {"timestamp", "i8"},
-                                              {"dictionary", "i4"}}};
   // A bool whose absent values are a sentinel is stored as uint8.
   if (kind == "bool") return name == "b1" || name == "u1";
   if (kind == "string") return name.starts_with('U');
   if (kind == "bytes") return name.starts_with('S');
-  return std::any_of(kRows.begin(), kRows.end(),
-                     [&](const Row& row) { return row.kind == kind && row.name == name; });
+  const ColumnKindRow* const row = find_column_kind(kind);
+  return row != nullptr && !row->dtype.empty() && row->dtype.substr(1) == name;
 }
 
 // --- one value

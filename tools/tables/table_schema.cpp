@@ -13,6 +13,7 @@
 #include "frame/header/msgpack_json.hpp"
 #include "frame/python/msgpack_cursor.hpp"
 #include "fs/view/thread_decoder.hpp"
+#include "tools/column_kind.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -24,15 +25,6 @@ using nlohmann::json;
 constexpr std::size_t kMaxSchema = std::size_t{4} << 20;
 /// Above this, later versions of python-blosc2 may mean something else by the same fields.
 constexpr std::int64_t kMaxVersion = 3;
-
-constexpr std::array<std::string_view, 24> kKinds{
-    "int8",    "int16",    "int32",     "int64",      "uint8",   "uint16",    "uint32", "uint64",
-    "float32", "float64",  "complex64", "complex128", "bool",    "timestamp", "string", "bytes",
-    "utf8",    "vlstring", "vlbytes",   "dictionary", "ndarray", "list",      "struct", "object"};
-
-/// Kinds whose values say themselves that they are absent.
-constexpr std::array<std::string_view, 6> kNativeKinds{"vlstring", "vlbytes", "dictionary",
-                                                       "list",     "struct",  "object"};
 
 /// Python's json writes NaN and infinities, which JSON does not have, as these words. They become
 /// texts. Inside of texts nothing is changed.
@@ -59,11 +51,6 @@ std::string with_texts_for_words(std::string_view schema) {
   return out;
 }
 
-template <typename Range>
-bool is_one_of(const Range& known, std::string_view text) {
-  return std::find(known.begin(), known.end(), text) != known.end();
-}
-
 const json* field_of(const json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -76,8 +63,8 @@ std::string text_field(const json& object, const char* name, const std::string& 
   return field->get<std::string>();
 }
 
-Nulls nulls_of(const json& column, const std::string& kind, const std::string& whose) {
-  if (is_one_of(kNativeKinds, kind)) return Nulls::native;
+Nulls nulls_of(const json& column, const ColumnKindRow& kind, const std::string& whose) {
+  if (kind.has_own_absent) return Nulls::native;
   if (const json* const storage = field_of(column, "null_storage")) {
     if (*storage == "mask") return Nulls::mask;
     if (*storage != "sentinel")
@@ -92,9 +79,9 @@ ColumnSchema read_column(json column, std::size_t number) {
   schema.name = text_field(column, "name", fmt::format("schema: column {}", number));
   const std::string whose = "column " + schema.name;
   schema.kind = text_field(column, "kind", whose);
-  if (!is_one_of(kKinds, schema.kind))
-    throw_unsupported(fmt::format("{}: is of the kind {}", whose, schema.kind));
-  schema.nulls = nulls_of(column, schema.kind, whose);
+  const ColumnKindRow* const kind = find_column_kind(schema.kind);
+  if (kind == nullptr) throw_unsupported(fmt::format("{}: is of the kind {}", whose, schema.kind));
+  schema.nulls = nulls_of(column, *kind, whose);
   if (const json* const value = field_of(column, "null_value")) schema.sentinel = *value;
   schema.fields = std::move(column);
   return schema;
