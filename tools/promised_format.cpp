@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <vector>
 
 #include <fmt/core.h>
 
 #include "frame/header/object_list.hpp"
-#include "fs/view/file_view.hpp"
+#include "tools/view_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
-
-/// Contents with a NUL among so many bytes are no text.
-constexpr std::int64_t kLookedAt = 4096;
 
 constexpr std::array<std::string_view, 5> kTextSuffixes{".csv", ".tsv", ".txt", ".json", ".jsonl"};
 
@@ -23,17 +19,6 @@ struct Magic {
 };
 constexpr std::array<Magic, 2> kMagics{{{".npy", "\x93NUMPY"}, {".npz", "PK\x03\x04"}}};
 
-/// From `offset` on.
-std::vector<std::uint8_t> start_of(const Input& input, std::int64_t offset) {
-  fs::Request request;
-  const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
-  fs::ReplyData reply(input.reader().cache().pages());
-  view.read(request, offset, kLookedAt, reply);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(reply.size()));
-  reply.copy_to(bytes);
-  return bytes;
-}
-
 [[noreturn]] void refuse(std::string_view suffix, const char* instead) {
   throw UsageError(
       fmt::format("cannot be written as {}: {}; --raw writes the bytes", suffix, instead));
@@ -41,17 +26,16 @@ std::vector<std::uint8_t> start_of(const Input& input, std::int64_t offset) {
 
 /// The bytes of a flat frame from `offset` on, under a name with the suffix.
 void require_contents_of(std::string_view suffix, const Input& input, std::int64_t offset) {
-  const bool is_text = std::ranges::find(kTextSuffixes, suffix) != kTextSuffixes.end();
+  const bool becomes_text = std::ranges::find(kTextSuffixes, suffix) != kTextSuffixes.end();
   const bool has_magic = std::ranges::find(kMagics, suffix, &Magic::suffix) != kMagics.end();
-  if (!is_text && !has_magic) return;
-  const auto start = start_of(input, offset);
+  if (!becomes_text && !has_magic) return;
+  const auto start = contents_at(input, offset, kTextStart);
   for (const Magic& magic : kMagics)
     if (magic.suffix == suffix &&
         !std::string_view(reinterpret_cast<const char*>(start.data()), start.size())
              .starts_with(magic.bytes))
       refuse(suffix, "it holds bytes that do not begin like such a file");
-  if (is_text && std::ranges::find(start, std::uint8_t{0}) != start.end())
-    refuse(suffix, "it holds bytes that are no text");
+  if (becomes_text && !is_text(start)) refuse(suffix, "it holds bytes that are no text");
 }
 
 }  // namespace

@@ -8,12 +8,11 @@
 #include "tools/progress.hpp"
 #include "tools/sliced_items.hpp"
 #include "tools/text_output.hpp"
+#include "tools/view_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-/// Contents with a NUL among so many bytes are no text.
-constexpr std::int64_t kLookedAt = 4096;
 constexpr std::int64_t kLinesAtOnce = std::int64_t{64} << 10;
 
 void write_header(const SlicedItems& items, OutputFile& out) {
@@ -41,11 +40,6 @@ std::vector<std::uint8_t> bytes_at(Elements& elements, std::int64_t offset, std:
   return bytes;
 }
 
-bool is_text(Elements& elements) {
-  const auto start = bytes_at(elements, 0, kLookedAt);
-  return std::find(start.begin(), start.end(), 0) == start.end();
-}
-
 void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
   for (std::int64_t at = 0; at < elements.nbytes() && count > 0;) {
     const auto bytes = bytes_at(elements, at, kLinesAtOnce);
@@ -70,7 +64,7 @@ bool becomes_csv(const ExtractOptions& options, const Input& input) {
 
 void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& out) {
   const bool is_plain = !options.slice && options.dtype.empty() && !elements.shape();
-  if (options.rows && is_plain && is_text(elements))
+  if (options.rows && is_plain && is_text(bytes_at(elements, 0, kTextStart)))
     return write_lines(elements, *options.rows, out);
   const Shape shape = shape_of(elements);
   Slice slice = options.slice ? parse_slice(*options.slice, shape) : whole_slice(shape);

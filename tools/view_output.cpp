@@ -11,6 +11,21 @@ constexpr std::int64_t kWrittenAtOnce = std::int64_t{1} << 20;
 
 }  // namespace
 
+std::vector<std::uint8_t> contents_at(const Input& input, std::int64_t offset, std::int64_t most) {
+  fs::Request request;
+  const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
+  view.require_contents(request);
+  fs::ReplyData reply(input.reader().cache().pages());
+  view.read(request, offset, most, reply);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(reply.size()));
+  reply.copy_to(bytes);
+  return bytes;
+}
+
+bool is_text(codec::Bytes start) {
+  return std::find(start.begin(), start.end(), std::uint8_t{0}) == start.end();
+}
+
 void write_view(const fs::FileView& view, const FileRange& range, Input& input, OutputFile& out,
                 const std::function<void(std::int64_t)>& done) {
   fs::Request request;

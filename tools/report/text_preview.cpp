@@ -5,35 +5,26 @@
 #include <string_view>
 #include <system_error>
 
-#include "codec/error.hpp"
 #include "frame/python/utf8.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/report/words.hpp"
+#include "tools/view_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::int64_t kPreviewBytes = 4096;
 constexpr int kPreviewLines = 30;
 /// Bytes that a character lacks at most where a text is cut.
 constexpr std::size_t kCutCharacter = 3;
 
 /// The first bytes; none where they cannot be had.
-std::string first_bytes(const Input& input, std::int64_t size) {
-  std::string text(static_cast<std::size_t>(size), '\0');
+std::string first_bytes(const Input& input) {
   try {
-    fs::Request request;
-    const fs::FileView view(request, fs::view_shape(input.info(), true), input.reader());
-    if (view.missing(request)) return {};
-    fs::ReplyData reply(input.reader().cache().pages());
-    view.read(request, 0, size, reply);
-    reply.copy_to({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  } catch (const codec::Error&) {
-    return {};
+    const auto bytes = contents_at(input, 0, kTextStart);
+    return {bytes.begin(), bytes.end()};
   } catch (const std::system_error&) {
     return {};
   }
-  return text;
 }
 
 bool is_printable(char32_t c) {
@@ -72,11 +63,11 @@ std::string first_lines(std::string_view text) {
 Markup text_preview(const Input& input) {
   if (input.info().array) return {};
   const std::int64_t all = fs::view_shape(input.info(), true).content_size;
-  const std::string bytes = first_bytes(input, std::min(all, kPreviewBytes));
-  const std::string_view text = printable_part(bytes, all > kPreviewBytes);
+  const std::string bytes = first_bytes(input);
+  const std::string_view text = printable_part(bytes, all > kTextStart);
   if (text.empty()) return {};
   const bool is_whole =
-      all <= kPreviewBytes && std::count(text.begin(), text.end(), '\n') <= kPreviewLines;
+      all <= kTextStart && std::count(text.begin(), text.end(), '\n') <= kPreviewLines;
   return markup(
       "<h3>The text</h3>\n<p>{}:</p>\n<pre class=\"scroll text\" tabindex=\"0\" role=\"region\" "
       "aria-label=\"The text\"><code>{}{}</code></pre>\n",
