@@ -1,6 +1,9 @@
 #include "frame/header/arrow_batch.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -141,10 +144,28 @@ enum class MessageType : std::uint8_t { schema = 1, record_batch = 3 };
 struct ArrowField {
   std::string name;
   ArrowType type = ArrowType::null;
-  int width = 0;  ///< bytes of a number
-  bool is_signed = false;
+  unsigned width = 0;       ///< bytes of a number
+  std::uint8_t marker = 0;  ///< of msgpack for such a number
   std::vector<ArrowField> children;
 };
+
+void set_number(const FlatTable& type, ArrowField& field) {
+  if (field.type == ArrowType::floating) {
+    const auto precision = type.number<std::uint16_t>(0, 0);
+    if (precision != 1 && precision != 2)
+      codec::throw_unsupported("Arrow stream: floating-point numbers of 16 bits");
+    field.width = 2U << precision;
+    field.marker = precision == 1 ? 0xca : 0xcb;
+    return;
+  }
+  const auto bits = type.number<std::int32_t>(0, 0);
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    throw_bad_stream("integers of an odd size");
+  const bool is_signed = type.number<std::uint8_t>(1, 0) != 0;
+  field.width = static_cast<unsigned>(bits) / 8;
+  field.marker =
+      static_cast<std::uint8_t>((is_signed ? 0xd0 : 0xcc) + std::countr_zero(field.width));
+}
 
 ArrowField read_field(const FlatTable& table, int depth, std::size_t& fields) {
   if (depth > kMaxMsgpackDepth / 2 || ++fields > kMaxFields)
@@ -153,13 +174,10 @@ ArrowField read_field(const FlatTable& table, int depth, std::size_t& fields) {
   field.name = table.text(0);
   field.type = static_cast<ArrowType>(table.number<std::uint8_t>(2, 0));
   if (table.table(4)) codec::throw_unsupported("Arrow stream: a dictionary");
-  if (const auto type = table.table(3)) {
-    if (field.type == ArrowType::integer) {
-      field.width = type->number<std::int32_t>(0, 0) / 8;
-      field.is_signed = type->number<std::uint8_t>(1, 0) != 0;
-    } else if (field.type == ArrowType::floating) {
-      field.width = 2 << type->number<std::uint16_t>(0, 0) % 4;
-    }
+  if (field.type == ArrowType::integer || field.type == ArrowType::floating) {
+    const auto type = table.table(3);
+    if (!type) throw_bad_stream("numbers without a type");
+    set_number(*type, field);
   }
   for (std::uint32_t i = 0; i < table.count(5); i++)
     field.children.push_back(read_field(table.table_at(5, i), depth + 1, fields));
@@ -188,35 +206,26 @@ class BatchArrays {
     if (array.length < 0) throw_bad_stream("an array of a negative length");
     if (field.type == ArrowType::null) return array;
     array.validity = buffer();
-    switch (field.type) {
-      case ArrowType::integer:
-      case ArrowType::floating:
-      case ArrowType::boolean:
-        array.data = buffer();
-        break;
-      case ArrowType::binary:
-      case ArrowType::text:
-      case ArrowType::large_binary:
-      case ArrowType::large_text:
-        array.offsets = buffer();
-        array.data = buffer();
-        break;
-      case ArrowType::list:
-      case ArrowType::large_list:
-        array.offsets = buffer();
-        if (field.children.size() != 1) throw_bad_stream("a list without a type of its values");
-        break;
-      case ArrowType::structure:
-        break;
-      default:
-        codec::throw_unsupported(
-            fmt::format("Arrow stream: values of the type {}", static_cast<int>(field.type)));
-    }
+    const bool is_list = has_type(field, {ArrowType::list, ArrowType::large_list});
+    const bool is_text = has_type(field, {ArrowType::binary, ArrowType::text,
+                                          ArrowType::large_binary, ArrowType::large_text});
+    const bool is_number =
+        has_type(field, {ArrowType::integer, ArrowType::floating, ArrowType::boolean});
+    if (!is_list && !is_text && !is_number && field.type != ArrowType::structure)
+      codec::throw_unsupported(
+          fmt::format("Arrow stream: values of the type {}", static_cast<int>(field.type)));
+    if (is_list && field.children.size() != 1)
+      throw_bad_stream("a list without a type of its values");
+    if (is_list || is_text) array.offsets = buffer();
+    if (is_text || is_number) array.data = buffer();
     for (const ArrowField& child : field.children) array.children.push_back(take(child));
     return array;
   }
 
  private:
+  static bool has_type(const ArrowField& field, std::initializer_list<ArrowType> types) {
+    return std::find(types.begin(), types.end(), field.type) != types.end();
+  }
   ArrowBytes buffer() {
     const auto [offset, size] = batch_.pair_at(2, buffer_++);
     if (offset < 0 || size < 0) throw_bad_stream("a buffer of a negative size");
@@ -247,10 +256,8 @@ class MsgpackValues {
     }
     switch (array.field->type) {
       case ArrowType::integer:
-        integer(array, at);
-        break;
       case ArrowType::floating:
-        floating(array, at);
+        number(array, at);
         break;
       case ArrowType::boolean:
         bytes_.push_back(bit(array.data, at) ? 0xc3 : 0xc2);
@@ -276,7 +283,8 @@ class MsgpackValues {
     if (size > std::numeric_limits<std::uint32_t>::max())
       throw_bad_stream("a list that is too long");
     bytes_.push_back(marker);
-    big_endian(size, 4);
+    for (int shift = 24; shift >= 0; shift -= 8)
+      bytes_.push_back(static_cast<std::uint8_t>(size >> shift));
   }
 
  private:
@@ -286,49 +294,15 @@ class MsgpackValues {
   static bool is_valid(const ArrowArray& array, std::uint64_t index) {
     return array.validity.size() == 0 || bit(array.validity, index);
   }
-  void big_endian(std::uint64_t value, int size) {
-    for (int shift = 8 * (size - 1); shift >= 0; shift -= 8)
-      bytes_.push_back(static_cast<std::uint8_t>(value >> shift));
-  }
-  template <typename Number>
-  void number(std::uint8_t marker, const ArrowBytes& data, std::uint64_t index) {
-    const auto value = data.at<Number>(index * sizeof(Number));
-    if (value <= 0x7f) {
-      bytes_.push_back(static_cast<std::uint8_t>(value));
-      return;
-    }
-    bytes_.push_back(marker);
-    big_endian(value, sizeof(Number));
-  }
-  void integer(const ArrowArray& array, std::uint64_t index) {
-    const std::uint8_t first = array.field->is_signed ? 0xd0 : 0xcc;
-    switch (array.field->width) {
-      case 1:
-        number<std::uint8_t>(first, array.data, index);
-        break;
-      case 2:
-        number<std::uint16_t>(first + 1, array.data, index);
-        break;
-      case 4:
-        number<std::uint32_t>(first + 2, array.data, index);
-        break;
-      case 8:
-        number<std::uint64_t>(first + 3, array.data, index);
-        break;
-      default:
-        throw_bad_stream("integers of an odd size");
-    }
-  }
-  void floating(const ArrowArray& array, std::uint64_t index) {
-    if (array.field->width == 4) {
-      bytes_.push_back(0xca);
-      big_endian(array.data.at<std::uint32_t>(4 * index), 4);
-    } else if (array.field->width == 8) {
-      bytes_.push_back(0xcb);
-      big_endian(array.data.at<std::uint64_t>(8 * index), 8);
-    } else {
-      codec::throw_unsupported("Arrow stream: floating-point numbers of 16 bits");
-    }
+  void number(const ArrowArray& array, std::uint64_t index) {
+    const unsigned width = array.field->width;
+    const Bytes value = array.data.part(index * width, width);
+    const bool is_small =
+        array.field->type == ArrowType::integer && value[0] < 0x80 &&
+        std::all_of(value.begin() + 1, value.end(), [](std::uint8_t byte) { return byte == 0; });
+    if (is_small) return bytes_.push_back(value[0]);
+    bytes_.push_back(array.field->marker);
+    bytes_.insert(bytes_.end(), value.rbegin(), value.rend());
   }
   /// Where a list or a text begins and ends.
   static std::pair<std::int64_t, std::int64_t> extent(const ArrowArray& array,
