@@ -512,14 +512,14 @@ BOOST_AUTO_TEST_CASE(replaces_tables_and_nothing_else) {
     write_file(place.path("t.b2z"), other);
     const ProcessResult refused = place.create("a\n1\n", {}, "t.csv", "t.b2z");
     BOOST_TEST(refused.status == 1, refused.description());
+    BOOST_TEST(refused.err.find("t.b2z: ") != std::string::npos, refused.err);
     BOOST_TEST((read_file(place.path("t.b2z")) == other));
   }
-}
-    BOOST_TEST(refused.err.find("t.b2z: ") != std::string::npos, refused.err);
-
-BOOST_AUTO_TEST_CASE(reads_a_pipe_that_is_no_file) {
   const ProcessResult nowhere = place.create("a\n1\n", {}, "t.csv", "none/t.b2z");
   BOOST_TEST(nowhere.err.ends_with("none/t.b2z: No such file or directory\n"), nowhere.err);
+}
+
+BOOST_AUTO_TEST_CASE(reads_a_pipe_that_is_no_file) {
   const TablePlace place;
   const ProcessResult result =
       run({"sh", "-c", "printf 'a,b\\n1,x\\n' | " B2FRAME " create - -o '" + place.output() + "'"});
