@@ -11,14 +11,6 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// What tells a commit from all others, in its index's metadata.
-constexpr const char* kCommit = "commit";
-
-std::string commit_of(const ObjectState& state) {
-  const auto found = state.metadata.find(kCommit);
-  return found == state.metadata.end() ? std::string() : found->second;
-}
-
 /// What removed frames have left is the same bytes each time: a commit tells one from another.
 bool is_same_state(const ObjectState& one, const ObjectState& other) {
   return one.same_bytes(other) && (one.size > 0 || commit_of(one) == commit_of(other));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frame/store/object_frame.hpp"
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline store {
@@ -92,11 +93,15 @@ std::optional<ObjectState> ObjectFrames::own_state(const std::string& path) {
   return used ? used->own_state() : std::nullopt;
 }
 
-std::optional<ObjectState> ObjectFrames::resolve(const std::string& path) {
-  const auto used = in_use(path);
-  if (!used) return std::nullopt;
-  used->resolve();
-  return used->own_state();
+std::optional<ObjectState> ObjectFrames::sent_state(const std::string& path) {
+  if (const auto used = in_use(path)) {
+    used->resolve();
+    if (auto own = used->own_state()) return own;
+  }
+  const auto index = services_->open_index(path);
+  const bool is_sent =
+      index && index->state().size > 0 && services_->was_attempted(path, commit_of(index->state()));
+  return is_sent ? std::optional(index->state()) : std::nullopt;
 }
 
 bool ObjectFrames::is_overtaken(const std::string& path) {

@@ -46,8 +46,9 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// What the last commit through the frame in use has stored; nothing if none is in use, it has
   /// committed nothing, or nobody knows what the store has.
   std::optional<ObjectState> own_state(const std::string& path);
-  /// The same, once the store has been asked what became of a commit whose answer was lost.
-  std::optional<ObjectState> resolve(const std::string& path);
+  /// What the store has of this process's commits, it having been asked what became of one whose
+  /// answer was lost; nothing where it has another state, or none.
+  std::optional<ObjectState> sent_state(const std::string& path);
   /// What has the name now was put there by somebody else.
   bool is_overtaken(const std::string& path);
   /// It was removed through these, and nothing was put there since.

@@ -58,6 +58,11 @@ void apply(timespec& time, const timespec& wanted) {
 
 }  // namespace
 
+std::string commit_of(const ObjectState& state) {
+  const auto found = state.metadata.find(kCommit);
+  return found == state.metadata.end() ? std::string() : found->second;
+}
+
 std::string new_commit_id() {
   std::random_device random;
   std::string id;

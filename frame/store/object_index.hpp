@@ -17,6 +17,9 @@ namespace bloscfs::frame::inline store {
 /// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
 /// digits.
 std::string new_commit_id();
+inline constexpr const char* kCommit = "commit";
+/// That of the metadata; empty if there is none.
+std::string commit_of(const ObjectState& state);
 
 /// Puts it into the fingerprint with which an index ends, which no reader checks
 /// (frame/formats/cframe.md): stores take equal bytes for one state, whatever their metadata says.

@@ -87,7 +87,7 @@ struct Host {
   }
   int remove() {
     return errno_of([&] {
-      const auto own = frames->resolve(kFrame);
+      const auto own = frames->sent_state(kFrame);
       frames->remove(
           kFrame, own ? *own
                       : tree->open(std::string(kFrame) + "/" + std::string(frame::kSframeIndexName),

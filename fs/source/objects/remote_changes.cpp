@@ -87,11 +87,18 @@ frame::ObjectState RemoteSource::base_of(NodeId id, const Node& node) const {
 /// and tries once more.
 template <typename Work>
 auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change) {
-  try {
-    return change(base_of(id, node));
-  } catch (const std::system_error& error) {
-    if (error.code() == std::errc(ESTALE)) objects_.forget(node.path);
-    throw;
+  for (frame::ObjectState base = base_of(id, node);;) {
+    try {
+      return change(base);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE)) throw;
+      const frame::ObjectState present = base_of(id, nodes_.get(id));
+      if (present.same_bytes(base)) {
+        objects_.forget(node.path);
+        throw;
+      }
+      base = present;  // a commit of this mount has come in between
+    }
   }
 }
 
@@ -211,7 +218,8 @@ void RemoteSource::remove_sent(const Change& change, NodeId id) {
       throw;
   }
   const Node node = nodes_.get(id);
-  const auto sent = objects_.frames().resolve(node.path);
+  auto sent = objects_.frames().sent_state(node.path);
+  if (!sent && !node.is_new) sent = node.look->state;
   if (!sent) return;
   try {
     objects_.remove_frame(change, node.path, *sent);
