@@ -18,9 +18,10 @@ namespace bloscfs::fs {
 /// another machine, may not show yet. nullopt, with errno set, where it cannot be.
 std::optional<struct stat> stat_anew(int fd, const std::string& name);
 
-/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. What this
-/// mount has just made is held as it was made. Copies are of the same object. Errors are
-/// std::system_error with the errno. Thread-safe.
+/// A descriptor of one object in SOURCE. It is opened with O_PATH, so that a device or fifo is not
+/// touched and a symlink is not followed; a file that this mount has just made keeps the descriptor
+/// that it was made with. Copies are of the same object. Errors are std::system_error with the
+/// errno. Thread-safe.
 class SourceObject {
  public:
   /// `name` is for messages.

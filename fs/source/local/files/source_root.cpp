@@ -246,7 +246,8 @@ bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLoo
   return st && identity_of(*st) == object;
 }
 
-/// True if that is known by its name alone. What may be mounted there is not asked.
+/// True if the last part of the path names the object itself. False, too, where that cannot be told
+/// without entering what another program may have mounted there.
 bool SourceRoot::has_there(const SourcePath& path, const Identity& object, OneLook* within) const {
   if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
   const auto near = try_approach(path.above_.get(), path.rest_, within);
