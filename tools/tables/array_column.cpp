@@ -7,11 +7,6 @@
 namespace bloscfs::tools {
 namespace {
 
-std::shared_ptr<const frame::Snapshot> required(std::shared_ptr<const frame::Snapshot> part) {
-  if (!part) codec::throw_malformed("its array is missing");
-  return part;
-}
-
 /// Throws unless the array has the shape of items that the schema says.
 void check_item_shape(const ColumnSchema& schema, const std::vector<std::int64_t>& shape) {
   const auto field = schema.fields.find("item_shape");
@@ -28,9 +23,8 @@ ArrayColumn::ArrayColumn(const ColumnSchema& schema, CellStyle style, const Open
                          std::int64_t table_rows, RunLimits& limits)
     : is_text_(schema.kind == "string" || schema.kind == "bytes"),
       style_(style),
-      array_(required(open("")), limits) {
-  if (array_.rows() != table_rows)
-    codec::throw_malformed(fmt::format("{} rows, _valid_rows has {}", array_.rows(), table_rows));
+      array_(required_part(open, "", "array is"), limits) {
+  array_.require_rows(table_rows);
   check_item_shape(schema, array_.item_shape());
   if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
   const fs::NumpyDtype& dtype = array_.dtype();
@@ -56,22 +50,14 @@ codec::Bytes ArrayColumn::item(std::int64_t row) const {
 }
 
 void ArrayColumn::append_cell(std::int64_t row, std::string& line) const {
-  if (mask_) {
-    const bool is_marked = is_text_ && style_ == CellStyle::csv;
-    if (mask_->is_absent(row)) {
-      if (is_marked)
-        line += kAbsentText;
-      else
-        append_absent_cell(style_, line);
-      return;
-    }
-    if (is_marked) {
-      std::string text;
-      cell_(item(row), text);
-      if (text.empty() || text.front() == '\\') return append_marked_text(text, line);
-      line += text;
-      return;
-    }
+  const bool is_marked = mask_ && is_text_ && style_ == CellStyle::csv;
+  if (mask_ && mask_->is_absent(row)) return append_absent_cell(style_, line, is_marked);
+  if (is_marked) {
+    std::string text;
+    cell_(item(row), text);
+    if (text.empty() || text.front() == '\\') return append_marked_text(text, line);
+    line += text;
+    return;
   }
   const codec::Bytes found = item(row);
   if (is_sentinel_ && is_sentinel_(found))

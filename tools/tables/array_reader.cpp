@@ -49,6 +49,16 @@ ArrayReader::ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLim
   view_->require_contents(request);
 }
 
+void ArrayReader::require_items(std::string_view dtype, const char* what) const {
+  if (dtype_.stored != dtype || shape_.size() != 1)
+    codec::throw_malformed(fmt::format("{} no array of {}", what, dtype));
+}
+
+void ArrayReader::require_rows(std::int64_t table_rows) const {
+  if (rows() != table_rows)
+    codec::throw_malformed(fmt::format("{} rows, _valid_rows has {}", rows(), table_rows));
+}
+
 void ArrayReader::read(std::int64_t row, codec::MutableBytes out) {
   if (out.empty()) return;
   fs::ReplyData reply(input_->reader().cache().pages());

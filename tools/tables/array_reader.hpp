@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "codec/bytes.hpp"
@@ -18,6 +19,11 @@ class ArrayReader {
   /// Throws Error: malformed where the frame is no array with rows, unsupported for items that
   /// NumPy has not, and for rows of more than 64 MiB.
   ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
+
+  /// Throws Error(malformed) unless each row is one item of that type.
+  void require_items(std::string_view dtype, const char* what) const;
+  /// Throws Error(malformed) unless the array has as many rows as its table.
+  void require_rows(std::int64_t table_rows) const;
 
   const fs::NumpyDtype& dtype() const { return dtype_; }
   std::int64_t rows() const { return shape_.front(); }

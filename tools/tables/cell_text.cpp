@@ -47,8 +47,8 @@ void append_text_cell(std::string_view text, CellStyle style, std::string& line)
   }
 }
 
-void append_absent_cell(CellStyle style, std::string& line) {
-  if (style != CellStyle::csv) line += kNull;
+void append_absent_cell(CellStyle style, std::string& line, bool is_marked) {
+  line += style != CellStyle::csv ? kNull : is_marked ? "\\N" : "";
 }
 
 void append_marked_text(std::string_view text, std::string& line) {

@@ -16,12 +16,11 @@ enum class CellStyle : std::uint8_t {
 /// A text: in quotes where the style needs them. Throws Error(malformed) for what is no UTF-8.
 void append_text_cell(std::string_view text, CellStyle style, std::string& line);
 
-/// A value that is absent: null, and nothing in CSV.
-void append_absent_cell(CellStyle style, std::string& line);
+/// A value that is absent: null, and in CSV nothing, or \N where `is_marked`.
+void append_absent_cell(CellStyle style, std::string& line, bool is_marked = false);
 
 /// A text of a CSV column whose absent values are kept in a mask: to_csv() writes \N for those, \E
 /// for an empty text, and a backslash more before texts that look like one of these.
 void append_marked_text(std::string_view text, std::string& line);
-inline constexpr std::string_view kAbsentText = "\\N";
 
 }  // namespace bloscfs::tools

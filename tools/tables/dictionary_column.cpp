@@ -11,26 +11,17 @@ namespace {
 /// Of all texts of a dictionary, with where they are.
 constexpr std::size_t kMaxDictionary = std::size_t{64} << 20;
 
-std::shared_ptr<const frame::Snapshot> codes_of_column(const OpenColumnPart& open) {
-  auto part = open("");
-  if (!part) codec::throw_malformed("its codes are missing");
-  return part;
-}
-
 }  // namespace
 
 DictionaryColumn::DictionaryColumn(const ColumnSchema& schema, CellStyle style,
                                    const OpenColumnPart& open, std::int64_t table_rows,
                                    RunLimits& limits)
-    : style_(style), codes_array_(codes_of_column(open), limits), charge_(limits.cache().budget()) {
-  if (codes_array_.dtype().stored != "<i4" || !codes_array_.item_shape().empty())
-    codec::throw_malformed("its codes are no array of <i4");
-  if (codes_array_.rows() != table_rows)
-    codec::throw_malformed(
-        fmt::format("{} rows, _valid_rows has {}", codes_array_.rows(), table_rows));
-  auto texts = open("_dict");
-  if (!texts) codec::throw_malformed("its dictionary is missing");
-  documents_.emplace(std::move(texts), limits);
+    : style_(style),
+      codes_array_(required_part(open, "", "codes are"), limits),
+      charge_(limits.cache().budget()) {
+  codes_array_.require_items("<i4", "its codes are");
+  codes_array_.require_rows(table_rows);
+  documents_.emplace(required_part(open, "_dict", "dictionary is"), limits);
   if (const auto code = schema.fields.find("null_code");
       code != schema.fields.end() && code->is_number_integer())
     null_code_ = code->get<std::int64_t>();

@@ -14,6 +14,9 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Characters with a short escape, and the letters that stand for them.
+constexpr std::string_view kJsonEscaped = "\"\\\b\f\n\r\t", kJsonEscapes = "\"\\bfnrt";
+
 bool is_plain(char c) {
   const auto code = static_cast<unsigned char>(c);
   return code >= 0x20 && code < 0x80 && c != '"' && c != '\\';
@@ -24,30 +27,11 @@ void append_unit(std::uint32_t unit, std::string& line) {
 }
 
 void append_escaped(char32_t c, std::string& line) {
-  switch (c) {
-    case '"':
-      line += "\\\"";
-      return;
-    case '\\':
-      line += "\\\\";
-      return;
-    case '\b':
-      line += "\\b";
-      return;
-    case '\f':
-      line += "\\f";
-      return;
-    case '\n':
-      line += "\\n";
-      return;
-    case '\r':
-      line += "\\r";
-      return;
-    case '\t':
-      line += "\\t";
-      return;
-    default:
-      break;
+  if (const std::size_t at = c < 0x80 ? kJsonEscaped.find(static_cast<char>(c)) : kJsonEscaped.npos;
+      at != kJsonEscaped.npos) {
+    line += '\\';
+    line += kJsonEscapes[at];
+    return;
   }
   const auto code = static_cast<std::uint32_t>(c);
   if (code < 0x10000) return append_unit(code, line);

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/error.hpp"
-
 namespace bloscfs::tools {
 
 NullMask::NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& limits) {
   if (!notnull) return;
   array_ = std::make_unique<ArrayReader>(std::move(notnull), limits);
-  if (array_->dtype().stored != "|b1" || array_->row_size() != 1)
-    codec::throw_malformed("its mask of absent values is no array of booleans");
+  array_->require_items("|b1", "its mask of absent values is");
 }
 
 void NullMask::load(std::int64_t first, std::int64_t count) {

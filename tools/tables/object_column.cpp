@@ -8,19 +8,8 @@
 #include "tools/tables/msgpack_text.hpp"
 
 namespace bloscfs::tools {
-namespace {
-
-std::shared_ptr<const frame::Snapshot> objects_of_column(const OpenColumnPart& open) {
-  auto part = open("");
-  if (!part) codec::throw_malformed("its objects are missing");
-  return part;
-}
-
-}  // namespace
-
-ObjectColumn::ObjectColumn(const ColumnSchema& /*schema*/, CellStyle style,
-                           const OpenColumnPart& open, RunLimits& limits)
-    : style_(style), documents_(objects_of_column(open), limits) {}
+ObjectColumn::ObjectColumn(CellStyle style, const OpenColumnPart& open, RunLimits& limits)
+    : style_(style), documents_(required_part(open, "", "objects are"), limits) {}
 
 std::int64_t ObjectColumn::load(std::int64_t first, std::int64_t most, std::size_t size) {
   std::erase_if(loaded_, [&](const auto& document) { return document->end() <= first; });

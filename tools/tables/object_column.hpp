@@ -14,8 +14,7 @@ namespace bloscfs::tools {
 class ObjectColumn final : public TableColumn {
  public:
   /// Throws Error: malformed, unsupported.
-  ObjectColumn(const ColumnSchema& schema, CellStyle style, const OpenColumnPart& open,
-               RunLimits& limits);
+  ObjectColumn(CellStyle style, const OpenColumnPart& open, RunLimits& limits);
 
   std::int64_t load(std::int64_t first, std::int64_t most, std::size_t size) override;
   void append_cell(std::int64_t row, std::string& line) const override;

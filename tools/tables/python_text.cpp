@@ -14,8 +14,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Python writes numbers from 10^-4 to below 10^16 without an exponent.
-constexpr int kLeastExponent = -4, kExponentEnd = 16;
+/// Characters with a short escape, and the letters that stand for them.
+constexpr std::string_view kPythonEscaped = "\n\r\t\\", kPythonEscapes = "nrt\\";
 
 /// Code points that repr() escapes, as str.isprintable() has them: control and format characters,
 /// blanks, surrogates, private use. Code points that Unicode has not assigned are not among them.
@@ -40,55 +40,9 @@ bool is_escaped(char32_t c) {
   return range != kEscaped.end() && range->first <= c;
 }
 
-void append_fixed(std::string_view digits, int exponent, std::string& line) {
-  if (exponent < 0) {
-    line += "0.";
-    line.append(static_cast<std::size_t>(-exponent - 1), '0');
-    line += digits;
-    return;
-  }
-  const auto whole = static_cast<std::size_t>(exponent) + 1;
-  line += digits.substr(0, whole);
-  if (digits.size() > whole) {
-    line += '.';
-    line += digits.substr(whole);
-  } else {
-    line.append(whole - digits.size(), '0');
-    line += ".0";
-  }
-}
-
-template <typename Value>
-void append_shortest(Value value, std::string& line) {
-  if (!std::isfinite(value)) {
-    line += std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-    return;
-  }
-  std::array<char, 48> buffer{};
-  const char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                        std::chars_format::scientific)
-                              .ptr;
-  const char* at = buffer.data();
-  if (*at == '-') line += *at++;
-  // "d.ddde+XX" or "de+XX"
-  const char* const mark = std::find(at, end, 'e');
-  int exponent = 0;
-  std::from_chars(mark[1] == '+' ? mark + 2 : mark + 1, end, exponent);
-  if (exponent < kLeastExponent || exponent >= kExponentEnd) {
-    line.append(at, end);
-    return;
-  }
-  std::array<char, 48> digits{};
-  digits[0] = *at;
-  const char* const fraction = at + 1 < mark ? at + 2 : mark;
-  const char* const digits_end = std::copy(fraction, mark, digits.data() + 1);
-  append_fixed({digits.data(), static_cast<std::size_t>(digits_end - digits.data())}, exponent,
-               line);
-}
-
 template <typename Value>
 void append_part(Value value, std::string& line) {
-  append_shortest(value, line);
+  append_python_float(value, line);
   if (line.ends_with(".0")) line.resize(line.size() - 2);
 }
 
@@ -114,32 +68,34 @@ char quote_for(std::string_view text) {
 
 /// True if that is one of the characters with a short escape, or a quote, and is appended.
 bool append_short_escape(char32_t c, char quote, std::string& line) {
-  switch (c) {
-    case '\n':
-      line += "\\n";
-      return true;
-    case '\r':
-      line += "\\r";
-      return true;
-    case '\t':
-      line += "\\t";
-      return true;
-    case '\\':
-      line += "\\\\";
-      return true;
-    default:
-      break;
-  }
-  if (c != static_cast<char32_t>(quote)) return false;
+  const std::size_t at = c < 0x80 ? kPythonEscaped.find(static_cast<char>(c)) : kPythonEscaped.npos;
+  if (at == kPythonEscaped.npos && c != static_cast<char32_t>(quote)) return false;
   line += '\\';
-  line += quote;
+  line += at == kPythonEscaped.npos ? quote : kPythonEscapes[at];
   return true;
 }
 
 }  // namespace
 
-void append_python_float(float value, std::string& line) { append_shortest(value, line); }
-void append_python_float(double value, std::string& line) { append_shortest(value, line); }
+void append_python_float(double value, std::string& line) {
+  if (std::isnan(value)) {
+    line += "nan";
+    return;
+  }
+  const std::size_t begin = line.size();
+  fmt::format_to(std::back_inserter(line), "{}", value);
+  if (std::isfinite(value) && line.find_first_of(".e", begin) == std::string::npos) line += ".0";
+}
+
+void append_python_float(float value, std::string& line) {
+  double same_digits = value;
+  if (std::isfinite(value)) {
+    std::array<char, 32> digits{};
+    const char* const end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+    std::from_chars(digits.begin(), end, same_digits);
+  }
+  append_python_float(same_digits, line);
+}
 
 void append_python_complex(float real, float imaginary, std::string& line) {
   append_pair(real, imaginary, line);

@@ -16,7 +16,10 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/tables/column_opening.hpp"
+#include "tools/tables/array_column.hpp"
+#include "tools/tables/dictionary_column.hpp"
+#include "tools/tables/object_column.hpp"
+#include "tools/tables/utf8_column.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -64,6 +67,17 @@ decltype(auto) of_column(const std::string& name, const Work& work) {
   } catch (const std::system_error& error) {
     throw std::runtime_error(fmt::format("column {}: {}", name, reason(error)));
   }
+}
+
+/// `table_rows` counts deleted rows, too. Throws Error without the column's name.
+std::unique_ptr<TableColumn> open_table_column(const ColumnSchema& schema, CellStyle style,
+                                               const OpenColumnPart& open, std::int64_t table_rows,
+                                               RunLimits& limits) {
+  if (schema.kind == "utf8") return std::make_unique<Utf8Column>(schema, style, open, limits);
+  if (schema.kind == "dictionary")
+    return std::make_unique<DictionaryColumn>(schema, style, open, table_rows, limits);
+  if (schema.nulls == Nulls::native) return std::make_unique<ObjectColumn>(style, open, limits);
+  return std::make_unique<ArrayColumn>(schema, style, open, table_rows, limits);
 }
 
 /// The columns that are wanted, in the order in which they were named.

@@ -44,6 +44,10 @@ class TableColumn {
 using OpenColumnPart =
     std::function<std::shared_ptr<const frame::Snapshot>(const std::string& suffix)>;
 
+/// Throws Error(malformed) where the part is missing.
+std::shared_ptr<const frame::Snapshot> required_part(const OpenColumnPart& open,
+                                                     const std::string& suffix, const char* what);
+
 /// The most bytes of one text.
 inline constexpr std::size_t kMaxCell = std::size_t{16} << 20;
 

@@ -13,28 +13,16 @@ namespace {
 /// Their offsets take 512 KiB.
 constexpr std::int64_t kMostOffsets = 1 << 16;
 
-std::shared_ptr<const frame::Snapshot> part_of(const OpenColumnPart& open, const char* suffix,
-                                               const char* what) {
-  auto part = open(suffix);
-  if (!part) codec::throw_malformed(fmt::format("its {} are missing", what));
-  return part;
-}
-
-void require_items(const ArrayReader& array, std::string_view dtype, const char* what) {
-  if (array.dtype().stored != dtype || !array.item_shape().empty())
-    codec::throw_malformed(fmt::format("its {} are no array of {}", what, dtype));
-}
-
 }  // namespace
 
 Utf8Column::Utf8Column(const ColumnSchema& schema, CellStyle style, const OpenColumnPart& open,
                        RunLimits& limits)
     : style_(style),
-      offsets_array_(part_of(open, "", "offsets"), limits),
-      bytes_array_(part_of(open, ".utf8", "bytes"), limits),
+      offsets_array_(required_part(open, "", "offsets are"), limits),
+      bytes_array_(required_part(open, ".utf8", "bytes are"), limits),
       charge_(limits.cache().budget()) {
-  require_items(offsets_array_, "<i8", "offsets");
-  require_items(bytes_array_, "|u1", "bytes");
+  offsets_array_.require_items("<i8", "its offsets are");
+  bytes_array_.require_items("|u1", "its bytes are");
   if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
   // to_csv() writes sentinels as they are.
   if (schema.nulls != Nulls::sentinel || style == CellStyle::csv) return;
@@ -95,18 +83,10 @@ void Utf8Column::append_cell(std::int64_t row, std::string& line) const {
   const std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + begin,
                               static_cast<std::size_t>(offsets_[at + 1] - offsets_[at]));
   const bool is_marked = mask_ && style_ == CellStyle::csv;
-  if (mask_ && mask_->is_absent(row)) {
-    if (is_marked)
-      line += kAbsentText;
-    else
-      append_absent_cell(style_, line);
-  } else if (is_marked) {
-    append_marked_text(text, line);
-  } else if (sentinel_ && text == *sentinel_) {
-    append_absent_cell(style_, line);
-  } else {
-    append_text_cell(text, style_, line);
-  }
+  if (mask_ && mask_->is_absent(row)) return append_absent_cell(style_, line, is_marked);
+  if (is_marked) return append_marked_text(text, line);
+  if (sentinel_ && text == *sentinel_) return append_absent_cell(style_, line);
+  append_text_cell(text, style_, line);
 }
 
 }  // namespace bloscfs::tools
