@@ -155,6 +155,7 @@ void CommandLine::add_json(CLI::App& command, ExtractOptions& options) {
 
 void CommandLine::add_table(CLI::App& command, ExtractOptions& options) {
   command.add_option("--columns", options.columns, "Of a table: only these columns, in this order")
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->option_text("NAME,...");
   command.add_option("--rows", options.row_range, "Of a table: only these rows, counted from 0")

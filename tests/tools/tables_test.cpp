@@ -354,6 +354,7 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_can_be_chosen) {
   BOOST_TEST(chosen({"--rows", "1000:"}).empty());
   BOOST_TEST(output({"cat", "-n", "2", "--columns", "v,id", path}) == "v,id\n,0\n-48,2\n");
   BOOST_TEST(output({"extract", path, "-n", "1", "-o", "-"}) == "id,v\n0,\n");
+  BOOST_TEST(output({"cat", "--columns", "id", path, "-n", "1"}) == "id\n0\n");
   const ProcessResult unknown = b2frame({"cat", "--columns", "w", path});
   BOOST_TEST(unknown.status == 2);
   BOOST_TEST(unknown.err.find("no column w") != std::string::npos, unknown.err);
