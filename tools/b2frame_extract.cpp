@@ -149,8 +149,21 @@ std::optional<TableFormat> table_format(const ExtractOptions& options, bool is_f
   return std::nullopt;
 }
 
+/// The rows of t.b2z:/[start:stop:step].
+RowRange sliced_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
+  require(options.start == 0 && !options.count && options.row_range.empty(),
+          "a slice of a table goes without another choice of rows");
+  Slice slice = parse_slice(*options.slice, {count_rows(*table.store, table.group, {}, limits)});
+  if (options.rows) keep_first_rows(slice, *options.rows);
+  const AxisSlice& rows = slice.front();
+  require(rows.step > 0, "rows of a table are read forwards: the step of a slice is positive");
+  const std::int64_t last = rows.start + (rows.count - 1) * rows.step;
+  return {rows.start, rows.count == 0 ? rows.start : last + 1, rows.step};
+}
+
 /// The rows that --rows, cat's -s and -n, and head ask for.
 RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
+  if (options.slice) return sliced_rows(options, table, limits);
   RowRange range = parse_row_range(options.row_range);
   if (options.start < 0)
     range.first = std::max<std::int64_t>(
@@ -168,8 +181,8 @@ RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, R
 
 void extract_table(const TableAddress& address, TableFormat format, const ExtractOptions& options,
                    RunLimits& limits) {
-  if (options.offset != 0 || options.length || !options.dtype.empty() || options.slice)
-    throw UsageError("slices, --offset, --length and --dtype do not go with tables; --rows does");
+  if (options.offset != 0 || options.length || !options.dtype.empty())
+    throw UsageError("--offset, --length and --dtype do not go with tables; --rows does");
   const CellStyle style = format == TableFormat::json   ? CellStyle::json
                           : format == TableFormat::text ? CellStyle::text
                                                         : CellStyle::csv;

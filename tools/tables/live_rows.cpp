@@ -5,7 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "codec/error.hpp"
 #include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {
@@ -35,10 +34,10 @@ RowRange parse_row_range(const std::string& text) {
 LiveRows::LiveRows(std::shared_ptr<const frame::Snapshot> valid_rows, const RowRange& range,
                    RunLimits& limits)
     : array_(std::move(valid_rows), limits),
+      step_(range.step),
       skipped_(range.first),
       left_(std::max<std::int64_t>(0, range.end - range.first)) {
-  if (array_.dtype().stored != "|b1" || array_.row_size() != 1)
-    codec::throw_malformed("_valid_rows: no array of booleans");
+  array_.require_items("|b1", "_valid_rows:");
 }
 
 std::int64_t LiveRows::next() {
@@ -50,14 +49,15 @@ std::int64_t LiveRows::next() {
       skipped_--;
       continue;
     }
-    left_--;
+    skipped_ = step_ - 1;
+    left_ -= std::min(left_, step_);
     return first_ + static_cast<std::int64_t>(row);
   }
   return -1;
 }
 
 std::int64_t LiveRows::useful_rows(std::int64_t most) const {
-  std::int64_t wanted = left_;
+  std::int64_t wanted = left_ == 0 ? 0 : left_ + skipped_;
   std::int64_t rows = 1;
   for (std::size_t at = next_; at < is_live_.size() && rows < most && wanted > 0; at++, rows++)
     if (is_live_[at] != 0) wanted--;

@@ -12,10 +12,11 @@
 
 namespace bloscfs::tools {
 
-/// Rows [first, end) of those that were not deleted, counted from 0.
+/// Rows first, first + step, ... below `end` of those that were not deleted, counted from 0.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  std::int64_t step = 1;
 };
 
 /// "10:20", "10:", ":20", or "" for all. Throws UsageError for anything else.
@@ -43,8 +44,9 @@ class LiveRows {
   bool load();
 
   ArrayReader array_;
-  std::int64_t skipped_;  ///< rows before the range that are left
-  std::int64_t left_;     ///< rows of the range that are left
+  const std::int64_t step_;
+  std::int64_t skipped_;  ///< rows that are left before the next one of the range
+  std::int64_t left_;     ///< rows that are left before the end of the range, without these
   std::int64_t first_ = 0;
   std::vector<std::uint8_t> is_live_;  ///< of the stored rows from `first_` on
   std::size_t next_ = 0;               ///< in `is_live_`
