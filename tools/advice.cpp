@@ -119,7 +119,7 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
                               RunLimits& limits) {
   std::shared_ptr<const frame::Snapshot> snapshot;
   if (const auto address = parse_store_address(path))
-    snapshot = open_leaf(*address);
+    snapshot = open_leaf(*open_store(address->store), address->key);
   else
     snapshot = frame::open_path(path, {});
   if (!snapshot) return advised_file_contents(path, typesize);

@@ -217,7 +217,7 @@ class Difference {
 int run_diff(const DiffOptions& options) {
   RemoteFiles remote(options.remote);
   RunLimits limits;
-  if (const auto status = diff_tables(options, limits)) return *status;
+  if (const auto status = diff_tables(options, remote, limits)) return *status;
   std::optional<Side> a, b;
   const auto opened = [&](const std::string& path, std::optional<Side>& side) {
     return guarded(path, [&] {

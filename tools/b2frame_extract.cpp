@@ -200,8 +200,8 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
 }
 
 /// True if the file was a table, and is written.
-bool extract_if_table(const ExtractOptions& options, RunLimits& limits) {
-  const auto address = options.chunk ? std::nullopt : find_table(options.file);
+bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits) {
+  const auto address = options.chunk ? std::nullopt : find_table(options.file, remote);
   if (!address) return false;
   const auto format = table_format(options, address->is_frame);
   if (!format && address->is_frame) return false;
@@ -222,8 +222,8 @@ int extract(ExtractOptions options) {
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
   RunLimits limits;
+  if (extract_if_table(options, remote, limits)) return 0;
   require(!options.json || !options.slice, "--json writes a whole list of objects");
-  if (extract_if_table(options, limits)) return 0;
   if (!options.columns.empty() || !options.row_range.empty())
     throw UsageError("--columns and --rows go with tables");
   Input input(options.file, options.chunk, remote, limits);

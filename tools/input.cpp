@@ -32,7 +32,7 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
     codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
   }
   if (const auto address = parse_store_address(path); address && !bare_chunk)
-    return open_leaf(*address);
+    return open_leaf(*open_store(address->store), address->key);
   fs::wait_for_ended_mounts(path);
   if (bare_chunk) return open_bare_chunk(path);
   if (auto snapshot = frame::open_path(path, {})) return snapshot;

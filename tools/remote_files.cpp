@@ -5,12 +5,14 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/error.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 #include "tools/remote_tree.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -63,7 +65,22 @@ std::shared_ptr<FileTree> RemoteFiles::files(const std::string& url) const {
   return std::make_shared<RemoteTree>(std::move(objects), url);
 }
 
+std::unique_ptr<frame::PythonStore> RemoteFiles::find_store(const std::string& url) const {
+  const auto objects = tree(url);
+  const auto& name = objects->single();
+  if (!name) frame::throw_errno(EISDIR, url);
+  const auto source = objects->open(*name, nullptr);
+  if (auto store = frame::open_zip_store(source, {})) return store;
+  std::shared_ptr<const frame::Snapshot> snapshot = frame::open_file(source, {});
+  return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
+}
+
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {
+  if (const auto address = parse_remote_address(url)) {
+    const auto store = find_store(address->store);
+    if (!store) codec::throw_malformed("no store of python-blosc2");
+    return open_leaf(*store, address->key);
+  }
   const auto objects = tree(url);
   const auto& name = objects->single();
   if (!name) frame::throw_errno(EISDIR, url);

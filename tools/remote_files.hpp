@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frame/container/snapshot.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_tree.hpp"
@@ -23,8 +24,12 @@ class RemoteFiles {
   /// as of tree().
   std::shared_ptr<FileTree> files(const std::string& url) const;
   /// The frame, sparse frame or Bloscpack file at a URL; null for other bytes. Throws Error,
-  /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory.
+  /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory. The URL may be
+  /// the address of a leaf in a store.
   std::shared_ptr<const frame::Snapshot> open(const std::string& url) const;
+  /// The store of python-blosc2 that is the object at a URL, read in ranges; null for other
+  /// objects. Errors as of open().
+  std::unique_ptr<frame::PythonStore> find_store(const std::string& url) const;
 
  private:
   frame::RemoteSettings settings_;

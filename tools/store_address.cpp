@@ -13,11 +13,16 @@
 namespace bloscfs::tools {
 namespace {
 
-bool may_be_store(const std::string& path) {
+bool has_suffix_of_store(const std::string& path) {
   for (const char* suffix : {".b2z", ".b2d", ".b2e", ".b2frame", ".cframe"})
     if (path.ends_with(suffix)) return true;
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
+  return false;
+}
+
+StoreAddress address_of(const std::string& text, std::size_t colon) {
+  StoreAddress address{text.substr(0, colon), text.substr(colon + 1)};
+  while (address.key.size() > 1 && address.key.ends_with('/')) address.key.pop_back();
+  return address;
 }
 
 }  // namespace
@@ -28,10 +33,18 @@ std::optional<StoreAddress> parse_store_address(const std::string& text) {
   std::error_code ignored;
   if (colon == std::string::npos || colon == 0 || std::filesystem::exists(text, ignored))
     return std::nullopt;
-  StoreAddress address{text.substr(0, colon), text.substr(colon + 1)};
-  if (!may_be_store(address.store)) return std::nullopt;
-  while (address.key.size() > 1 && address.key.ends_with('/')) address.key.pop_back();
+  StoreAddress address = address_of(text, colon);
+  if (!has_suffix_of_store(address.store) && !std::filesystem::is_directory(address.store, ignored))
+    return std::nullopt;
   return address;
+}
+
+std::optional<StoreAddress> parse_remote_address(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t colon = scheme == std::string::npos ? scheme : url.find(":/", scheme + 3);
+  if (colon == std::string::npos || !frame::is_remote(url)) return std::nullopt;
+  StoreAddress address = address_of(url, colon);
+  return has_suffix_of_store(address.store) ? std::optional(std::move(address)) : std::nullopt;
 }
 
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
@@ -61,11 +74,11 @@ frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string&
   return *entry;
 }
 
-std::shared_ptr<const frame::Snapshot> open_leaf(const StoreAddress& address) {
-  const auto store = open_store(address.store);
-  const frame::StoreEntry entry = find_entry(*store, address.key);
-  if (!entry.leaf) frame::throw_errno(EISDIR, address.key);
-  if (auto snapshot = store->open(*entry.leaf)) return snapshot;
+std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
+                                                 const std::string& key) {
+  const frame::StoreEntry entry = find_entry(store, key);
+  if (!entry.leaf) frame::throw_errno(EISDIR, key);
+  if (auto snapshot = store.open(*entry.leaf)) return snapshot;
   codec::throw_malformed("no Blosc2 frame");
 }
 

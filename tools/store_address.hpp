@@ -18,6 +18,9 @@ struct StoreAddress {
 /// first ":/" is neither called *.b2z, *.b2d, *.b2e, *.b2frame or *.cframe nor a directory.
 std::optional<StoreAddress> parse_store_address(const std::string& text);
 
+/// The same of a URL: what stands before the first ":/" of its path has one of these suffixes.
+std::optional<StoreAddress> parse_remote_address(const std::string& url);
+
 /// Waits for mounts of it that have ended. Throws Error(malformed) where there is no store,
 /// std::system_error.
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path);
@@ -33,6 +36,7 @@ std::unique_ptr<frame::PythonStore> find_frame_store(const std::string& path);
 frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key);
 
 /// The frame of a leaf. Throws Error, std::system_error: ENOENT, EISDIR for a group.
-std::shared_ptr<const frame::Snapshot> open_leaf(const StoreAddress& address);
+std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
+                                                 const std::string& key);
 
 }  // namespace bloscfs::tools

@@ -85,6 +85,34 @@ BOOST_AUTO_TEST_CASE(verification_goes_through_directories_of_urls) {
   BOOST_TEST(info.out.find("below/sparse.b2frame") != std::string::npos, info.description());
 }
 
+BOOST_AUTO_TEST_CASE(tables_and_leaves_of_a_store_are_read_by_its_url) {
+  const fs_std::path store = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/tables/utf8.b2z";
+  Nginx& nginx = tools_server().nginx;
+  nginx.serve("t.b2z", read_file(store));
+  nginx.serve("plain.b2z", flat_frame(tools_server().contents));
+  const std::string url = nginx.url("t.b2z");
+  const auto text = [](const std::string& name) {
+    const ProcessResult printed = run({B2FRAME, "cat", name});
+    BOOST_TEST(printed.ok(), printed.description());
+    return printed.out;
+  };
+  const std::string csv = text(store);
+  BOOST_CHECK(text(url) == csv);
+  BOOST_CHECK(text(url + ":/") == csv);
+  BOOST_CHECK(text(url + ":/[3:5]") == text(store.string() + "[3:5]"));
+  BOOST_CHECK(text(url + ":/_valid_rows") == text(store.string() + ":/_valid_rows"));
+  BOOST_CHECK(text(nginx.url("plain.b2z")) == text_of(tools_server().contents));
+  const TempDir dir;
+  BOOST_TEST(run({B2FRAME, "extract", url + ":/", "-o", dir / "t.csv"}).ok());
+  BOOST_CHECK(text_of(read_file(dir / "t.csv")) == csv);
+  BOOST_TEST(run({B2FRAME, "diff", url, store}).ok());
+  for (const std::string& wrong : {url + ":/_cols", url + ":/none", nginx.url("plain.b2z:/")}) {
+    const ProcessResult refused = run({B2FRAME, "cat", wrong});
+    BOOST_TEST(refused.status == 1, refused.description());
+    BOOST_TEST(refused.err.starts_with("b2frame: " + wrong + ": "), refused.err);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bars_tell_bytes_a_second) {
   const std::string url = tools_server().nginx.url("rate.b2frame");
   tools_server().nginx.serve("rate.b2frame", flat_frame(make_contents("noise", 2, 4 << 20, 1)));

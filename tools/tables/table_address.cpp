@@ -3,7 +3,9 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/error.hpp"
 #include "frame/remote/open_remote.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 #include "tools/tables/table.hpp"
 
@@ -20,10 +22,22 @@ std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
   }
 }
 
+std::optional<TableAddress> find_remote_table(const std::string& url, const RemoteFiles& remote) {
+  const auto address = parse_remote_address(url);
+  if (!address && !url.ends_with(".b2z")) return std::nullopt;
+  auto store = remote.find_store(address ? address->store : url);
+  if (!address)
+    return store && is_table(*store, "/") ? std::optional(TableAddress{std::move(store), "/"})
+                                          : std::nullopt;
+  if (!store) codec::throw_malformed("no store of python-blosc2");
+  if (find_entry(*store, address->key).leaf) return std::nullopt;
+  return TableAddress{std::move(store), address->key};
+}
+
 }  // namespace
 
-std::optional<TableAddress> find_table(const std::string& file) {
-  if (frame::is_remote(file)) return std::nullopt;
+std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote) {
+  if (frame::is_remote(file)) return find_remote_table(file, remote);
   if (const auto address = parse_store_address(file)) {
     auto store = open_store(address->store);
     if (find_entry(*store, address->key).leaf) return std::nullopt;

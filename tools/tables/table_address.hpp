@@ -9,14 +9,17 @@
 
 namespace bloscfs::tools {
 
+class RemoteFiles;
+
 struct TableAddress {
   std::unique_ptr<frame::PythonStore> store;
   std::string group;
   bool is_frame = false;  ///< the plain name of a file that is a frame, too
 };
 
-/// Nothing for a leaf, for what is no table by its plain name, and for URLs. A group that is no
-/// table is returned all the same. Throws Error, std::system_error.
-std::optional<TableAddress> find_table(const std::string& file);
+/// Nothing for a leaf, and for what is no table by its plain name; of URLs without a key those of
+/// .b2z files are looked at. A group that is no table is returned all the same. Throws Error,
+/// std::system_error.
+std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote);
 
 }  // namespace bloscfs::tools

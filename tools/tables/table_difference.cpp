@@ -141,16 +141,17 @@ class TableDifference {
   std::string cell_, other_cell_;
 };
 
-std::optional<TableSide> open_side(const std::string& file) {
-  auto address = find_table(file);
+std::optional<TableSide> open_side(const std::string& file, const RemoteFiles& remote) {
+  auto address = find_table(file, remote);
   if (!address || !is_table(*address->store, address->group)) return std::nullopt;
   return TableSide(file, *std::move(address));
 }
 
 /// Nothing where neither is a table.
-std::optional<int> compare_tables(const DiffOptions& options, RunLimits& limits) {
-  const auto a = open_side(options.first);
-  const auto b = open_side(options.other);
+std::optional<int> compare_tables(const DiffOptions& options, const RemoteFiles& remote,
+                                  RunLimits& limits) {
+  const auto a = open_side(options.first, remote);
+  const auto b = open_side(options.other, remote);
   if (!a && !b) return std::nullopt;
   const bool are_frames = (!a || a->table.is_frame) && (!b || b->table.is_frame);
   if (are_frames && !(a && b)) return std::nullopt;
@@ -160,9 +161,10 @@ std::optional<int> compare_tables(const DiffOptions& options, RunLimits& limits)
 
 }  // namespace
 
-std::optional<int> diff_tables(const DiffOptions& options, RunLimits& limits) {
+std::optional<int> diff_tables(const DiffOptions& options, const RemoteFiles& remote,
+                               RunLimits& limits) {
   try {
-    return compare_tables(options, limits);
+    return compare_tables(options, remote, limits);
   } catch (const Interrupted&) {
     throw;
   } catch (const UsageError&) {

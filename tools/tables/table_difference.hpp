@@ -8,7 +8,10 @@
 
 namespace bloscfs::tools {
 
+class RemoteFiles;
+
 /// The exit status of diff where both are tables; nothing where none is. One alone is trouble.
-std::optional<int> diff_tables(const DiffOptions& options, RunLimits& limits);
+std::optional<int> diff_tables(const DiffOptions& options, const RemoteFiles& remote,
+                               RunLimits& limits);
 
 }  // namespace bloscfs::tools
