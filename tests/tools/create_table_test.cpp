@@ -4,6 +4,8 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -16,6 +18,7 @@
 #include "frame/pystore/column_names.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/other_filesystem.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
@@ -545,6 +548,143 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_interrupted) {
       BOOST_TEST(child.result().signal == signal);
       BOOST_CHECK(place.names() == (std::set<std::string>{"t.csv", "log"}));
     }
+}
+
+BOOST_AUTO_TEST_CASE(leaves_what_was_there_where_the_disk_is_full,
+                     *boost::unit_test::precondition(needs_root)) {
+  const TablePlace place;
+  std::mt19937_64 draw(1);
+  std::string csv = "a,b\n";
+  for (int i = 0; i < 300'000; ++i)
+    csv += std::to_string(draw() >> 2) + "," + std::to_string(draw() >> 2) + "\n";
+  write_file(place.path("t.csv"), csv);
+  write_file(place.path("small.csv"), std::string_view("a\n1\n"));
+  const OtherFilesystem disk("tmpfs");
+  const auto create = [&](const char* csv_name, const char* out) {
+    return b2frame({"create", place.path(csv_name), "-o", disk.path() / out});
+  };
+  BOOST_TEST_REQUIRE(create("small.csv", "t.b2z").ok());
+  const ByteVector before = read_file(disk.path() / "t.b2z");
+  // The columns take 4.8 MB, and the file that is packed of them as much again.
+  for (const std::uint64_t free : {std::uint64_t{2} << 20, std::uint64_t{7} << 20}) {
+    disk.fill(free);
+    for (const char* out : {"t.b2z", "new.b2z", "new.b2d"}) {
+      if (free > (std::uint64_t{4} << 20) && std::string_view(out).ends_with(".b2d")) continue;
+      const ProcessResult full = create("t.csv", out);
+      BOOST_TEST(full.status == 1, full.description());
+      BOOST_TEST(full.err.find(std::string(out) + ": No space left on device") != std::string::npos,
+                 full.err);
+      std::set<std::string> names;
+      for (const auto& entry : fs_std::directory_iterator(disk.path()))
+        names.insert(entry.path().filename());
+      names.erase("filler");
+      BOOST_CHECK(names == std::set<std::string>{"t.b2z"});
+      BOOST_CHECK(read_file(disk.path() / "t.b2z") == before);
+    }
+    disk.make_space();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_run_leaves_no_half_table) {
+  const TablePlace place;
+  std::string csv = "a,b\n";
+  for (int i = 0; i < 200'000; ++i) csv += std::to_string(i) + ",some text that takes room\n";
+  write_file(place.path("t.csv"), csv);
+  std::mt19937 draw(3);
+  for (const char* output : {"t.b2z", "t.b2d"}) {
+    const Arguments command{B2FRAME, "create", place.path("t.csv"), "-o", place.path(output)};
+    for (int run = 0; run < 12; ++run) {
+      {
+        Child child(command, place.path("log"));
+        child.wait(Seconds{0.001 * static_cast<double>(draw() % 200)});
+        child.signal(SIGKILL);
+        BOOST_TEST_REQUIRE(child.wait(Seconds{10}));
+      }
+      if (!fs_std::exists(place.path(output))) continue;
+      const ProcessResult verified = b2frame({"verify", place.path(output)});
+      BOOST_TEST(verified.ok(), verified.description());
+      BOOST_TEST(extracted(place.path(output).string() + ":/_cols/a").size() == 8u * 200'000u);
+      fs_std::remove_all(place.path(output));
+    }
+    // What is left has other names, and is in nobody's way.
+    const ProcessResult made = b2frame({"create", place.path("t.csv"), "-o", place.path(output)});
+    BOOST_TEST(made.ok(), made.description());
+    BOOST_TEST(extracted(place.path(output).string() + ":/_cols/a").size() == 8u * 200'000u);
+    for (const std::string& name : place.names())
+      BOOST_TEST((name.starts_with('.') || name.starts_with("t.") || name == "log"), name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_file_that_changes_between_its_readings) {
+  const TablePlace place;
+  std::string row = "1234567,some text that takes room\n", csv = "a,b\n";
+  while (csv.size() < (std::size_t{40} << 20)) csv += row;
+  struct Change {
+    const char* what;
+    std::function<void(const fs_std::path&)> make;
+  };
+  const auto with_last_row = [&](const std::string& last) {
+    return [last, size = csv.size() - row.size()](const fs_std::path& path) {
+      fs_std::resize_file(path, size);
+      std::ofstream(path, std::ios::app) << last;
+    };
+  };
+  const std::vector<Change> changes{
+      {"a row less", with_last_row("")},
+      {"a longer text", with_last_row("1234567,some text that takes more room\n")},
+      {"no number", with_last_row("x234567,some text that takes room\n")},
+      {"no value", with_last_row(",some text that takes more of room\n")},
+      {"a field more", with_last_row("1234567,some text, that takes room\n")},
+      {"half a row", with_last_row("1234567,\"some")}};
+  // False if the change came too late: the run was at the end of its second reading.
+  const auto was_refused = [&](const Change& change, const char* output) {
+    write_file(place.path("t.csv"), csv);
+    Child child({B2FRAME, "create", "--clevel", "9", place.path("t.csv"), "-o", place.path(output)},
+                place.path("log"));
+    // The output is begun after the first reading.
+    while (place.names().size() < 3 && !child.wait(Seconds{0.001})) {
+    }
+    change.make(place.path("t.csv"));
+    BOOST_TEST_REQUIRE(child.wait(Seconds{30}));
+    const bool is_made = child.result().ok();
+    if (is_made) fs_std::remove_all(place.path(output));
+    BOOST_CHECK(place.names() == (std::set<std::string>{"t.csv", "log"}));
+    return !is_made;
+  };
+  for (const Change& change : changes)
+    for (const char* output : {"t.b2z", "t.b2d"}) {
+      int tries = 1;
+      while (!was_refused(change, output) && tries < 10) tries++;
+      BOOST_TEST(tries < 10, change.what << " " << output);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_appended_meanwhile_are_left_out) {
+  const TablePlace place;
+  std::string csv = "a,b\n";
+  while (csv.size() < (std::size_t{20} << 20)) csv += "1234567,some text that takes room\n";
+  write_file(place.path("t.csv"), csv);
+  Child child({B2FRAME, "create", place.path("t.csv"), "-o", place.output()}, place.path("log"));
+  while (place.names().size() < 3 && !child.wait(Seconds{0.001})) {
+  }
+  std::ofstream(place.path("t.csv"), std::ios::app) << "no number,no text\n";
+  BOOST_TEST(child.wait(Seconds{30}));
+  BOOST_TEST(child.result().ok(), child.result().description());
+  BOOST_CHECK(place.csv() == csv);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_names_of_columns_that_are_too_long) {
+  const TablePlace place;
+  BOOST_TEST(place.create(std::string(242, 'n') + "\n1\n").ok());
+  for (const std::string& name : {std::string(243, 'n'), std::string(100'000, 'n'), [] {
+                                    std::string parts = "p";
+                                    for (int i = 0; i < 600; ++i) parts += ".p";
+                                    return parts;
+                                  }()}) {
+    const ProcessResult refused = place.create(name + "\n1\n", {}, "t.csv", "new.b2z");
+    BOOST_TEST(refused.status == 1);
+    BOOST_CHECK(place.names() == (std::set<std::string>{"t.csv", "t.b2z"}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(uses_a_bounded_amount_of_memory,

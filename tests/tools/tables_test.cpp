@@ -82,6 +82,36 @@ void make_utf8_table(TableMaker& maker, const json& nulls) {
   maker.finish("\1\1\1");
 }
 
+ByteVector arrow_to_msgpack(const ByteVector& stream) {
+  return bloscfs::frame::arrow_to_msgpack(stream);
+}
+
+/// A sound stream of three lists. It ends with a message of no bytes.
+ByteVector arrow_stream() {
+  const std::string contents = output({"extract", table("listarray-arrow.b2b"), "-o", "-"});
+  return bytes_of(
+      contents.substr(0, contents.find(std::string("\xff\xff\xff\xff\0\0\0\0", 8)) + 8));
+}
+
+/// The message of an Arrow stream that is a schema of one column: a list of lists of ..., `depth`
+/// in all.
+ByteVector nested_arrow_schema(std::uint32_t depth) {
+  const auto pair = [](std::uint32_t low, std::uint32_t high) { return low | high << 16; };
+  std::vector<std::uint32_t> words{40};  // where the message is
+  const auto add = [&](std::initializer_list<std::uint32_t> more) {
+    words.insert(words.end(), more);
+  };
+  add({pair(10, 12), pair(0, 8), pair(4, 0)});     // its fields: type and offset of the header
+  add({pair(8, 8), pair(0, 4)});                   // the fields of a schema: the columns
+  add({pair(16, 12), 0, pair(8, 0), pair(0, 4)});  // the fields of a column: its type, its children
+  add({36, 8, 1});                                 // the message
+  add({36, 4, 1, 4});                              // the schema, and its list of one column
+  for (std::uint32_t level = 1; level <= depth; level++)
+    add({static_cast<std::uint32_t>(4 * words.size()) - 24, 8, 12, level < depth ? 1U : 0U, 4});
+  words.insert(words.begin(), {0xffffffff, static_cast<std::uint32_t>(4 * words.size())});
+  return bytes_of(items(words));
+}
+
 /// What is wrong with the column v.
 std::string complaint_about_v(const TableMaker& maker, const char* format = "--text") {
   const ProcessResult result = b2frame({"cat", format, maker.path()});
@@ -305,13 +335,10 @@ BOOST_AUTO_TEST_CASE(lists_may_be_batches_of_arrow) {
 }
 
 BOOST_AUTO_TEST_CASE(damaged_batches_of_arrow_are_refused) {
-  const std::string contents = output({"extract", table("listarray-arrow.b2b"), "-o", "-"});
-  // The first stream ends with a message of no bytes.
-  const std::size_t end = contents.find(std::string("\xff\xff\xff\xff\0\0\0\0", 8)) + 8;
-  const ByteVector stream = bytes_of(contents.substr(0, end));
+  const ByteVector stream = arrow_stream();
   const ByteVector expected = {0xdd, 0, 0, 0, 3,    0xdd, 0, 0, 0, 0, 0xdd, 0,
                                0,    0, 1, 0, 0xdd, 0,    0, 0, 2, 0, 1};
-  BOOST_TEST(bloscfs::frame::arrow_to_msgpack(stream) == expected);
+  BOOST_TEST(arrow_to_msgpack(stream) == expected);
   std::mt19937 draw(7);
   int refused = 0;
   for (int run = 0; run < 20'000; run++) {
@@ -322,12 +349,61 @@ BOOST_AUTO_TEST_CASE(damaged_batches_of_arrow_are_refused) {
     }
     if (run % 5 == 0) damaged.resize(draw() % damaged.size());
     try {
-      bloscfs::frame::arrow_to_msgpack(damaged);
+      arrow_to_msgpack(damaged);
     } catch (const bloscfs::codec::Error&) {
       refused++;
     }
   }
   BOOST_TEST(refused > 1000);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_schema_and_deep_ones_of_arrow_are_refused) {
+  const auto complaint = [](const ByteVector& stream) -> std::string {
+    try {
+      arrow_to_msgpack(stream);
+    } catch (const bloscfs::codec::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  ByteVector twice = arrow_stream();
+  std::uint32_t size = 0;
+  std::memcpy(&size, twice.data() + 4, sizeof size);
+  const ByteVector schema(twice.begin(), twice.begin() + 8 + size);
+  twice.insert(twice.begin(), schema.begin(), schema.end());
+  BOOST_TEST(complaint(twice) == "Arrow stream: a second schema");
+  BOOST_TEST(arrow_to_msgpack(nested_arrow_schema(10)) == (ByteVector{0xdd, 0, 0, 0, 0}));
+  for (const std::uint32_t depth : {100U, 100'000U})
+    BOOST_TEST(complaint(nested_arrow_schema(depth)) ==
+               "Arrow stream: fields that nest too deeply, or too many");
+}
+
+BOOST_AUTO_TEST_CASE(arrays_with_empty_axes_are_empty_lists) {
+  const auto shown = [](const std::vector<std::int64_t>& shape) {
+    TableMaker maker;
+    maker.declare({{"name", "v"}, {"kind", "ndarray"}, {"item_shape", shape}});
+    std::vector<std::int64_t> whole{2};
+    whole.insert(whole.end(), shape.begin(), shape.end());
+    maker.array("_cols/v", "", whole, "<i4", 4);
+    maker.finish("\1\1");
+    const ProcessResult result = b2frame({"cat", "--json", maker.path()});
+    return result.ok() ? result.out : result.err.substr(11 + maker.path().size());
+  };
+  BOOST_TEST(shown({0}) == "{\"v\":[]}\n{\"v\":[]}\n");
+  BOOST_TEST(shown({2, 0}) == "{\"v\":[[],[]]}\n{\"v\":[[],[]]}\n");
+  BOOST_TEST(shown({0, 2}) == "{\"v\":[]}\n{\"v\":[]}\n");
+  BOOST_TEST(shown({100'000, 0}).starts_with("column v: rows of 400000 empty lists"));
+  BOOST_TEST(shown({std::int64_t{1} << 40, 0}).starts_with("column v: "));
+}
+
+BOOST_AUTO_TEST_CASE(with_long_names_of_columns_say_so) {
+  TableMaker maker;
+  maker.declare({{"name", std::string(300, 'n')}, {"kind", "int8"}});
+  make_array_table<std::int8_t>(maker, {{"kind", "int8"}}, {1}, "|i1");
+  const ProcessResult result = b2frame({"cat", maker.path()});
+  BOOST_TEST(result.status == 1, result.description());
+  BOOST_TEST(result.err.find("column nnn") != std::string::npos, result.err);
+  BOOST_TEST(output({"cat", "--columns", "v", maker.path()}) == "v\n1\n");
 }
 
 BOOST_AUTO_TEST_CASE(rows_can_be_sliced) {
@@ -516,6 +592,9 @@ BOOST_AUTO_TEST_CASE(with_bad_schemas_say_so) {
   };
   BOOST_TEST(complaint("[]") == "schema: no JSON object\n");
   BOOST_TEST(complaint("{") == "schema: no JSON object\n");
+  for (const int depth : {100, 1'000'000})
+    BOOST_TEST(complaint("{\"columns\":" + std::string(static_cast<std::size_t>(depth), '[')) ==
+               "schema: no JSON object\n");
   BOOST_TEST(complaint(R"({"columns":[NaNa]})") == "schema: no JSON object\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x"}]})") == "column x: has no kind\n");
   BOOST_TEST(complaint(R"({"columns":[{"kind":"int8"}]})") == "schema: column 0: has no name\n");
