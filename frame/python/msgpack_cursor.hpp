@@ -36,9 +36,9 @@ struct MsgpackValue {
   std::int64_t integer = 0;
   std::uint64_t unsigned_integer = 0;
   double floating = 0;
-  std::size_t size = 0;  ///< of arrays and maps; no more than the bytes can hold
-  codec::Bytes content;  ///< of texts, binary values and extensions; borrowed
-  int extension = 0;     ///< its type
+  std::size_t size = 0;       ///< of arrays and maps; no more than the bytes can hold
+  codec::Bytes content;       ///< of texts, binary values and extensions; borrowed
+  std::int8_t extension = 0;  ///< its type
 };
 
 /// Borrows the bytes. Throws codec::Error(malformed) where they end early, are no msgpack, or are
