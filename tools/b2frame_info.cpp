@@ -276,8 +276,7 @@ int show_named(const std::string& file, const InfoOptions& options, RemoteFiles&
     const auto store = open_store(address->store);
     if (!find_entry(*store, address->key).leaf) return show_named_store(*store, address->key);
   } else if (!options.chunk) {
-    if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
-      return show_named_store(*store, "/");
+    if (const auto store = find_store(file)) return show_named_store(*store, "/");
   }
   Input input(file, options.chunk, remote, limits);
   show_info(frame::shown_url(file), input, options);

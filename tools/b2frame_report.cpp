@@ -62,7 +62,7 @@ class Reporter {
     if (frame::is_remote(file)) return {{file}};
     try {
       const auto address = parse_store_address(file);
-      const auto store = address ? open_store(address->store) : find_store(file);
+      const auto store = address ? open_store(address->store) : find_any_store(file);
       if (!store) return {{file}};
       const std::string group = address ? address->key : "/";
       if (address && find_entry(*store, group).leaf) return {{file}};

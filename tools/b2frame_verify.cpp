@@ -288,12 +288,8 @@ class Verification {
       if (entry.leaf || !entry.is_group) return verify_frame(piece, name, open, share);
       return verify_store(piece, address->store, *store, address->key);
     }
-    const auto store = find_store(name);
-    if (!store) return verify_frame(piece, name, open, share);
-    // A store without files is a frame itself.
-    const bool is_frame = store->kind() == frame::StoreKind::embed;
-    const Health health = is_frame ? verify_frame(piece, name, open, share) : Health::ok;
-    return std::max(health, verify_store(piece, name, *store, "/"));
+    if (const auto store = find_store(name)) return verify_store(piece, name, *store, "/");
+    return verify_snapshot(piece, open_input(name, options_.chunk, remote_), share);
   }
 
   Health verify_found(const Piece& piece, Share& share) {
@@ -304,11 +300,17 @@ class Verification {
       if (piece.tree->is_there(*piece.file)) require_no_frame_suffix(piece.file->path);
       return Health::ok;
     }
+    return verify_snapshot(piece, snapshot, share);
+  }
+
+  /// A frame, and the leaves that are embedded in it.
+  Health verify_snapshot(const Piece& piece, const std::shared_ptr<const frame::Snapshot>& snapshot,
+                         Share& share) {
     const Health health = verify_frame(
         piece, piece.shown, [&] { return std::make_unique<Input>(snapshot, limits_); }, share);
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
-    // The leaves in it alone: others are files of the tree.
+    // Other leaves of the store are files.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     return std::max(health, verify_store(piece, piece.shown, store, "/"));
   }

@@ -24,6 +24,18 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Bytes of what a reader in order comes to again and again: the blocks along the first dimension.
+std::int64_t row_of_blocks(const frame::FrameInfo& info) {
+  if (!info.has_blocked_array() || info.array->blockshape.empty()) return 0;
+  std::int64_t row = 0;
+  if (__builtin_mul_overflow(frame::row_size(*info.array, info.typesize),
+                             info.array->blockshape.front(), &row))
+    return std::numeric_limits<std::int64_t>::max();
+  return row;
+}
+
+}  // namespace
+
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote) {
   if (frame::is_remote(path)) {
@@ -38,18 +50,6 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
   if (auto snapshot = frame::open_path(path, {})) return snapshot;
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
 }
-
-/// Bytes of what a reader in order comes to again and again: the blocks along the first dimension.
-std::int64_t row_of_blocks(const frame::FrameInfo& info) {
-  if (!info.has_blocked_array() || info.array->blockshape.empty()) return 0;
-  std::int64_t row = 0;
-  if (__builtin_mul_overflow(frame::row_size(*info.array, info.typesize),
-                             info.array->blockshape.front(), &row))
-    return std::numeric_limits<std::int64_t>::max();
-  return row;
-}
-
-}  // namespace
 
 Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits)
     : Input(open_input(path, bare_chunk, remote), limits) {}

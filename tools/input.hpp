@@ -14,11 +14,16 @@ namespace bloscfs::tools {
 
 class RemoteFiles;
 
+/// Opens a container, or a bare chunk as one. `path` may be a URL, or the address of a leaf in a
+/// store (tools/store_address.hpp). Throws Error, std::system_error or frame::UrlError if there is
+/// no sound container (or chunk).
+std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
+                                                  RemoteFiles& remote);
+
 /// A container, or a bare chunk shown as one, ready to be read.
 class Input {
  public:
-  /// `path` may be a URL, or the address of a leaf in a store (tools/store_address.hpp). Throws
-  /// Error, std::system_error or frame::UrlError if there is no sound container (or chunk).
+  /// Opens it: open_input().
   Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits);
   /// `limits` outlives it.
   Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);

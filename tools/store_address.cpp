@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
-#include "frame/open/open.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
@@ -34,7 +34,7 @@ std::optional<StoreAddress> parse_store_address(const std::string& text) {
   if (colon == std::string::npos || colon == 0 || std::filesystem::exists(text, ignored))
     return std::nullopt;
   StoreAddress address = address_of(text, colon);
-  if (!has_suffix_of_store(address.store) && !std::filesystem::is_directory(address.store, ignored))
+  if (!has_suffix_of_store(address.store) && !std::filesystem::exists(address.store, ignored))
     return std::nullopt;
   return address;
 }
@@ -50,22 +50,22 @@ std::optional<StoreAddress> parse_remote_address(const std::string& url) {
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
   fs::wait_for_ended_mounts(path);
   if (auto store = frame::open_store(path, {})) return store;
-  if (auto store = find_frame_store(path)) return store;
   codec::throw_malformed("no store of python-blosc2");
 }
 
-std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
+std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return nullptr;
   fs::wait_for_ended_mounts(path);
   return frame::open_store(path, {});
 }
 
-std::unique_ptr<frame::PythonStore> find_frame_store(const std::string& path) {
+std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return nullptr;
-  std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(path, {});
-  return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
+  if (!std::filesystem::is_directory(path, ignored) && !path.ends_with(frame::kZipStoreSuffix))
+    return nullptr;
+  auto store = find_any_store(path);
+  return store && store->kind() != frame::StoreKind::embed ? std::move(store) : nullptr;
 }
 
 frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key) {

@@ -15,7 +15,7 @@ struct StoreAddress {
 };
 
 /// Nothing for URLs, where a file has the whole text as its name, and where what stands before the
-/// first ":/" is neither called *.b2z, *.b2d, *.b2e, *.b2frame or *.cframe nor a directory.
+/// first ":/" neither exists nor is called *.b2z, *.b2d, *.b2e, *.b2frame or *.cframe.
 std::optional<StoreAddress> parse_store_address(const std::string& text);
 
 /// The same of a URL: what stands before the first ":/" of its path has one of these suffixes.
@@ -25,12 +25,12 @@ std::optional<StoreAddress> parse_remote_address(const std::string& url);
 /// std::system_error.
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path);
 
-/// The store at a path; null if that is something else, or nothing.
+/// The store at a path that is a directory or a ZIP file; null if that is something else, or
+/// nothing.
 std::unique_ptr<frame::PythonStore> find_store(const std::string& path);
 
-/// The store that a frame is, whatever its suffix; null for other frames, and for what is no file.
-/// Throws Error where the file is no frame, std::system_error.
-std::unique_ptr<frame::PythonStore> find_frame_store(const std::string& path);
+/// The store at a path, whichever kind it is; null if that is something else, or nothing.
+std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path);
 
 /// What the address stands for in its store, which was opened. Throws std::system_error(ENOENT).
 frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key);

@@ -209,10 +209,14 @@ FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
 
 std::optional<FrameInfo> read_frame_info(const ByteSource& source, std::int64_t file_size,
                                          std::uint8_t frame_type) {
-  const FrameHeader header =
-      PartsReader(source, size_of_file(file_size), frame_type, {}).take().header;
-  if (header.has_vlmetalayers && !header.info.array) return std::nullopt;
-  return header.info;
+  const FrameParts parts = PartsReader(source, size_of_file(file_size), frame_type, {}).take();
+  if (parts.header.has_vlmetalayers && !parts.header.info.array) return std::nullopt;
+  const auto is_store_layer = [](const MetalayerEntry& layer) {
+    return layer.name == kEmbedStoreLayer;
+  };
+  if (std::any_of(parts.metalayers.begin(), parts.metalayers.end(), is_store_layer))
+    return std::nullopt;
+  return parts.header.info;
 }
 
 }  // namespace bloscfs::frame::inline header

@@ -44,7 +44,8 @@ FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
                             std::uint8_t frame_type, const FirstReads& first = {});
 
 /// What the header alone says, with the same checks of that; trailer_len is 0, and nchunks of
-/// variable-size frames too. nullopt where a vlmetalayer may make the frame an array.
+/// variable-size frames too. nullopt where a vlmetalayer may make the frame an array, and for a
+/// frame with the metalayer of an EmbedStore.
 std::optional<FrameInfo> read_frame_info(const ByteSource& source, std::int64_t file_size,
                                          std::uint8_t frame_type);
 

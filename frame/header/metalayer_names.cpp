@@ -10,8 +10,9 @@ namespace bloscfs::frame::inline header {
 namespace {
 
 constexpr std::array<std::string_view, 13> kKinds = {
-    "b2nd",       "caterva",   "b2embed", "b2dict",    "b2tree",       "b2remote_store", "vlarray",
-    "batcharray", "listarray", "b2o",     "LazyArray", "proxy-source", kOrderLayer};
+    "b2nd",           "caterva",      kEmbedStoreLayer, "b2dict",    "b2tree",
+    "b2remote_store", "vlarray",      "batcharray",     "listarray", "b2o",
+    "LazyArray",      "proxy-source", kOrderLayer};
 
 }  // namespace
 

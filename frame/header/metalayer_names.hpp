@@ -16,6 +16,9 @@ inline constexpr char kOrderLayer[] = "bloscfs.order";
 /// Its content: msgpack's text F.
 inline constexpr std::array<std::uint8_t, 2> kFortranOrder = {0xa1, 'F'};
 
+/// The fixed metalayer of an EmbedStore of python-blosc2.
+inline constexpr char kEmbedStoreLayer[] = "b2embed";
+
 /// True for fixed metalayers that say what kind of object a frame is: a frame that is given one, or
 /// loses it, is another thing.
 bool says_what_it_is(std::string_view metalayer);

@@ -24,8 +24,9 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
                                     const OpenSettings& settings);
 
 /// What the header says of a frame that is far away, where reading its end would cost a round trip;
-/// else nothing, and where only its end tells whether it is an array. `frame_type` is 1 for the
-/// index of a sparse frame, else 0. That the frame can be opened is not said by that. Throws Error.
+/// else nothing, where only its end tells whether it is an array, and where it may be an
+/// EmbedStore. `frame_type` is 1 for the index of a sparse frame, else 0. That the frame can be
+/// opened is not said by that. Throws Error.
 std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t frame_type);
 
 /// Opens a sparse frame. `directory` is an open directory. Returns null if it holds no

@@ -11,6 +11,7 @@
 
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
+#include "frame/header/metalayer_names.hpp"
 #include "frame/open/open.hpp"
 #include "frame/python/msgpack_cursor.hpp"
 #include "frame/store/open_regular.hpp"
@@ -23,8 +24,9 @@ struct StoreMarker {
   StoreKind kind;
   const char* name;
 };
-constexpr std::array<StoreMarker, 3> kStoreMarkers{
-    {{StoreKind::dict, "b2dict"}, {StoreKind::tree, "b2tree"}, {StoreKind::embed, "b2embed"}}};
+constexpr std::array<StoreMarker, 3> kStoreMarkers{{{StoreKind::dict, "b2dict"},
+                                                    {StoreKind::tree, "b2tree"},
+                                                    {StoreKind::embed, kEmbedStoreLayer}}};
 /// Beside b2tree: the leaves are caches of what a server has, and not all of it is there.
 constexpr const char* kRemoteMarker = "b2remote_store";
 /// {"version": 1} takes 10 bytes.
@@ -90,6 +92,14 @@ std::optional<StoreKind> store_kind(const Snapshot& embed) {
           is_version_1(embed.read_metalayer(layer)))
         return marker.kind;
   return std::nullopt;
+}
+
+bool is_embed_store(const Snapshot& frame) {
+  const std::vector<MetalayerEntry>& layers = frame.metalayers();
+  const bool has_layer = std::any_of(layers.begin(), layers.end(), [](const MetalayerEntry& layer) {
+    return layer.name == kEmbedStoreLayer;
+  });
+  return has_layer && store_kind(frame) == StoreKind::embed;
 }
 
 PythonStore::PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
@@ -299,7 +309,7 @@ std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source
 
 std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> frame,
                                               const ChargePointer& charge) {
-  if (store_kind(*frame) != StoreKind::embed) return nullptr;
+  if (!is_embed_store(*frame)) return nullptr;
   return std::make_unique<PythonStore>(StoreKind::embed, nullptr, std::move(frame), charge);
 }
 
@@ -341,14 +351,14 @@ std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSetti
     if (!directory) throw_errno();
     return open_directory_store(std::move(directory), settings);
   }
-  if (path.ends_with(kEmbedStoreSuffix)) {
-    std::shared_ptr<const Snapshot> frame = open_path(path, settings);
-    return frame ? open_embed_store(std::move(frame)) : nullptr;
-  }
-  if (!path.ends_with(kZipStoreSuffix)) return nullptr;
   UniqueFd fd = open_if_regular(place, O_RDONLY);
   if (!fd) return nullptr;
-  return open_zip_store(std::make_shared<FileSource>(std::move(fd), settings.counters), settings);
+  if (path.ends_with(kZipStoreSuffix)) {
+    const auto file = std::make_shared<FileSource>(std::move(fd), settings.counters);
+    if (auto store = open_zip_store(file, settings)) return store;
+  }
+  std::shared_ptr<const Snapshot> frame = open_path(path, settings);
+  return frame ? open_embed_store(std::move(frame)) : nullptr;
 }
 
 }  // namespace bloscfs::frame::inline pystore

@@ -1,6 +1,6 @@
 #pragma once
 // Stores of python-blosc2 (frame/formats/stores.md): trees of leaves in a ZIP file (.b2z), in a
-// directory (.b2d), or in one frame (.b2e).
+// directory (.b2d), or in one frame (an EmbedStore: usually .b2e).
 
 #include <functional>
 #include <memory>
@@ -28,6 +28,10 @@ const char* store_kind_name(StoreKind kind);
 /// store, which has not all of its leaves.
 std::optional<StoreKind> store_kind(const Snapshot& embed);
 
+/// True if the frame is an EmbedStore. Throws as store_kind(), but never for a frame without the
+/// metalayer of an EmbedStore, of which it reads nothing.
+bool is_embed_store(const Snapshot& frame);
+
 /// A leaf with a file, or with a member, of its own.
 struct ExternalLeaf {
   std::string path;  ///< from the store's root, "a/b/x.b2nd"
@@ -47,14 +51,14 @@ struct StoreEntry {
 /// One state of a store, read lazily: leaves are opened when they are asked for. Thread-safe.
 class PythonStore {
  public:
-  /// `files` is null for a .b2e. A map that cannot be read is left out. Memory of the map is
+  /// `files` is null for an EmbedStore. A map that cannot be read is left out. Memory of the map is
   /// charged to `charge`, whose exceptions pass through.
   PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
               std::shared_ptr<const Snapshot> embed, const ChargePointer& charge);
 
   StoreKind kind() const { return kind_; }
   const EmbedMap& embed_map() const { return map_; }
-  /// The frame `embed.b2e`, or the .b2e.
+  /// The frame `embed.b2e`, or the EmbedStore.
   const std::shared_ptr<const Snapshot>& embed() const { return embed_; }
   /// What was left out of the map and of the central directory, and why the map could not be read
   /// if it could not, for the log.
@@ -116,7 +120,7 @@ std::unique_ptr<PythonStore> open_zip_store(std::shared_ptr<const ByteSource> so
 std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
                                         const OpenSettings& settings);
 
-/// Takes a frame for a store; null unless it has the marker of a .b2e.
+/// Takes a frame for a store; null unless is_embed_store().
 std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> frame,
                                               const ChargePointer& charge = uncharged());
 
@@ -135,8 +139,8 @@ std::unique_ptr<PythonStore> open_directory_store(std::unique_ptr<const StoreFil
                                                   const OpenSettings& settings,
                                                   const ChargePointer& charge = uncharged());
 
-/// The store at a path, whichever kind it is; null if there is none: only files called *.b2z and
-/// *.b2e, and directories, are looked at.
+/// The store at a path, whichever kind it is: a directory, a ZIP file called *.b2z, or a frame of
+/// any name. Null if there is none.
 std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings);
 
 }  // namespace bloscfs::frame::inline pystore

@@ -8,8 +8,9 @@
 namespace bloscfs::frame::inline pystore {
 
 inline constexpr std::string_view kEmbedName = "embed.b2e";
-/// Of stores that are files: one that has another name is none.
+/// A ZIP file of another name is no store.
 inline constexpr std::string_view kZipStoreSuffix = ".b2z";
+/// Usual for a store that is a frame, which may have any name.
 inline constexpr std::string_view kEmbedStoreSuffix = ".b2e";
 /// The leaf that holds the attributes of the group that it is in, without a suffix.
 inline constexpr std::string_view kGroupAttributes = "__vlmeta__";

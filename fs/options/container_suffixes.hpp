@@ -14,4 +14,7 @@ inline constexpr std::array<std::string_view, 5> kContainerSuffixes = {".b2frame
 inline constexpr std::array<std::string_view, 9> kHiddenSuffixes = {
     ".b2frame", ".b2f", ".b2", ".b2nd", ".blp", ".b2d", ".b2z", ".b2e", ".b2b"};
 
+/// Of a frame that is a store this is taken off, too.
+inline constexpr std::string_view kFrameStoreSuffix = ".cframe";
+
 }  // namespace bloscfs::fs

@@ -12,6 +12,7 @@
 #include "frame/editing/carrier.hpp"
 #include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -69,10 +70,19 @@ Verdict container(const frame::FrameInfo& info, std::int64_t file_size, Role rol
   return verdict;
 }
 
-Verdict as_store(Verdict verdict, EntryKind kind) {
-  verdict.kind = kind;
-  verdict.shown = ShownAs::store;
-  verdict.is_read_only = kind == EntryKind::store;
+Verdict container(const frame::Snapshot& snapshot, Role role, const JudgeSettings& settings) {
+  Verdict verdict = container(snapshot.info(), snapshot.stamp().size, role, settings);
+  verdict.has_metalayers = has_listed_metalayers(snapshot);
+  verdict.may_lack_contents = frame::may_lack_contents(snapshot);
+  return verdict;
+}
+
+/// A file that is one.
+Verdict store(std::int64_t size, ShownAs shown) {
+  Verdict verdict = itself(size, Health::sound);
+  verdict.kind = EntryKind::store;
+  verdict.shown = shown;
+  verdict.is_read_only = true;
   return verdict;
 }
 
@@ -83,9 +93,8 @@ bool may_leave_out(Role role, const JudgeSettings& settings) {
 
 ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
                             const JudgeSettings& settings) {
-  if (const ArchiveKind* const archive = candidate.archive)
-    if (archive->is_one(std::make_shared<const LimitedSource>(candidate.bytes, archive->most_read)))
-      return {as_store(itself(size, Health::sound), EntryKind::store), {}};
+  if (candidate.role == Role::zip && frame::zip_store_kind(candidate.bytes, {}))
+    return {store(size, ShownAs::store), {}};
   const bool is_index = candidate.role == Role::index;
   const auto bytes = std::make_shared<const LimitedSource>(candidate.bytes, kReadLimit);
   const bool header_tells =
@@ -103,10 +112,14 @@ ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
 
 ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSettings& settings) {
   const ShownAs shown = promised_by(full_name);
-  const bool is_directory_store = is_directory && full_name.ends_with(kDirectoryStoreSuffix);
-  if (shown == ShownAs::store || is_directory_store)
-    return settings.stores && is_directory == is_directory_store ? ShownAs::store : ShownAs::itself;
+  if (is_directory && full_name.ends_with(kDirectoryStoreSuffix))
+    return settings.stores ? ShownAs::store : ShownAs::itself;
+  if (is_store(shown)) return settings.stores && !is_directory ? shown : ShownAs::itself;
   return shown == ShownAs::array && settings.raw ? ShownAs::flat : shown;
+}
+
+Role role_of(std::string_view full_name, const JudgeSettings& settings) {
+  return settings.stores && full_name.ends_with(frame::kZipStoreSuffix) ? Role::zip : Role::file;
 }
 
 ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings) {
@@ -126,13 +139,16 @@ ReasonedVerdict judge(const frame::Snapshot& snapshot, Role role, const JudgeSet
   if (missing && settings.unsupported == UnsupportedFiles::raw)
     return {itself(size, Health::unsupported), *missing};
   if (role == Role::embed && !frame::store_kind(snapshot)) return {itself(size, Health::sound), {}};
-  Verdict verdict = container(snapshot.info(), size, role, settings);
-  verdict.has_metalayers = has_listed_metalayers(snapshot);
-  verdict.may_lack_contents = frame::may_lack_contents(snapshot);
+  const bool is_file = role == Role::file || role == Role::zip;
+  Verdict verdict = is_file && settings.stores && frame::is_embed_store(snapshot)
+                        ? store(size, ShownAs::frame_store)
+                        : container(snapshot, role, settings);
   if (missing)
     verdict.health = may_leave_out(role, settings) ? Health::left_out : Health::unsupported;
   if (role == Role::embed) {
-    verdict = as_store(verdict, EntryKind::store_directory);
+    verdict.kind = EntryKind::store_directory;
+    verdict.shown = ShownAs::store;
+    verdict.is_read_only = false;
     verdict.has_embedded = snapshot.source()->is_far() || frame::may_have_embedded(snapshot);
   }
   return {verdict, verdict.is_left_out() ? *missing : std::string()};

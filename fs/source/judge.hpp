@@ -2,8 +2,8 @@
 // Tells what a file of SOURCE is, by its bytes. Every kind of SOURCE asks here.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,7 +11,6 @@
 #include "frame/store/byte_source.hpp"
 #include "fs/options/unsupported_files.hpp"
 #include "fs/source/naming.hpp"
-#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
@@ -33,26 +32,6 @@ struct OfKind {
   bool is_store_directory() const { return kind == EntryKind::store_directory; }
 };
 
-class Archive;
-
-/// How an archive's file is opened: as bytes, or as a frame, null if it is none.
-struct ArchiveFile {
-  std::function<std::shared_ptr<const frame::ByteSource>()> bytes;
-  std::function<std::shared_ptr<const frame::Snapshot>()> frame;
-};
-
-/// A kind of files whose contents are shown as a directory.
-struct ArchiveKind {
-  std::string_view suffix;      ///< of names: no others are looked at
-  std::uint64_t most_read = 0;  ///< bytes that is_one() may read
-  /// Throws codec::Error for damage.
-  bool (*is_one)(const std::shared_ptr<const frame::ByteSource>& bytes) = nullptr;
-  /// Null if it is none. `charge` is left with what the archive keeps. `raw`: arrays are shown
-  /// without a NPY header.
-  std::unique_ptr<const Archive> (*open)(const ArchiveFile& file, bool raw,
-                                         std::shared_ptr<MemoryBudget::Listing> charge) = nullptr;
-};
-
 struct JudgeSettings {
   bool raw = false;
   bool stores = true;  ///< are shown as directories
@@ -68,15 +47,17 @@ ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSetti
 /// What bytes are looked at as: they may be a frame in one role and a store in another.
 enum class Role : std::uint8_t {
   file,
-  archive,  ///< its suffix is that of an archive: it is one, or a file as any other
-  index,    ///< chunks.b2frame, which tells what its directory is
-  embed,    ///< embed.b2e, which tells the same
+  zip,    ///< a file with the suffix of a ZIP store: it is one, or a file as any other
+  index,  ///< chunks.b2frame, which tells what its directory is
+  embed,  ///< embed.b2e, which tells the same
 };
+
+/// The role of a file of that name.
+Role role_of(std::string_view full_name, const JudgeSettings& settings);
 
 struct Candidate {
   std::shared_ptr<const frame::ByteSource> bytes;
   Role role = Role::file;
-  const ArchiveKind* archive = nullptr;  ///< of that role
   /// State of `bytes` shortly before the call; these are asked where it is not known.
   std::optional<frame::FileStamp> stamp = {};
 };
@@ -106,12 +87,12 @@ struct ReasonedVerdict : Verdict {
   std::string reason;  ///< for the log: why it is left out, or shown as it is; else empty
 };
 
-/// Reads 1 MiB at most, and what ArchiveKind says to find an archive. Reads the header alone of a
+/// Reads 1 MiB at most, but the whole directory of a ZIP store. Reads the header alone of a
 /// frame that is far away, if that is enough: then damage behind it is found by opening the frame,
 /// and has_metalayers and may_lack_contents are true. Throws std::system_error from the source.
 ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings);
 
-/// Judges a container that is open already. Throws codec::Error, std::system_error.
+/// Judges a frame or a Bloscpack file that is open already. Throws codec::Error, std::system_error.
 ReasonedVerdict judge(const frame::Snapshot& snapshot, Role role, const JudgeSettings& settings);
 
 }  // namespace bloscfs::fs

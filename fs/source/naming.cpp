@@ -63,6 +63,7 @@ std::vector<std::string> possible_full_names(const std::string& shown_name) {
       names.push_back(base + std::string(suffix));
   };
   add_all(shown_name);
+  names.push_back(shown_name + std::string(kFrameStoreSuffix));
   if (shown_name.ends_with(kNpySuffix)) {
     const std::string base = shown_name.substr(0, shown_name.size() - kNpySuffix.size());
     if (!base.empty()) names.push_back(base);
@@ -71,17 +72,21 @@ std::vector<std::string> possible_full_names(const std::string& shown_name) {
   return names;
 }
 
-std::string_view stem(std::string_view name) {
+std::string_view stem(std::string_view name, ShownAs shown) {
+  const auto has = [&](std::string_view suffix) {
+    return name.size() > suffix.size() && name.ends_with(suffix);
+  };
   for (const std::string_view suffix : kHiddenSuffixes)
-    if (name.size() > suffix.size() && name.ends_with(suffix))
-      return name.substr(0, name.size() - suffix.size());
+    if (has(suffix)) return name.substr(0, name.size() - suffix.size());
+  if (shown == ShownAs::frame_store && has(kFrameStoreSuffix))
+    return name.substr(0, name.size() - kFrameStoreSuffix.size());
   return name;
 }
 
 ShownAs promised_by(std::string_view full_name) {
   if (stem(full_name) == full_name) return ShownAs::itself;
-  if (full_name.ends_with(frame::kZipStoreSuffix) || full_name.ends_with(frame::kEmbedStoreSuffix))
-    return ShownAs::store;
+  if (full_name.ends_with(frame::kZipStoreSuffix)) return ShownAs::store;
+  if (full_name.ends_with(frame::kEmbedStoreSuffix)) return ShownAs::frame_store;
   return full_name.ends_with(kArraySuffix) ? ShownAs::array : ShownAs::flat;
 }
 
@@ -92,7 +97,7 @@ bool promises_frame(std::string_view full_name) {
 
 std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
-  std::string name(stem(full_name));
+  std::string name(stem(full_name, shown));
   if (shown == ShownAs::array && !name.ends_with(kNpySuffix)) name += kNpySuffix;
   // No such name could be opened.
   if (name.size() > NAME_MAX || name == "." || name == "..") return std::string(full_name);

@@ -21,9 +21,9 @@ inline constexpr std::string_view kFlatLeafSuffix = ".b2f";
 /// Suffix of arrays as they are shown.
 inline constexpr std::string_view kNpySuffix = ".npy";
 
-/// The name minus one suffix of containers or stores (kHiddenSuffixes); the name itself if it has
-/// none or nothing would be left.
-std::string_view stem(std::string_view name);
+/// The name minus one suffix of containers or stores (kHiddenSuffixes, and kFrameStoreSuffix of a
+/// frame store); the name itself if it has none or nothing would be left.
+std::string_view stem(std::string_view name, ShownAs shown = ShownAs::flat);
 
 /// What a file that cannot be looked at is by its suffix.
 ShownAs promised_by(std::string_view full_name);

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "fs/options/options.hpp"
-#include "fs/source/archives/archive_kinds.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/stores/embedded_store.hpp"
 #include "tests/remote/fake_store.hpp"
@@ -37,7 +36,7 @@ struct Row {
 
 std::string described(const fs::Verdict& verdict) {
   constexpr std::array kKinds{"itself", "frame", "sparse frame", "store", "store directory"};
-  constexpr std::array kShown{"itself", "flat", "array", "store"};
+  constexpr std::array kShown{"itself", "flat", "array", "store", "frame store"};
   constexpr std::array kHealth{"sound", "empty", "damaged", "unsupported", "left out"};
   std::string text = kKinds[static_cast<std::size_t>(verdict.kind)];
   if (verdict.is_container())
@@ -83,10 +82,11 @@ std::vector<Row> rows() {
   // Offsets of the header and from the end of the trailer (frame/formats/cframe.md).
   const ByteVector later = with_byte(flat, 0x19, flat.at(0x19) | 0x0f);
   const ByteVector torn = with_byte(flat, flat.size() - 23, 0);
-  Cut noted, lazy, embedded;
+  Cut noted, lazy, embedded, later_store;
   noted.vlmetalayers = {{"note", json::to_msgpack("text")}};
   lazy.metalayers = {{"b2o", json::to_msgpack({{"kind", "lazyexpr"}})}};
   embedded.metalayers = {{"b2embed", json::to_msgpack({{"version", 1}})}};
+  later_store.metalayers = {{"b2embed", json::to_msgpack({{"version", 2}})}};
   const ByteVector embed_store = flat_frame(contents, embedded);
   const ByteVector embed = embed_frame({{"/a", flat_frame("leaf")}});
   const std::string array_file =
@@ -140,9 +140,28 @@ std::vector<Row> rows() {
       {"ZIP store that is not shown as one", "x.b2z", zip, "nostores", "itself"},
       {"truncated ZIP store", "x.b2z", first_half(zip), "", "itself, damaged", "ZIP"},
       {"frame store", "x.b2e", embed_store, "", "store, read-only"},
-      {"frame store without its suffix", "x.b2frame", embed_store, "", "frame, flat, 4000 bytes"},
+      {"frame store called as a frame", "x.b2frame", embed_store, "", "store, read-only"},
+      {"frame store called as an array", "x.b2nd", embed_store, "", "store, read-only"},
+      {"frame store called as a ZIP file", "x.b2z", embed_store, "", "store, read-only"},
+      {"frame store, called as it is in memory", "x.cframe", embed_store, "", "store, read-only"},
+      {"frame store without a suffix", "x", embed_store, "", "store, read-only"},
+      {"frame store, elements alone", "x.b2frame", embed_store, "raw", "store, read-only"},
       {"frame store that is not shown as one", "x.b2e", embed_store, "nostores",
        "frame, flat, 4000 bytes"},
+      {"frame store with a map", "x.b2frame", read_file(kStores / "embed0.b2e"), "",
+       "store, read-only"},
+      {"later version of a frame store", "x.b2frame", flat_frame(contents, later_store), "",
+       "frame, flat, 4000 bytes"},
+      {"frame store, unknown codec", "x.b2frame", with_unknown_codec(embed_store), "",
+       "store, unsupported, read-only"},
+      {"frame store, unknown codec, hidden", "x.b2frame", with_unknown_codec(embed_store),
+       "unsupported=hide", "store, left out, read-only", codec},
+      {"frame store, unknown codec, raw", "x.b2frame", with_unknown_codec(embed_store),
+       "unsupported=raw", "itself, unsupported", codec},
+      {"index with the marker of a frame store", "x.b2frame/chunks.b2frame",
+       sparse_index(contents, embedded), "", "sparse frame, flat, 4000 bytes"},
+      {"embed.b2e outside a store", "x.b2frame", embed, "",
+       fmt::format("frame, flat, {} bytes, metalayers", flat_frame("leaf").size())},
       {"frame called as a store", "x.b2e", flat, "", "frame, flat, 4000 bytes"},
       {"directory store", "x.b2d/embed.b2e", embed, "", "store directory, embedded leaves"},
       {"directory store without embedded leaves", "x.b2d/embed.b2e", embed_frame({}), "",
@@ -182,8 +201,7 @@ fs::Candidate candidate(const Row& row, std::shared_ptr<const frame::ByteSource>
                         const fs::JudgeSettings& settings) {
   if (row.path.ends_with("/chunks.b2frame")) return {std::move(bytes), fs::Role::index};
   if (row.path.ends_with("/embed.b2e")) return {std::move(bytes), fs::Role::embed};
-  const fs::ArchiveKind* const archive = settings.stores ? fs::archive_kind_of(row.path) : nullptr;
-  return {std::move(bytes), archive != nullptr ? fs::Role::archive : fs::Role::file, archive};
+  return {std::move(bytes), fs::role_of(row.path, settings)};
 }
 
 /// What a mount shows there.

@@ -45,6 +45,8 @@ using Names = std::vector<std::string>;
 constexpr ShownAs itself = ShownAs::itself;
 constexpr ShownAs flat = ShownAs::flat;
 constexpr ShownAs array = ShownAs::array;
+constexpr ShownAs store = ShownAs::store;
+constexpr ShownAs frame_store = ShownAs::frame_store;
 
 }  // namespace
 
@@ -57,6 +59,11 @@ BOOST_AUTO_TEST_CASE(strips_one_container_suffix) {
   BOOST_TEST(stem("a.b2nd") == "a");
   BOOST_TEST(stem("a.blp") == "a");
   BOOST_TEST(stem("a.b2.b2frame") == "a.b2");
+  BOOST_TEST(stem("a.cframe") == "a.cframe");
+  BOOST_TEST(stem("a.cframe", frame_store) == "a");
+  BOOST_TEST(stem("a.b2e", frame_store) == "a");
+  BOOST_TEST(stem("a.cframe.b2e", frame_store) == "a.cframe");
+  BOOST_TEST(stem(".cframe", frame_store) == ".cframe");
   BOOST_TEST(stem("a.txt") == "a.txt");
   BOOST_TEST(stem(".b2nd") == ".b2nd");
   BOOST_TEST(stem("") == "");
@@ -79,6 +86,15 @@ BOOST_AUTO_TEST_CASE(falls_back_along_a_chain_of_collisions) {
              (Names{"x.b2", "x.blp", "x.b2.b2"}));
   BOOST_TEST(shown({{"n", array}, {"n.npy", itself}, {"n.b2f", flat}}) ==
              (Names{"n", "n.npy", "n.b2f"}));
+}
+
+BOOST_AUTO_TEST_CASE(cframe_is_taken_off_the_names_of_frame_stores) {
+  BOOST_TEST(shown({{"a.cframe", frame_store}, {"b.cframe", flat}, {"c.cframe", store}}) ==
+             (Names{"a", "b.cframe", "c.cframe"}));
+  BOOST_TEST(shown({{"a.cframe", frame_store}, {"a.b2frame", flat}}) ==
+             (Names{"a.cframe", "a.b2frame"}));
+  BOOST_TEST(shown({{"a.cframe", frame_store}, {"a", itself}, {"a.cframe.b2", flat}}) ==
+             (Names{"a.cframe", "a", "a.cframe.b2"}));
 }
 
 BOOST_AUTO_TEST_CASE(keeps_full_name_when_npy_would_be_too_long) {
@@ -117,14 +133,14 @@ BOOST_AUTO_TEST_CASE(recognises_the_files_that_stand_for_a_source) {
 
 BOOST_AUTO_TEST_CASE(lookup_agrees_with_listing_in_random_directories) {
   std::mt19937 random(20240229);
-  const std::vector<std::string> pieces = {".b2", ".b2nd", ".blp", ".npy", ".b2frame"};
+  const std::vector<std::string> pieces = {".b2", ".b2nd", ".blp", ".npy", ".b2frame", ".cframe"};
   for (int round = 0; round < 3000; round++) {
     std::map<std::string, ShownAs> chosen;
     const auto count = 1 + random() % 9;
     for (auto i = count; i > 0; i--) {
       std::string name(1, static_cast<char>('a' + random() % 2));
-      for (auto parts = random() % 4; parts > 0; parts--) name += pieces[random() % 5];
-      chosen[name] = static_cast<ShownAs>(random() % 3);
+      for (auto parts = random() % 4; parts > 0; parts--) name += pieces[random() % pieces.size()];
+      chosen[name] = static_cast<ShownAs>(random() % 5);
     }
     std::vector<NamedEntry> entries;
     for (const auto& [name, as] : chosen) entries.push_back({name, as});

@@ -58,6 +58,8 @@ BOOST_AUTO_TEST_CASE(arrays_lose_npy_from_their_names) {
 BOOST_AUTO_TEST_CASE(renamed_containers_keep_their_suffix) {
   BOOST_TEST(container_names("b", flat, "a.b2f", ".b2frame") == (Names{"b.b2f", "b.b2frame"}));
   BOOST_TEST(container_names("b.npy", array, "a.b2f", ".b2nd").front() == "b.b2f");
+  BOOST_TEST(container_names("b", ShownAs::frame_store, "a.cframe", ".b2frame") ==
+             (Names{"b.cframe", "b.b2frame"}));
   BOOST_TEST(container_names("b", flat, "p.blp", ".b2frame").front() == "b.blp");
   BOOST_TEST(container_names("m.npy", array, "n", ".b2nd").front() == "m");
   BOOST_TEST(container_names("b", flat, "n", ".b2frame") == (Names{"b", "b.b2frame"}));

@@ -206,6 +206,29 @@ BOOST_AUTO_TEST_CASE(times_that_are_set_back_hide_no_change, *precondition(needs
   BOOST_TEST((read_file(mount / "plain") == bytes_of(std::string(5000, 'b'))));
 }
 
+BOOST_AUTO_TEST_CASE(a_frame_becomes_a_store_and_back, *precondition(needs_fuse)) {
+  const ByteVector store =
+      read_file(fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores/embed0.b2e");
+  const TempDir source;
+  const fs_std::path file = source / "a.b2frame";
+  write_file(file, flat_frame(state(0)));
+  Mount mount(source.path());
+  for (std::uint64_t i = 0; i < 3; i++) {
+    BOOST_TEST((read_file(mount / "a") == state(i)));
+    replace(file, store);
+    BOOST_TEST(comes_true([&] { return fs_std::is_directory(mount / "a"); }));
+    BOOST_TEST(fs_std::exists(mount / "a/deep2/leaf4.npy"));
+    replace(file, flat_frame(state(i)));
+    BOOST_TEST(comes_true([&] { return fs_std::is_regular_file(mount / "a"); }));
+    // In place, which leaves the inode.
+    write_file(file, store);
+    BOOST_TEST(comes_true([&] { return fs_std::is_directory(mount / "a"); }));
+    BOOST_TEST(!read_file(mount / "a/deep2/leaf4.npy").empty());
+    write_file(file, flat_frame(state(i + 1)));
+    BOOST_TEST(comes_true([&] { return fs_std::is_regular_file(mount / "a"); }));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(needs_fuse)) {
   const TempDir source;
   const auto contents = state(0);

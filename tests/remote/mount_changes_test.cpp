@@ -144,6 +144,14 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   outlive_knowledge();
   BOOST_TEST(cat(mount / "y.b2frame") == "no frame any more");
   BOOST_CHECK(cat(mount / "z") == text_of(text));
+  server.put("y.b2frame",
+             read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/stores/embed0.b2e"));
+  outlive_knowledge();
+  BOOST_TEST(description_of(mount / "y") == "directory");
+  BOOST_TEST(cat(mount / "y/deep2/leaf4.npy").starts_with("\x93NUMPY"));
+  server.put("y.b2frame", flat_frame(text));
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "y") == text_of(text));
 }
 
 BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {

@@ -99,6 +99,8 @@ struct TreeServer {
     for (const char* name : {"log.b2frame", "log.b2"})
       nginx.serve(std::string("beside/") + name, flat_frame(std::string("text")));
     nginx.serve("beside/lost.b2nd", bytes_of("no frame at all"));
+    nginx.serve("beside/embed.b2frame",
+                read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/stores/embed0.b2e"));
     nginx.serve("beside/tree.b2z",
                 read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/stores/tree0.b2z"));
   }
@@ -286,14 +288,19 @@ BOOST_AUTO_TEST_CASE(ls_shows_what_a_mount_would, *utf::precondition(needs_nginx
   const std::string beside = tree_server().nginx.url("beside/");
   const ProcessResult coinciding = b2frame({"ls", beside});
   BOOST_TEST(coinciding.status == 1);
-  for (const char* line :
-       {"beside/log.b2frame\n", "beside/log.b2\n", "beside/tree.b2z/ -> tree/\n"})
+  for (const char* line : {"beside/log.b2frame\n", "beside/log.b2\n", "beside/tree.b2z/ -> tree/\n",
+                           "beside/embed.b2frame/ -> embed/\n"})
     BOOST_TEST(coinciding.out.find(line) != std::string::npos, coinciding.out);
   BOOST_TEST(coinciding.err ==
              "b2frame: " + beside + "lost.b2nd: has the suffix of a frame but no frame header\n");
   const ProcessResult store = b2frame({"ls", beside + "tree.b2z"});
   BOOST_TEST(store.out.find("beside/tree.b2z:/temp0/leaf1 -> leaf1.npy\n") != std::string::npos,
              store.description());
+
+  const ProcessResult frame = b2frame({"ls", beside + "embed.b2frame"});
+  BOOST_TEST(
+      frame.out.find("beside/embed.b2frame:/deep2/leaf4 -> leaf4.npy\n") != std::string::npos,
+      frame.description());
 
   const ProcessResult missing = b2frame({"ls", url + "none/"});
   BOOST_TEST(missing.status == 1);

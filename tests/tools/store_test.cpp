@@ -98,6 +98,54 @@ BOOST_AUTO_TEST_CASE(extract_gives_the_contents_of_each_leaf) {
                  store(entry) << ":" << key);
 }
 
+BOOST_AUTO_TEST_CASE(a_store_that_is_a_frame_may_have_any_name) {
+  const fs_std::path b2e = kStores / "embed0.b2e";
+  const std::string key = ":/deep2/leaf4";
+  const std::string leaf = extracted(b2e.string() + key);
+  const std::string told = b2frame({"info", "--json", b2e.string() + ":/"}).out;
+  for (const char* name : {"s.b2e", "s.b2frame", "s.cframe", "s.b2nd", "s.b2z", "s.dat", "s"}) {
+    const TempDir dir;
+    const fs_std::path file = dir / name;
+    fs_std::copy(b2e, file);
+    BOOST_TEST_CONTEXT(name) {
+      for (const std::string& listed : {file.string(), file.string() + ":/"}) {
+        const ProcessResult result = b2frame({"ls", listed});
+        BOOST_TEST_REQUIRE(result.ok(), result.description());
+        BOOST_TEST(result.out.find(file.string() + key + " -> leaf4.npy\n") != std::string::npos,
+                   result.out);
+        BOOST_TEST(std::count(result.out.begin(), result.out.end(), '\n') == 12);
+      }
+      const ProcessResult above = b2frame({"ls", dir.path().string()});
+      const std::string stem = std::string(name) == "s.dat" ? name : "s";
+      BOOST_TEST(above.out.find(stem + "/\n") != std::string::npos, above.out);
+      BOOST_TEST(extracted(file.string() + key) == leaf);
+      BOOST_TEST(b2frame({"cat", "--raw", file.string() + key}).out ==
+                 b2frame({"cat", "--raw", b2e.string() + key}).out);
+      BOOST_TEST(b2frame({"head", file.string() + key}).out ==
+                 b2frame({"head", b2e.string() + key}).out);
+      json info = json::parse(b2frame({"info", "--json", file.string() + ":/"}).out);
+      json expected = json::parse(told);
+      for (json* one : {&info, &expected}) one->erase("file");
+      BOOST_TEST(info == expected);
+      BOOST_TEST(info_of(file).at("nbytes") == info_of(b2e).at("nbytes"));
+      const ProcessResult verified = b2frame({"verify", "--json", file.string()});
+      BOOST_TEST(verified.ok(), verified.description());
+      BOOST_TEST(verified.out.find(key) != std::string::npos, verified.out);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_that_is_no_store_has_no_keys) {
+  const TempDir dir;
+  write_file(dir / "s.b2frame", flat_frame("contents"));
+  for (const char* command : {"ls", "cat", "info", "verify"}) {
+    const ProcessResult result = b2frame({command, (dir / "s.b2frame").string() + ":/x"});
+    BOOST_TEST(result.status == 1, result.description());
+    const std::string told = result.out + result.err;
+    BOOST_TEST(told.find("no store of python-blosc2") != std::string::npos, told);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(caches_of_remote_stores_are_refused_by_name) {
   const TempDir scratch;
   Cut cut;

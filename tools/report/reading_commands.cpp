@@ -1,9 +1,11 @@
 #include "tools/report/reading_commands.hpp"
 
+#include <filesystem>
 #include <optional>
 
 #include <fmt/core.h>
 
+#include "frame/pystore/store_names.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/source/naming.hpp"
@@ -25,6 +27,12 @@ struct Names {
 std::string last_part(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path.substr(path.rfind('/') + 1);
+}
+
+/// Of what is a store.
+bool is_frame_store(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && !path.ends_with(frame::kZipStoreSuffix);
 }
 
 Names names_of(const std::string& file, bool is_npy) {
@@ -65,7 +73,7 @@ std::string library_lines(const Names& names, const frame::FrameInfo& info) {
   const char* const name = info.array ? "array" : "schunk";
   if (names.address)
     text += fmt::format("store = blosc2.{}({}, mode=\"r\")\n{} = store[{}]\n",
-                        names.address->store.ends_with(".b2e") ? "EmbedStore" : "TreeStore",
+                        is_frame_store(names.address->store) ? "EmbedStore" : "TreeStore",
                         python_text(names.address->store), name, python_text(names.address->key));
   else
     text += fmt::format("{} = blosc2.open({}, mode=\"r\")\n", name, file);

@@ -15,8 +15,7 @@ namespace {
 /// Null where the file cannot be read, too: whoever opens it as a frame then says why.
 std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
   try {
-    auto store = find_store(file);
-    return store ? std::move(store) : find_frame_store(file);
+    return find_any_store(file);
   } catch (const std::system_error&) {
     return nullptr;
   }

@@ -167,4 +167,14 @@ bool StoreArchive::has_below(const std::string& group, bool with_attributes) con
   return false;
 }
 
+std::unique_ptr<const Archive> open_store_file(const StoreFile& file, Role role, bool raw,
+                                               std::shared_ptr<MemoryBudget::Listing> charge) {
+  std::unique_ptr<const frame::PythonStore> store;
+  if (role == Role::zip) store = frame::open_zip_store(file.bytes(), {}, charge);
+  if (!store)
+    if (auto frame = file.frame()) store = frame::open_embed_store(std::move(frame), charge);
+  if (!store) return nullptr;
+  return std::make_unique<StoreArchive>(std::move(store), raw, std::move(charge));
+}
+
 }  // namespace bloscfs::fs

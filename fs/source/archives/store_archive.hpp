@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "frame/pystore/python_store.hpp"
 #include "fs/source/archives/archive.hpp"
+#include "fs/source/judge.hpp"
 #include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
@@ -65,5 +67,16 @@ class StoreArchive final : public Archive {
   mutable std::vector<std::atomic<Form>> forms_;
   const bool raw_;
 };
+
+/// How the file of a store is opened: as bytes, or as a frame, null if it is none.
+struct StoreFile {
+  std::function<std::shared_ptr<const frame::ByteSource>()> bytes;
+  std::function<std::shared_ptr<const frame::Snapshot>()> frame;
+};
+
+/// Opens a file in that role (judge.hpp) as a store; null if it is none. `raw` and `charge` as of
+/// StoreArchive. Throws codec::Error, std::system_error.
+std::unique_ptr<const Archive> open_store_file(const StoreFile& file, Role role, bool raw,
+                                               std::shared_ptr<MemoryBudget::Listing> charge);
 
 }  // namespace bloscfs::fs

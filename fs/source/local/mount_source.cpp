@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -34,12 +35,12 @@ frame::UniqueFd open_directory_path(const std::string& path) {
 }
 
 /// Without the names of its members, which may take more memory than there is for them.
-bool is_archive(const std::string& path) {
-  const ArchiveKind* const kind = archive_kind_of(path);
-  if (kind == nullptr) return false;
+bool is_zip_store(const std::string& path) {
+  if (!path.ends_with(frame::kZipStoreSuffix)) return false;
   frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) throw_errno();
-  return kind->is_one(std::make_shared<frame::FileSource>(std::move(fd), nullptr));
+  const auto file = std::make_shared<frame::FileSource>(std::move(fd), nullptr);
+  return frame::zip_store_kind(file, {}).has_value();
 }
 
 MountSource source_in(const std::string& directory, std::optional<std::string> single) {
@@ -55,7 +56,7 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   struct stat st {};
   if (::stat(resolved.c_str(), &st) != 0) throw_errno();
   const auto snapshot = frame::open_path(resolved, {});
-  const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_archive(resolved);
+  const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_zip_store(resolved);
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
       throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");

@@ -176,7 +176,7 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& reques
 void PlainFiles::before_end_of_writing(Request& request, NodeId node) {
   bool may_take_long = false;
   try {
-    may_take_long = classifier_.is_container(*tree_.object(node));
+    may_take_long = classifier_.holds_frame(*tree_.object(node));
   } catch (const std::exception&) {
     return;  // end_writing() meets the same error, and logs it
   }
@@ -192,7 +192,7 @@ void PlainFiles::end_writing(const Change& change, NodeId node) {
 bool PlainFiles::stores_unless_read(const Change& change, NodeId node) {
   if (tree_.plain_writers(node) != 1) return true;
   try {
-    if (!classifier_.is_container(*tree_.object(node))) return true;
+    if (!classifier_.holds_frame(*tree_.object(node))) return true;
     const auto read = tree_.opened_as<OpenPlainFile>(node);
     if (read && read->readers > 0) {
       read->owes_frame = true;

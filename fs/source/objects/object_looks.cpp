@@ -12,7 +12,6 @@
 #include "frame/open/open.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
@@ -134,9 +133,7 @@ LookPointer ObjectLooks::judge_object(Request& request, const std::string& path)
   if (auto before = known(path);
       before && before->is_object() && before->state.same_bytes(source->state()))
     return before;
-  const ArchiveKind* const archive = settings_.stores ? archive_kind_of(path) : nullptr;
-  const Verdict verdict = judge_bytes(
-      request, path, {source, archive != nullptr ? Role::archive : Role::file, archive});
+  const Verdict verdict = judge_bytes(request, path, {source, role_of(path, settings_)});
   Kind kind = verdict.is_container() ? Kind::container : Kind::plain;
   if (verdict.is_store()) kind = Kind::store;
   return look_of(kind, verdict, source->state());
@@ -244,9 +241,9 @@ std::unique_ptr<const Archive> ObjectLooks::open_archive(
     auto store = frame::open_directory_store(frame::make_object_files(tree_, path, charge), object,
                                              {}, charge);
     if (store) archive = std::make_unique<StoreArchive>(std::move(store), settings_.raw, charge);
-  } else if (const ArchiveKind* const kind = archive_kind_of(path)) {
-    archive = kind->open({[&] { return object; }, [&] { return frame::open_file(object, {}); }},
-                         settings_.raw, std::move(charge));
+  } else {
+    const StoreFile file{[&] { return object; }, [&] { return frame::open_file(object, {}); }};
+    archive = open_store_file(file, role_of(path, settings_), settings_.raw, std::move(charge));
   }
   if (!archive) frame::throw_errno(EIO, path + ": no archive");
   return archive;

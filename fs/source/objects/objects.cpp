@@ -174,7 +174,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
     const bool is_directory =
         look && look->is_object() != entry.is_directory
             ? look->is_directory()
-            : shown == ShownAs::store || (entry.is_directory && shown == ShownAs::itself);
+            : is_store(shown) || (entry.is_directory && shown == ShownAs::itself);
     entries.push_back({found->shown()[i], entry.name,
                        is_directory ? mode_t{S_IFDIR} : mode_t{S_IFREG}, inode_of(path)});
   }

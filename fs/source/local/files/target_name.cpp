@@ -19,7 +19,7 @@ std::vector<std::string> container_names(const std::string& shown_name, ShownAs 
       consider(std::string_view(shown_name).substr(0, shown_name.size() - kNpySuffix.size()), with);
     consider(shown_name, with);
   };
-  if (!previous.empty()) consider_all(previous.substr(stem(previous).size()));
+  if (!previous.empty()) consider_all(previous.substr(stem(previous, shown).size()));
   consider_all(suffix);
   if (names.empty()) consider_all({});
   return names;

@@ -13,6 +13,7 @@
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/archives/store_archive.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -102,16 +103,13 @@ std::shared_ptr<const frame::ByteSource> Classifier::bytes_of(const SourceObject
 std::unique_ptr<const Archive> Classifier::open_archive(
     const SourcePath& path, const SourceEntry& entry,
     std::shared_ptr<MemoryBudget::Listing> charge) const {
-  const ArchiveKind* const kind = archive_kind_of(path.text());
-  if (kind == nullptr) return nullptr;
   if (!entry.object) frame::throw_errno(ESTALE, path.text());
-  const ArchiveFile file{[&] { return bytes_of(*entry.object); },
-                         [&] { return open(path, entry); }};
-  return kind->open(file, settings_.raw, std::move(charge));
+  const StoreFile file{[&] { return bytes_of(*entry.object); }, [&] { return open(path, entry); }};
+  return open_store_file(file, entry.role, settings_.raw, std::move(charge));
 }
 
-bool Classifier::is_container(const SourceObject& file) const {
-  return judge({bytes_of(file), Role::file}, settings_).is_container();
+bool Classifier::holds_frame(const SourceObject& file) const {
+  return judge({bytes_of(file), Role::file}, settings_).kind != EntryKind::itself;
 }
 
 SourceEntry Classifier::quick_look(NamesWork& work, const SourcePath& path, SourceEntry entry) {
@@ -128,7 +126,7 @@ SourceEntry Classifier::quick_look(NamesWork& work, const SourcePath& path, Sour
       if (!file) return entry;
       entry.content_stat = *file;
     } else if (S_ISREG(entry.own_stat.st_mode)) {
-      entry.role = archive_at(path) != nullptr ? Role::archive : Role::file;
+      entry.role = role_of(path.text(), settings_);
     } else {
       return entry;
     }
@@ -198,17 +196,10 @@ void Classifier::note_unreadable(const Request& request, const SourcePath& path,
              fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
-/// The kind that the name promises, if archives are shown.
-const ArchiveKind* Classifier::archive_at(const SourcePath& path) const {
-  return settings_.stores ? archive_kind_of(path.text()) : nullptr;
-}
-
-ReasonedVerdict Classifier::judge_once(const SourcePath& path, const SourceEntry& entry) const {
+ReasonedVerdict Classifier::judge_once(const SourceEntry& entry) const {
   // Does not wait for a file's lock sidecar: what a writer leaves torn is judged again later.
   if (!S_ISDIR(entry.own_stat.st_mode))
-    return judge({bytes_of(*entry.object), entry.role,
-                  entry.role == Role::archive ? archive_at(path) : nullptr,
-                  frame::stamp_of(entry.content_stat)},
+    return judge({bytes_of(*entry.object), entry.role, frame::stamp_of(entry.content_stat)},
                  settings_);
   const frame::UniqueFd directory = entry.object->open(O_RDONLY | O_DIRECTORY);
   std::shared_ptr<frame::PeerLock> lock;
@@ -229,7 +220,7 @@ Verdict Classifier::judge_stable(const Request& request, const SourcePath& path,
     ReasonedVerdict verdict;
     std::exception_ptr failure;
     try {
-      verdict = judge_once(path, entry);
+      verdict = judge_once(entry);
     } catch (const std::system_error&) {
       failure = std::current_exception();
     }
@@ -270,8 +261,7 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
 
 void Classifier::remember(const frame::Snapshot& committed, const std::string& name,
                           KnownVerdict known) {
-  // Whether one with the suffix of an archive is that is read.
-  if (known.role == Role::file && settings_.stores && archive_kind_of(name) != nullptr) return;
+  if (known.role == Role::file) known.role = role_of(name, settings_);
   known.verdict = judge(committed, known.role, settings_);
   if (known.verdict.kind == EntryKind::itself) return;
   const MutexLock lock(mutex_);

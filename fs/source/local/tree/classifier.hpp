@@ -11,13 +11,13 @@
 #include "frame/open/open.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "fs/source/archives/archive.hpp"
-#include "fs/source/archives/archive_kinds.hpp"
 #include "fs/source/judge.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/verdict_table.hpp"
 #include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
@@ -92,16 +92,16 @@ class Classifier {
   /// Opens the archive that was found at `path`. Null if it is none any more.
   std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
                                               std::shared_ptr<MemoryBudget::Listing> charge) const;
-  /// True if a regular file holds a container now that is shown as one; nothing is remembered.
-  bool is_container(const SourceObject& file) const;
+  /// True if a regular file holds a frame or a Bloscpack file now that is shown as a container or
+  /// as a store; nothing is remembered.
+  bool holds_frame(const SourceObject& file) const;
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in
   /// the locking of other Blosc2 programs. Null if it is none any more.
   std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
 
  private:
   std::shared_ptr<const frame::ByteSource> bytes_of(const SourceObject& file) const;
-  const ArchiveKind* archive_at(const SourcePath& path) const;
-  ReasonedVerdict judge_once(const SourcePath& path, const SourceEntry& entry) const;
+  ReasonedVerdict judge_once(const SourceEntry& entry) const;
   Verdict judge_stable(const Request& request, const SourcePath& path, const SourceEntry& entry);
   void remember(const Request& request, const SourcePath& path, const SourceEntry& entry,
                 const ReasonedVerdict& verdict);

@@ -23,10 +23,11 @@ constexpr int kListTries = 10;
 /// The keys of leaves that an entry hides, as is_leaf_hidden() finds them.
 void add_keys(const std::string& name, ShownAs shown, mode_t type,
               std::set<std::string, std::less<>>& keys) {
-  const bool is_container = shown == ShownAs::array || shown == ShownAs::flat;
+  const bool is_container =
+      shown == ShownAs::array || shown == ShownAs::flat || shown == ShownAs::frame_store;
   const bool is_leaf = S_ISREG(type) && frame::leaf_form(name) != frame::LeafForm::other;
   const std::string_view key = frame::leaf_stem(name);
-  if ((is_container || is_leaf) && key == stem(name)) keys.emplace(key);
+  if ((is_container || is_leaf) && key == stem(name, shown)) keys.emplace(key);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, I
 SourceEntry Tree::look_at(SourceEntry entry) {
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
   if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
-  if (!entry.is_container() || entry.is_sframe()) return entry;
+  if (entry.kind != EntryKind::frame && !entry.is_store()) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node != nullptr && node->rare().plain_writers > 0) {
@@ -323,12 +324,14 @@ bool Tree::is_leaf_hidden(NamesWork& work, const Directory& in, const std::strin
     const auto entry = present_entry(work, in, name);
     if (!entry) return false;
     const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
-    return entry->is_container() || (is_leaf && S_ISREG(entry->own_stat.st_mode));
+    return entry->is_container() || entry->shown == ShownAs::frame_store ||
+           (is_leaf && S_ISREG(entry->own_stat.st_mode));
   };
   if (frame::leaf_stem(key_name) == key_name && hides(key_name)) return true;
   for (const std::string_view suffix : kHiddenSuffixes)
     if (hides(key_name + std::string(suffix))) return true;
-  return false;
+  const auto store = present_entry(work, in, key_name + std::string(kFrameStoreSuffix));
+  return store && store->shown == ShownAs::frame_store;
 }
 
 std::optional<ArchiveEntry> Tree::beside_entry(NamesWork& work, const Directory& in,

@@ -116,7 +116,8 @@ std::optional<std::string> Tree::shown_instead(NamesWork& work, const std::strin
   // The text leads somewhere as it is.
   if (resolve(work, in, name)) return std::nullopt;
   const auto entry = visible_entry(work, in, name);
-  if (!entry || !entry->is_container()) return std::nullopt;
+  if (!entry || !(entry->is_container() || entry->shown == ShownAs::frame_store))
+    return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
   // Only where the shown name leads back to that very frame.
   const auto owner = resolve(work, in, shown);
