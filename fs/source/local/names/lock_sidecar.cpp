@@ -22,7 +22,7 @@ void try_to(const Work& work) {
 }  // namespace
 
 bool may_have_sidecar(const SourceEntry& entry) {
-  return entry.is_container() && !entry.is_sframe();
+  return entry.kind == EntryKind::frame || entry.shown == ShownAs::frame_store;
 }
 
 bool carry_sidecar(const Change& change, const SourceDirectory& from, const std::string& full_name,

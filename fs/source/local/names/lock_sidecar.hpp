@@ -11,7 +11,7 @@
 
 namespace bloscfs::fs {
 
-/// True for what may have one: a file that is a container.
+/// True for what may have one: a file that is a container, or a frame that is a store.
 bool may_have_sidecar(const SourceEntry& entry);
 
 /// Moves the sidecar of a file that has been renamed, over one that is there. False if there is
