@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "frame/cframe/cframe_writer.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/b2frame_commands.hpp"

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 
 #include "codec/error.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 

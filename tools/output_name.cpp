@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/store_address.hpp"

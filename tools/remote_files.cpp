@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "codec/error.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/object_frames.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 #include "tools/remote_tree.hpp"
@@ -36,8 +36,7 @@ std::shared_ptr<const frame::ObjectSource> open_index(frame::ObjectTree& objects
 std::shared_ptr<const frame::Snapshot> open_sparse(
     const std::shared_ptr<frame::ObjectTree>& objects, const std::string& name,
     const std::shared_ptr<const frame::ObjectSource>& index) {
-  const auto frames = std::make_shared<frame::ObjectFrames>(objects, frame::kSframeIndexName,
-                                                            [](const std::string&) {});
+  const auto frames = std::make_shared<frame::ObjectFrames>(objects, [](const std::string&) {});
   return frame::open_directory(frames->frame(name, index));
 }
 

@@ -4,9 +4,9 @@
 #include <system_error>
 #include <utility>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/remote/url.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "fs/source/naming.hpp"
 
 namespace bloscfs::tools {
@@ -28,8 +28,7 @@ std::int64_t size_of_entry(const frame::ObjectEntry& entry) {
 
 RemoteTree::RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url)
     : objects_(std::move(objects)),
-      frames_(std::make_shared<frame::ObjectFrames>(objects_, frame::kSframeIndexName,
-                                                    [](const std::string&) {})) {
+      frames_(std::make_shared<frame::ObjectFrames>(objects_, [](const std::string&) {})) {
   std::string shown = frame::shown_url(url);
   while (shown.ends_with('/')) shown.pop_back();
   enter("", shown, objects_->list(""));

@@ -12,10 +12,10 @@
 #include "frame/cframe/cframe.hpp"
 #include "frame/header/frame_header.hpp"
 #include "frame/header/frame_parts.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline open {

@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/repair/frame_planner.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline repair {

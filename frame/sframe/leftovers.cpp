@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "codec/error.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/shared_frames.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/object_index.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline sframe {
@@ -39,8 +39,7 @@ class Sweep {
  public:
   Sweep(std::shared_ptr<ObjectTree> tree, std::int64_t newest)
       : tree_(*tree),
-        frames_(std::make_shared<ObjectFrames>(std::move(tree), kSframeIndexName,
-                                               [](const std::string&) {})),
+        frames_(std::make_shared<ObjectFrames>(std::move(tree), [](const std::string&) {})),
         newest_(newest) {}
 
   void sweep_root() {

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline sframe {

@@ -7,7 +7,7 @@
 
 #include "codec/error.hpp"
 #include "frame/editing/frame_file.hpp"
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 

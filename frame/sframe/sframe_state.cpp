@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/named_chunk_files.hpp"
 #include "frame/sframe/sframe.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline sframe {

@@ -7,11 +7,11 @@
 
 #include "codec/error.hpp"
 #include "frame/editing/frame_transaction.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/orphans.hpp"
 #include "frame/sframe/sframe_commit.hpp"
 #include "frame/sframe/sframe_state.hpp"
 #include "frame/store/container_lock.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline sframe {

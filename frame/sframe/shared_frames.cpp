@@ -5,10 +5,10 @@
 #include <system_error>
 
 #include "codec/block_decoder.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/named_chunk_files.hpp"
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/object_index.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline sframe {

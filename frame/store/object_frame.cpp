@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline store {
@@ -32,7 +33,7 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
     return chunk;
   }
   auto made = std::make_shared<ObjectIndex>(mode);
-  if (name != services_->index_name) {
+  if (name != kSframeIndexName) {
     temporaries_[name] = made;
     return made;
   }
@@ -47,7 +48,7 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
 void ObjectFrame::rename(const std::string& from, const std::string& to, RenameMode) {
   const std::lock_guard guard(mutex_);
   const auto found = temporaries_.find(from);
-  if (found == temporaries_.end() || to != services_->index_name) throw_errno(ENOENT, inside(from));
+  if (found == temporaries_.end() || to != kSframeIndexName) throw_errno(ENOENT, inside(from));
   pending_ = std::move(found->second);
   temporaries_.erase(found);
 }
@@ -57,7 +58,7 @@ void ObjectFrame::unlink(const std::string& name) {
   {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
-    if (name == services_->index_name) return pending_.reset();
+    if (name == kSframeIndexName) return pending_.reset();
     // The store may have an index that names it.
     if (state_ == State::unknown) return;
     if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
@@ -73,7 +74,7 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   std::map<std::string, std::string> metadata =
       metadata_of(services_->owned(path_, index.attributes()));
   metadata[kCommit] = commit;
-  const std::string path = inside(services_->index_name);
+  const std::string path = inside(kSframeIndexName);
   const auto condition = [](const std::optional<ObjectState>& known) {
     return known ? ObjectCondition{ObjectCondition::Kind::same, *known}
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
@@ -248,9 +249,8 @@ void ObjectFrame::put_tombstone(const ObjectState& base) {
     commit_ = new_commit_id();
   }
   try {
-    ObjectState state =
-        services_->tree().put(inside(services_->index_name), {},
-                              {ObjectCondition::Kind::same, base}, {{kCommit, commit_}});
+    ObjectState state = services_->tree().put(
+        inside(kSframeIndexName), {}, {ObjectCondition::Kind::same, base}, {{kCommit, commit_}});
     const std::lock_guard guard(mutex_);
     stored_as(std::move(state));
     become_removed();
@@ -282,12 +282,12 @@ FileAttributes ObjectFrame::attributes() const {
 
 std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
   const std::lock_guard guard(mutex_);
-  if (name != services_->index_name || !index()) throw_errno(ENOENT, inside(name));
+  if (name != kSframeIndexName || !index()) throw_errno(ENOENT, inside(name));
   return index();
 }
 
 std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
-  if (name == services_->index_name) {
+  if (name == kSframeIndexName) {
     const std::lock_guard guard(mutex_);
     return stored_ ? stored_ : pending_;
   }
@@ -321,7 +321,7 @@ std::shared_ptr<StoreDirectory> ObjectFrame::open_directory(const std::string& n
 std::optional<FileStamp> ObjectFrame::stamp(const std::string& name) const {
   const std::lock_guard guard(mutex_);
   if (name == ".") return FileStamp{0, number_of_directory(), 0, 0, 0};
-  if (name != services_->index_name || !index() || is_overtaken_now()) return std::nullopt;
+  if (name != kSframeIndexName || !index() || is_overtaken_now()) return std::nullopt;
   return index()->stamp();
 }
 

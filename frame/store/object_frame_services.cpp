@@ -2,11 +2,13 @@
 
 #include <system_error>
 
+#include "frame/store/sframe_names.hpp"
+
 namespace bloscfs::frame::inline store {
 
 std::shared_ptr<const ObjectSource> ObjectFrameServices::open_index(const std::string& path) const {
   try {
-    return tree_->open(path + "/" + index_name, nullptr);
+    return tree_->open(path + "/" + kSframeIndexName, nullptr);
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::no_such_file_or_directory) return nullptr;
     throw;

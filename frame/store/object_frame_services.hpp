@@ -23,15 +23,13 @@ class ObjectFrameServices {
   /// hosts have had time.
   using RemoveLater = std::function<void(const std::string& path)>;
 
-  ObjectFrameServices(std::shared_ptr<ObjectTree> tree, std::string index, RemoveLater remove,
+  ObjectFrameServices(std::shared_ptr<ObjectTree> tree, RemoveLater remove,
                       std::chrono::seconds age, UploadSettings uploads)
-      : index_name(std::move(index)),
-        remove_later(std::move(remove)),
+      : remove_later(std::move(remove)),
         safe_age(age),
         tree_(std::move(tree)),
         uploads_(*tree_, std::move(uploads)) {}
 
-  const std::string index_name;
   const RemoveLater remove_later;
   /// Chunks of that age that no index names may have been swept away.
   const std::chrono::seconds safe_age;

@@ -27,11 +27,10 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
 
   /// A commit with chunks of `safe_age` makes sure that they are there. What `uploads` refers to
   /// outlives this object, and all frames and directories that it has given.
-  ObjectFrames(std::shared_ptr<ObjectTree> tree, std::string index_name, RemoveLater remove_later,
+  ObjectFrames(std::shared_ptr<ObjectTree> tree, RemoveLater remove_later,
                std::chrono::seconds safe_age = kSafeAge, UploadSettings uploads = {})
-      : services_(std::make_shared<ObjectFrameServices>(std::move(tree), std::move(index_name),
-                                                        std::move(remove_later), safe_age,
-                                                        std::move(uploads))) {}
+      : services_(std::make_shared<ObjectFrameServices>(std::move(tree), std::move(remove_later),
+                                                        safe_age, std::move(uploads))) {}
 
   ObjectTree& tree() const { return services_->tree(); }
   /// For other calls to the tree.

@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/random_edit.hpp"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/store/object_frames.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/remote/fake_store.hpp"
@@ -66,8 +66,7 @@ class FailingTree final : public frame::ObjectTree {
 struct Host {
   explicit Host(FakeStore& store)
       : tree(std::make_shared<FailingTree>(store.tree(true))),
-        frames(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName,
-                                                     [](const std::string&) {})),
+        frames(std::make_shared<frame::ObjectFrames>(tree, [](const std::string&) {})),
         frame(frames->directory("")->open_directory(kFrame)) {}
 
   /// Writes an index of so many bytes. Returns an errno, or 0, as the others.

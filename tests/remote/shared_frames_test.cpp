@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
 
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_rename_that_comes_too_late_loses_neither_file) {
   const auto frames = std::make_shared<frame::ObjectFrames>(
       std::make_shared<Intruder>(place.tree(), "from.b2frame/chunks.b2frame",
                                  "to.b2frame/chunks.b2frame"),
-      frame::kSframeIndexName, [](const std::string&) {});
+      [](const std::string&) {});
   const frame::ObjectState base =
       place.tree().open("from.b2frame/chunks.b2frame", nullptr)->state();
   BOOST_CHECK_THROW(frame::rename_shared_frame(*frames, "from.b2frame", base, "to.b2frame", true),
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(an_old_commit_makes_sure_of_its_chunks) {
   const StorePlace place;
   const auto frames = std::make_shared<frame::ObjectFrames>(
       std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
-      frame::kSframeIndexName, [](const std::string&) {}, std::chrono::seconds(0));
+      [](const std::string&) {}, std::chrono::seconds(0));
   const ByteVector bytes(100, 7);
   for (const bool is_swept : {false, true}) {
     const std::string name = is_swept ? "swept.b2frame" : "whole.b2frame";

@@ -9,10 +9,10 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/core.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/remote/http_tree.hpp"
 #include "frame/store/object_frames.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "fs/view/frame_reader.hpp"
 #include "tests/remote/served_object.hpp"
 #include "tests/remote/slow_link.hpp"
@@ -52,8 +52,7 @@ struct ServedTree {
     if (objects.contains("/" + name)) {
       snapshot = frame::open_file(tree->open(name, nullptr), {});
     } else {
-      const auto frames = std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName,
-                                                                [](const std::string&) {});
+      const auto frames = std::make_shared<frame::ObjectFrames>(tree, [](const std::string&) {});
       const auto index = tree->open(name + "/" + frame::kSframeIndexName, nullptr);
       snapshot = frame::open_directory(frames->frame(name, index));
     }

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/shared_frames.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "tests/remote/rgw.hpp"
 
 namespace bloscfs::test {
@@ -12,7 +12,7 @@ Chunks chunks_of(const StorePlace& place) {
   Chunks chunks;
   const auto frames = std::make_shared<frame::ObjectFrames>(
       std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
-      frame::kSframeIndexName, [](const std::string&) {});
+      [](const std::string&) {});
   for (const auto& [path, state] : place.objects()) {
     if (path.ends_with(".chunk")) chunks.present.insert(path);
     if (!path.ends_with("/chunks.b2frame") || state.size == 0) continue;

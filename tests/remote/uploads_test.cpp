@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/sframe/shared_frames.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/wait_context.hpp"
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/comes_true.hpp"
@@ -34,8 +34,7 @@ struct NewFrame {
   explicit NewFrame(FakeStore& from, frame::UploadSettings uploads = {})
       : store(from),
         frames(std::make_shared<frame::ObjectFrames>(
-            from.tree(true), frame::kSframeIndexName,
-            [this](const std::string& path) { removed.push_back(path); },
+            from.tree(true), [this](const std::string& path) { removed.push_back(path); },
             frame::ObjectFrames::kSafeAge, std::move(uploads))) {
     frame::FrameSettings settings;
     settings.chunksize = kChunk;

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/objects/told_failures.hpp"

@@ -7,9 +7,9 @@
 
 #include <xxhash.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/shared_frames.hpp"
 #include "frame/store/refusal.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
 
@@ -26,9 +26,8 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
     : clock_(clock),
       tree_(tree),
       remove_later_(std::move(remove_later)),
-      frames_(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName, remove_later_,
-                                                    frame::ObjectFrames::kSafeAge,
-                                                    std::move(uploads))),
+      frames_(std::make_shared<frame::ObjectFrames>(
+          tree, remove_later_, frame::ObjectFrames::kSafeAge, std::move(uploads))),
       budget_(budget),
       leading_(std::move(leading)),
       looks_(

@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/store/byte_source.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/support/request.hpp"
 #include "tests/fs/mount/in_process.hpp"

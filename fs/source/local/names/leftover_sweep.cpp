@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/sframe/orphans.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "fs/source/local/files/directory_times.hpp"
 #include "fs/source/local/files/lock_file.hpp"
 #include "fs/source/local/files/mount_lock.hpp"

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "fs/source/local/files/source_root.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"

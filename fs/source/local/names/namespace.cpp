@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/names/new_temporary.hpp"
 #include "fs/source/local/names/removal.hpp"

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/refusal.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/support/log.hpp"

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "frame/header/sframe_format.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/tree/node_table.hpp"
 #include "fs/support/timestamps.hpp"

@@ -10,9 +10,9 @@
 #include <boost/range/adaptor/reversed.hpp>
 #include <fcntl.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/peer_lock.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/target_name.hpp"
 #include "fs/source/local/tree/node_table.hpp"

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/source/local/tree/tree.hpp"

@@ -10,7 +10,7 @@
 
 #include "frame/store/peer_lock.hpp"
 
-namespace bloscfs::frame::inline header {
+namespace bloscfs::frame::inline store {
 
 /// The file that makes a directory a sparse frame.
 inline constexpr char kSframeIndexName[] = "chunks.b2frame";
@@ -39,4 +39,4 @@ inline bool is_sframe_file(std::string_view name) {
   return name == kSframeIndexName || name == kSframeLockName || chunk_file_number(name);
 }
 
-}  // namespace bloscfs::frame::inline header
+}  // namespace bloscfs::frame::inline store
