@@ -19,7 +19,9 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/conversion.hpp"
 #include "tools/file_jobs.hpp"
+#include "tools/output_name.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -110,9 +112,10 @@ class Converter {
     std::string output = options_.directory.empty()
                              ? options_.output
                              : options_.directory + "/" + name_of(file, info);
-    std::error_code error;
-    require(!filesystem::equivalent(file, output, error) || error,
-            "input and output are the same file: --in-place");
+    if (same_file(file, output))
+      throw UsageError(parse_store_address(file)
+                           ? "the output would replace the store that it is read from"
+                           : "input and output are the same file: --in-place");
     const fs::MutexLock lock(mutex_);
     if (!outputs_.insert(output).second)
       throw UsageError("another file becomes " + output + ", too");

@@ -34,9 +34,10 @@ std::string follow_symlink(const std::string& path) {
   return resolved ? resolved.get() : path;
 }
 
-bool same_file(const std::string& a, const std::string& b) {
+bool same_file(const std::string& input, const std::string& output) {
+  const auto address = parse_store_address(input);
   std::error_code error;
-  return filesystem::equivalent(a, b, error) && !error;
+  return filesystem::equivalent(address ? address->store : input, output, error) && !error;
 }
 
 frame::UniqueFd open_directory(const std::string& path) {

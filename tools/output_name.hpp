@@ -16,8 +16,9 @@ namespace bloscfs::tools {
 /// The name itself, or what a symlink of that name leads to, so that it is not replaced.
 std::string follow_symlink(const std::string& path);
 
-/// True if both are there, and lead to the same file.
-bool same_file(const std::string& a, const std::string& b);
+/// True if both are there, and lead to the same file. `input` may be an address in a store, which
+/// leads to the store.
+bool same_file(const std::string& input, const std::string& output);
 
 /// A directory in which files are made. Throws std::system_error.
 frame::UniqueFd open_directory(const std::string& path);

@@ -360,4 +360,20 @@ BOOST_AUTO_TEST_CASE(random_stores_are_packed_as_python_reads_them) {
   BOOST_TEST(result.ok(), result.description() << result.out);
 }
 
+BOOST_AUTO_TEST_CASE(no_output_replaces_the_store_that_it_is_read_from) {
+  const TempDir dir;
+  const std::string store = dir / "t.b2z";
+  fs_std::copy_file(BLOSCFS_TEST_SOURCE_ROOT "/tests/data/tables/utf8.b2z", store);
+  const ByteVector before = read_file(store);
+  for (const Arguments& command : {Arguments{"extract", store + ":/_cols/id"},
+                                   {"extract", "--json", store + ":/"},
+                                   {"extract", store + ":/_cols/id[:2]"},
+                                   {"convert", store + ":/_cols/id"},
+                                   {"report", store + ":/"}}) {
+    const ProcessResult refused = b2frame(command + Arguments{"-o", store});
+    BOOST_TEST(refused.status == 2, refused.description());
+    BOOST_CHECK(read_file(store) == before);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
