@@ -193,7 +193,7 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
              fmt::format("leaves out the computed columns {}", fmt::join(table.computed(), ", ")));
   OutputFile out(options.output, mode_of_input(options.file));
   if (format == TableFormat::npy)
-    write_table_npy(table, count_rows(*address.store, address.group, selection.rows, limits), out);
+    write_table_npy(table, out);
   else
     write_table_text(table, style, out);
   out.commit();

@@ -1,13 +1,16 @@
 // Tables of python-blosc2 as CSV, JSON lines, text and NPY.
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
@@ -443,6 +446,44 @@ BOOST_AUTO_TEST_CASE(rows_can_be_sliced) {
     const ProcessResult refused = b2frame(Arguments{"cat"} + wrong);
     BOOST_TEST(refused.status == 2, refused.description());
     BOOST_TEST(refused.out == "");
+  }
+}
+
+/// Puts one file and another in the place of a third, again and again.
+class Replacer {
+ public:
+  Replacer(fs_std::path place, const std::vector<fs_std::path>& files)
+      : thread_([this, place = std::move(place), files] {
+          const fs_std::path copy = place.string() + ".new";
+          for (std::size_t i = 0; !is_over_; i++) {
+            fs_std::copy_file(files[i % files.size()], copy);
+            fs_std::rename(copy, place);
+          }
+        }) {}
+  ~Replacer() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
+BOOST_AUTO_TEST_CASE(npy_files_have_as_many_rows_as_they_say_while_rows_are_deleted) {
+  constexpr std::size_t kRows = 1000, kLeft = 400, kHeader = 128;
+  const std::string live = "_valid_rows.b2nd";
+  TableMaker whole, deleted;
+  make_array_table<std::int8_t>(whole, {{"kind", "int8"}}, std::vector<std::int8_t>(kRows), "|i1");
+  deleted.finish(std::string(kLeft, '\1') + std::string(kRows - kLeft, '\0'));
+  const fs_std::path place = fs_std::path(whole.path()) / live;
+  fs_std::copy_file(place, whole.beside(live));
+  const Replacer replacer(place, {whole.beside(live), fs_std::path(deleted.path()) / live});
+  for (int run = 0; run < 40; run++) {
+    const std::string npy = output({"extract", "--npy", whole.path(), "-o", "-"});
+    const std::size_t rows = npy.size() - kHeader;
+    BOOST_TEST((rows == kRows || rows == kLeft), rows);
+    BOOST_TEST(npy.find("'shape': (" + std::to_string(rows) + ",)") < kHeader, npy.substr(0, 100));
   }
 }
 

@@ -106,7 +106,8 @@ TableSchema table_schema(const frame::PythonStore& store, const std::string& gro
 }
 
 Table::Table(const frame::PythonStore& store, const std::string& group,
-             const TableSelection& selection, CellStyle style, RunLimits& limits) {
+             const TableSelection& selection, CellStyle style, RunLimits& limits)
+    : limits_(limits), rows_(selection.rows) {
   TableSchema schema = table_schema(store, group);
   schemas_ = wanted_columns(std::move(schema.columns), selection.columns);
   computed_ = std::move(schema.computed);
@@ -114,8 +115,8 @@ Table::Table(const frame::PythonStore& store, const std::string& group,
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("{} columns, of which {} can be read at once; --columns chooses",
                                    schemas_.size(), kMaxColumns));
-  live_ = std::make_unique<LiveRows>(required_leaf(store, key_below(group, "_valid_rows")),
-                                     selection.rows, limits);
+  valid_rows_ = required_leaf(store, key_below(group, "_valid_rows"));
+  live_ = std::make_unique<LiveRows>(valid_rows_, rows_, limits);
   std::size_t row_size = 1;
   for (const ColumnSchema& column : schemas_) {
     const auto open = [&](const std::string& suffix) {
@@ -139,6 +140,10 @@ Table::Table(const frame::PythonStore& store, const std::string& group,
   std::iota(load_order_.begin(), load_order_.end(), std::size_t{0});
   std::stable_partition(load_order_.begin(), load_order_.end(),
                         [&](std::size_t column) { return columns_[column]->row_size() == 0; });
+}
+
+std::int64_t Table::count_wanted_rows() const {
+  return LiveRows(valid_rows_, rows_, limits_).count();
 }
 
 bool Table::next_row() {

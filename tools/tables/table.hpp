@@ -42,6 +42,8 @@ class Table {
   const std::vector<std::string>& computed() const { return computed_; }
   /// With deleted ones.
   std::int64_t stored_rows() const { return live_->stored_rows(); }
+  /// How many rows are wanted, whichever of them next_row() has passed.
+  std::int64_t count_wanted_rows() const;
   /// Goes to the next row. False behind the last one.
   bool next_row();
   /// The row's number, counted with deleted ones.
@@ -58,6 +60,9 @@ class Table {
 
   std::vector<ColumnSchema> schemas_;
   std::vector<std::string> computed_;
+  RunLimits& limits_;
+  const RowRange rows_;
+  std::shared_ptr<const frame::Snapshot> valid_rows_;
   std::unique_ptr<LiveRows> live_;
   std::vector<std::unique_ptr<TableColumn>> columns_;
   std::vector<std::size_t> load_order_;  ///< columns whose rows have no fixed size first

@@ -101,9 +101,10 @@ void write_table_text(Table& table, CellStyle style, OutputFile& out) {
   TextWriter(table, style, out).run();
 }
 
-void write_table_npy(Table& table, std::int64_t rows, OutputFile& out) {
+void write_table_npy(Table& table, OutputFile& out) {
   const auto dtype = fs::parse_numpy_dtype(npy_fields(table));
-  const auto header = dtype ? fs::build_npy_header(dtype->descr, false, {rows}) : std::nullopt;
+  const auto header =
+      dtype ? fs::build_npy_header(dtype->descr, false, {table.count_wanted_rows()}) : std::nullopt;
   if (!header) codec::throw_unsupported("columns that no NPY file can have");
   out.write(*header);
   Progress progress("extract", table.stored_rows(), Progress::Unit::items);

@@ -10,8 +10,9 @@ namespace bloscfs::tools {
 /// Throws Error, which names the column, FileError of `out`.
 void write_table_text(Table& table, CellStyle style, OutputFile& out);
 
-/// The items of `rows` rows, one row behind the other. Throws Error(unsupported) for columns that
+/// The items of the rows that are wanted, one row behind the other; next_row() has not been called.
+/// Throws Error(unsupported) for columns that
 /// no NPY file can have.
-void write_table_npy(Table& table, std::int64_t rows, OutputFile& out);
+void write_table_npy(Table& table, OutputFile& out);
 
 }  // namespace bloscfs::tools
