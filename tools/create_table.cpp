@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "frame/container/checksum.hpp"
 #include "frame/pystore/column_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/column_inference.hpp"
@@ -62,17 +63,20 @@ class TableSource {
   std::int64_t size() const { return *input_.file_size(); }
   const std::vector<std::string>& names() const { return names_; }
 
-  /// Calls `visit` for each row. `begin` is called before, when the names are known.
+  /// Calls `visit` for each row. `begin` is called before, when the names are known. Throws
+  /// Error(malformed) where the bytes are not those of the first time.
   template <typename Begin, typename Visit>
   void read(const char* label, const Begin& begin, const Visit& visit) {
     Progress progress(label, size());
     std::int64_t taken = 0;
+    frame::Checksum sum;
     CsvParser parser(
         [&](codec::MutableBytes out) {
           throw_if_interrupted();
           const auto piece = out.first(
               static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(out), size() - taken)));
           input_.read_at(start_ + taken, piece);
+          sum.update(piece);
           taken += std::ssize(piece);
           progress.update(taken);
           return piece.size();
@@ -84,6 +88,8 @@ class TableSource {
     begin();
     if (options_.table.no_header) visit(parser);
     while (parser.next()) visit(parser);
+    if (!sum_) sum_ = sum.digest();
+    if (sum_ != sum.digest()) throw_malformed("changed while it was read");
   }
 
  private:
@@ -111,6 +117,7 @@ class TableSource {
   const RawInput input_;
   const std::int64_t start_ = input_.file_position();
   std::vector<std::string> names_;
+  std::optional<std::uint64_t> sum_;
 };
 
 void check_names(const std::vector<std::string>& names) {

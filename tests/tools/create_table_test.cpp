@@ -1,6 +1,7 @@
 // Runs b2frame create on comma-separated values, and compares the tables with those that
 // python-blosc2 4.11 wrote (tests/data/tables has its tables and the CSV files of its to_csv()).
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -671,6 +672,31 @@ BOOST_AUTO_TEST_CASE(rows_that_are_appended_meanwhile_are_left_out) {
   BOOST_TEST(child.wait(Seconds{30}));
   BOOST_TEST(child.result().ok(), child.result().description());
   BOOST_CHECK(place.csv() == csv);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_rows_that_are_changed_meanwhile) {
+  const TablePlace place;
+  std::string csv;
+  constexpr int kColumns = 250;  // more than are written at once
+  for (int i = 0; i < kColumns; ++i)
+    csv += "c" + std::to_string(i) + (i + 1 < kColumns ? "," : "\n");
+  const std::size_t first_row = csv.size();
+  for (int i = 0; i < 8000 * kColumns; ++i) csv += (i + 1) % kColumns != 0 ? "1," : "1\n";
+  write_file(place.path("t.csv"), csv);
+  std::string changed = csv.substr(first_row);
+  std::replace(changed.begin(), changed.end(), '1', '2');
+  Child child({B2FRAME, "create", place.path("t.csv"), "-o", place.output()}, place.path("log"));
+  while (place.names().size() < 3 && !child.wait(Seconds{0.001})) {
+  }
+  std::fstream(place.path("t.csv"), std::ios::in | std::ios::out)
+      .seekp(static_cast<std::streamoff>(first_row))
+      .write(changed.data(), std::ssize(changed));
+  BOOST_TEST(child.wait(Seconds{30}));
+  BOOST_TEST(child.result().status == 1, child.result().description());
+  const ByteVector log = read_file(place.path("log"));
+  const std::string text(log.begin(), log.end());
+  BOOST_TEST(text.find("t.csv: changed while it was read") != std::string::npos, text);
+  BOOST_TEST(!place.names().contains("t.b2z"));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_names_of_columns_that_are_too_long) {
