@@ -77,6 +77,19 @@ struct DeadMount {
 
 BOOST_AUTO_TEST_SUITE(mounts)
 
+BOOST_AUTO_TEST_CASE(a_store_that_has_gone_can_be_unmounted) {
+  const TempDir dir;
+  const fs_std::path store = dir / "s.b2z";
+  fs_std::copy_file(BLOSCFS_SOURCE_ROOT "/tests/data/stores/tree0.b2z", store);
+  Mount mount(store);
+  BOOST_TEST(fs_std::exists(mount / "temp0"));
+  fs_std::remove(store);
+  std::error_code ignored;
+  BOOST_TEST(comes_true([&] { return !fs_std::exists(mount / "temp0", ignored); }));
+  const ProcessResult unmounted = unmount_by_program(mount);
+  BOOST_TEST(unmounted.ok(), unmounted.description());
+}
+
 BOOST_AUTO_TEST_CASE(unmounting_returns_when_everything_is_committed, *precondition(needs_fuse)) {
   const TempDir source;
   Mount mount(source.path());

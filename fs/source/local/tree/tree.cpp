@@ -176,9 +176,9 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
 bool Tree::is_store(NodeId id) {
   if (is_virtual(id)) {
     Request request;
+    // Where that has gone, the root is still one that can be opened, to unmount it.
     const auto single = single_entry(request);
-    if (!single) throw_stale(id);
-    return single->is_store();
+    return single && single->is_store();
   }
   const MutexLock lock(mutex_);
   const Node* const node = nodes_.find(id);
