@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "codec/names.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/view/stored_contents.hpp"
@@ -266,17 +270,28 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
   print_fields(fields, options.json);
 }
 
+struct NamedGroup {
+  std::unique_ptr<frame::PythonStore> store;
+  std::string key;
+};
+
+/// Nothing for a leaf, and for a frame by its plain name.
+std::optional<NamedGroup> find_group(const std::string& file, const RemoteFiles& remote) {
+  const bool is_remote = frame::is_remote(file);
+  if (const auto address = parse_any_address(file)) {
+    auto store = is_remote ? remote.open_store(address->store) : open_store(address->store);
+    if (find_entry(*store, address->key).leaf) return std::nullopt;
+    return NamedGroup{std::move(store), address->key};
+  }
+  auto store = is_remote ? remote.find_zip_store(file) : find_store(file);
+  return store ? std::optional(NamedGroup{std::move(store), "/"}) : std::nullopt;
+}
+
 int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
                RunLimits& limits) {
-  const auto show_named_store = [&](const frame::PythonStore& store, const std::string& group) {
+  if (const auto group = options.chunk ? std::nullopt : find_group(file, remote)) {
     require(!options.stats, "--stats goes with arrays; name a leaf of the store");
-    return show_store(file, store, group, options.json, limits);
-  };
-  if (const auto address = options.chunk ? std::nullopt : parse_store_address(file)) {
-    const auto store = open_store(address->store);
-    if (!find_entry(*store, address->key).leaf) return show_named_store(*store, address->key);
-  } else if (!options.chunk) {
-    if (const auto store = find_store(file)) return show_named_store(*store, "/");
+    return show_store(frame::shown_url(file), *group->store, group->key, options.json, limits);
   }
   Input input(file, options.chunk, remote, limits);
   show_info(frame::shown_url(file), input, options);

@@ -7,6 +7,7 @@
 
 #include "codec/error.hpp"
 #include "frame/open/open.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/object_frames.hpp"
 #include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -74,12 +75,19 @@ std::unique_ptr<frame::PythonStore> RemoteFiles::find_store(const std::string& u
   return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
 }
 
+std::unique_ptr<frame::PythonStore> RemoteFiles::open_store(const std::string& url) const {
+  if (auto store = find_store(url)) return store;
+  codec::throw_malformed("no store of python-blosc2");
+}
+
+std::unique_ptr<frame::PythonStore> RemoteFiles::find_zip_store(const std::string& url) const {
+  auto store = url.ends_with(frame::kZipStoreSuffix) ? find_store(url) : nullptr;
+  return store && store->kind() != frame::StoreKind::embed ? std::move(store) : nullptr;
+}
+
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {
-  if (const auto address = parse_remote_address(url)) {
-    const auto store = find_store(address->store);
-    if (!store) codec::throw_malformed("no store of python-blosc2");
-    return open_leaf(*store, address->key);
-  }
+  if (const auto address = parse_remote_address(url))
+    return open_leaf(*open_store(address->store), address->key);
   const auto objects = tree(url);
   const auto& name = objects->single();
   if (!name) frame::throw_errno(EISDIR, url);

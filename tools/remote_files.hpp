@@ -30,6 +30,10 @@ class RemoteFiles {
   /// The store of python-blosc2 that is the object at a URL, read in ranges; null for other
   /// objects. Errors as of open().
   std::unique_ptr<frame::PythonStore> find_store(const std::string& url) const;
+  /// The same, which has to be a store. Throws Error(malformed), too.
+  std::unique_ptr<frame::PythonStore> open_store(const std::string& url) const;
+  /// The same of a ZIP file called *.b2z; null for anything else.
+  std::unique_ptr<frame::PythonStore> find_zip_store(const std::string& url) const;
 
  private:
   frame::RemoteSettings settings_;

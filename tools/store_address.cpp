@@ -47,6 +47,10 @@ std::optional<StoreAddress> parse_remote_address(const std::string& url) {
   return has_suffix_of_store(address.store) ? std::optional(std::move(address)) : std::nullopt;
 }
 
+std::optional<StoreAddress> parse_any_address(const std::string& text) {
+  return frame::is_remote(text) ? parse_remote_address(text) : parse_store_address(text);
+}
+
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
   fs::wait_for_ended_mounts(path);
   if (auto store = frame::open_store(path, {})) return store;

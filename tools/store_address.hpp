@@ -21,6 +21,9 @@ std::optional<StoreAddress> parse_store_address(const std::string& text);
 /// The same of a URL: what stands before the first ":/" of its path has one of these suffixes.
 std::optional<StoreAddress> parse_remote_address(const std::string& url);
 
+/// One of the two.
+std::optional<StoreAddress> parse_any_address(const std::string& text);
+
 /// Waits for mounts of it that have ended. Throws Error(malformed) where there is no store,
 /// std::system_error.
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path);

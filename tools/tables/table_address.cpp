@@ -3,7 +3,6 @@
 #include <system_error>
 #include <utility>
 
-#include "codec/error.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
@@ -24,11 +23,12 @@ std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
 std::optional<TableAddress> find_remote_table(const std::string& url, const RemoteFiles& remote) {
   const auto address = parse_remote_address(url);
   if (!address && !url.ends_with(".b2z")) return std::nullopt;
-  auto store = remote.find_store(address ? address->store : url);
-  if (!address)
+  if (!address) {
+    auto store = remote.find_store(url);
     return store && is_table(*store, "/") ? std::optional(TableAddress{std::move(store), "/"})
                                           : std::nullopt;
-  if (!store) codec::throw_malformed("no store of python-blosc2");
+  }
+  auto store = remote.open_store(address->store);
   if (find_entry(*store, address->key).leaf) return std::nullopt;
   return TableAddress{std::move(store), address->key};
 }
