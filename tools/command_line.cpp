@@ -21,11 +21,16 @@ bool is_number(std::string_view text) {
 }
 
 /// The option -n of extract is --dry-run where directories are extracted. Before a number it is
-/// --count, as in cat.
+/// --count, as in cat. `head -5` is `head -n 5`, as of head(1).
 std::vector<const char*> with_count_spelled_out(std::vector<const char*> arguments) {
   const auto is_word = [](std::string_view word) {
     return [word](const char* argument) { return argument == word; };
   };
+  if (arguments.size() > 2 && is_word("head")(arguments[1]) && arguments[2][0] == '-' &&
+      is_number(arguments[2] + 1)) {
+    arguments[2]++;
+    arguments.insert(arguments.begin() + 2, "-n");
+  }
   const bool is_extract = arguments.size() > 1 && is_word("extract")(arguments[1]);
   const bool is_recursive = std::any_of(arguments.begin(), arguments.end(), is_word("-r")) ||
                             std::any_of(arguments.begin(), arguments.end(), is_word("--recursive"));
@@ -52,7 +57,7 @@ CommandLine::CommandLine(std::string_view first) {
 int CommandLine::run(int argc, const char* const* argv) {
   try {
     const std::vector<const char*> arguments = with_count_spelled_out({argv, argv + argc});
-    app_.parse(argc, arguments.data());
+    app_.parse(static_cast<int>(arguments.size()), arguments.data());
     if (!app_.remaining().empty()) throw CLI::ExtrasError(app_.remaining());
     if (!work_) throw UsageError("a subcommand is required");
     return work_();
@@ -131,10 +136,11 @@ void CommandLine::add_remote(CLI::App& command, RemoteOptions& options) {
       .add_option("--cafile", options.cafile, "Certificates to trust (the system's authorities)")
       ->option_text("FILE")
       ->group(kUrlOptions);
-  command
-      .add_option("--retry-time", options.retry_time, "For how long what fails is tried again (60)")
-      ->check(CLI::Range(0, 86400))
-      ->option_text("SECONDS")
+  const auto parse_seconds = [](const std::string& text) {
+    return static_cast<int>(parse_number(text, 0, 86400));
+  };
+  add_parsed(command, "--retry-time", options.retry_time, parse_seconds, "SECONDS",
+             "For how long what fails is tried again (60)")
       ->group(kUrlOptions);
   command.add_option("--netrc", options.netrc, "Users and passwords of web servers, as curl has")
       ->option_text("FILE")

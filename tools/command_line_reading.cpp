@@ -69,20 +69,12 @@ void CommandLine::add_extract(const char* name) {
   command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
   command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
   command->add_flag("--raw", extract_.raw, "Write the bytes, whatever the name of OUT promises");
-  command
-      ->add_option_function<std::string>(
-          "--offset", [this](const std::string& text) { extract_.offset = parse_bytes(text); },
-          "First byte to write (0)")
-      ->option_text("SIZE");
-  command
-      ->add_option_function<std::string>(
-          "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
-          "Bytes to write, at most (all that follow)")
-      ->option_text("SIZE");
+  add_parsed(*command, "--offset", extract_.offset, parse_bytes, "SIZE", "First byte to write (0)");
+  add_parsed(*command, "--length", extract_.length, parse_bytes, "SIZE",
+             "Bytes to write, at most (all that follow)");
   add_json(*command, extract_);
-  command->add_option("--count", extract_.count, "Of a table: rows, at most; -n N for short")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
+  add_parsed(*command, "--count", extract_.count, parse_count, "N",
+             "Of a table: rows, at most; -n N for short");
   add_table(*command, extract_);
   add_remote(*command, extract_.remote);
   command->add_option("FILE", extract_.file, kSliced)->required();
@@ -99,11 +91,10 @@ void CommandLine::add_cat(const char* name) {
   CLI::App* command = add_command(name, "Write decompressed contents to stdout",
                                   {"station.b2frame | head", "--text 'run.b2nd[10:12, 0, ::2]'",
                                    "--json run.b2z:/events | jq .name"});
-  command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
-      ->option_text("N");
-  command->add_option("-n,--count", cat_.count, "Items, at most (all that follow)")
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
+  add_parsed(*command, "-s,--start", cat_.start, parse_position, "N",
+             "First item, in C order; -N: N from the end (0)");
+  add_parsed(*command, "-n,--count", cat_.count, parse_count, "N",
+             "Items, at most (all that follow)");
   command->add_flag("--text", cat_.text, "An item a line; an array's last dimension in one line");
   command->add_option("--dtype", cat_.dtype, "Text of a flat frame's items (unsigned integers)")
       ->option_text("DTYPE");
@@ -119,12 +110,8 @@ void CommandLine::add_head(const char* name) {
   CLI::App* command = add_command(name, "Write the first rows as text",
                                   {"run.b2nd", "-n 3 run.b2z:/events", "'run.b2nd[:, 0]'"});
   head_.rows = kHeadRows;
-  command
-      ->add_option_function<std::int64_t>(
-          "-n,--rows", [this](std::int64_t rows) { head_.rows = rows; },
-          fmt::format("Rows: items of the first dimension, or lines of a text ({})", kHeadRows))
-      ->check(CLI::NonNegativeNumber)
-      ->option_text("N");
+  add_parsed(*command, "-n,--rows", head_.rows, parse_count, "N",
+             fmt::format("Rows: items of the first dimension, or lines of a text ({})", kHeadRows));
   command->add_option("--dtype", head_.dtype, "Text of a flat frame's items")->option_text("DTYPE");
   add_remote(*command, head_.remote);
   command->add_option("FILE", head_.file, kSliced)->required();
@@ -174,11 +161,8 @@ void CommandLine::add_verify(const char* name) {
   command->add_flag("--repairable", verify_.repairable,
                     "Say what repair would bring back, with its exit status");
   add_recursive(*command, verify_.recursive);
-  command
-      ->add_option_function<std::string>(
-          "--limit", [this](const std::string& text) { verify_.limit = parse_bytes(text); },
-          "Most bytes to decode of a file; -r has a default")
-      ->option_text("SIZE");
+  add_parsed(*command, "--limit", verify_.limit, parse_bytes, "SIZE",
+             "Most bytes to decode of a file; -r has a default");
   add_remote(*command, verify_.remote);
   command->add_option("FILE", verify_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
       ->required();
@@ -216,11 +200,8 @@ void CommandLine::add_advise(const char* name) {
       {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--apply smallest run.b2nd"});
   command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
       ->check(local());
-  command
-      ->add_option_function<std::string>(
-          "--typesize", [this](const std::string& text) { advise_.typesize = parse_size(text); },
-          "Bytes of an item (the array's, or what suits it)")
-      ->option_text("SIZE");
+  add_parsed(*command, "--typesize", advise_.typesize, parse_size, "SIZE",
+             "Bytes of an item (the array's, or what suits it)");
   CLI::Option* const json = command->add_flag("--json", advise_.json, "One JSON object per file");
   command
       ->add_option_function<std::string>(

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <CLI/Error.hpp>
+#include <fmt/core.h>
 
 #include "codec/names.hpp"
 #include "tools/metalayer_file.hpp"
@@ -26,6 +27,25 @@ std::vector<std::uint8_t> parse_json(const std::string& text) {
 }
 
 }  // namespace
+
+std::int64_t parse_number(const std::string& text, std::int64_t least, std::int64_t most) {
+  const auto number = fs::parse_number(text);
+  if (!number || *number < least || *number > most)
+    refuse(text, fmt::format("a number from {} to {}", least, most));
+  return *number;
+}
+
+std::int64_t parse_count(const std::string& text) {
+  const auto count = fs::parse_number(text);
+  if (!count) refuse(text, "a number of items or rows, such as 10");
+  return *count;
+}
+
+std::int64_t parse_position(const std::string& text) {
+  const auto position = fs::parse_integer(text);
+  if (!position) refuse(text, "the number of an item, such as 10 or -10");
+  return *position;
+}
 
 std::int64_t parse_bytes(const std::string& text) {
   const auto value = fs::parse_size(text);

@@ -1,12 +1,12 @@
 #include "tools/slice.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <filesystem>
 
 #include <fmt/core.h>
 
+#include "fs/options/option_values.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/store_address.hpp"
 
@@ -42,13 +42,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 std::int64_t parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  const std::size_t sign = text.starts_with('+') ? 1 : 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data() + sign, end, value);
-  if (read.ec != std::errc() || read.ptr != end)
+  const auto number = fs::parse_integer(text.substr(text.starts_with('+') ? 1 : 0));
+  if (!number)
     throw UsageError(fmt::format("[{}] is no index: a number, start:stop:step or ...", text));
-  return value;
+  return *number;
 }
 
 AxisSlice parse_index(std::string_view text, std::int64_t size, std::size_t axis) {

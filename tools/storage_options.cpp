@@ -12,16 +12,6 @@
 namespace bloscfs::tools {
 namespace {
 
-/// An option whose text `parse` turns into the value.
-template <typename Value, typename Parse>
-void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse, const char* shown,
-                const std::string& help) {
-  command
-      .add_option_function<std::string>(
-          name, [&value, parse](const std::string& text) { value = parse(text); }, help)
-      ->option_text(shown);
-}
-
 /// `help`, with what the option is by default.
 std::string told(const std::string& help, StorageDefaults defaults, const char* usual) {
   return defaults == StorageDefaults::usual ? help + usual : help;
@@ -39,10 +29,11 @@ void add_compression_options(CLI::App& command, StorageOptions& options, Storage
   else
     add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
                codec::list_written_codecs("or"));
-  command
-      .add_option("--clevel", options.clevel, told("Compression level, 0 to 9", defaults, " (3)"))
-      ->check(CLI::Range(0, 9))
-      ->option_text("LEVEL");
+  const auto parse_level = [](const std::string& text) {
+    return static_cast<int>(parse_number(text, 0, 9));
+  };
+  add_parsed(command, "--clevel", options.clevel, parse_level, "LEVEL",
+             told("Compression level, 0 to 9", defaults, " (3)"));
   add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
              told("none, or up to six of " + codec::list_written_filters("and") + ", joined by +",
                   defaults, " (shuffle, where items have several bytes)"));
@@ -51,9 +42,11 @@ void add_compression_options(CLI::App& command, StorageOptions& options, Storage
   command.add_flag("--dict", options.dictionary,
                    "Dictionaries (" + codec::list_dictionary_codecs("or") + ")");
   options.threads = std::max(1U, std::thread::hardware_concurrency());
-  command.add_option("--threads", options.threads, "Threads that compress (all processors)")
-      ->check(CLI::Range(1, 256))
-      ->option_text("N");
+  const auto parse_threads = [](const std::string& text) {
+    return static_cast<unsigned>(parse_number(text, 1, 256));
+  };
+  add_parsed(command, "--threads", options.threads, parse_threads, "N",
+             "Threads that compress (all processors)");
 }
 
 void add_layout_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {

@@ -1,6 +1,7 @@
 #include "tools/unknown_word.hpp"
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "fs/options/nearest_name.hpp"
@@ -21,6 +22,14 @@ std::vector<std::string> known_words(const CLI::App& app, bool of_options) {
   return words;
 }
 
+/// Null for other errors than of an option at the end of the line that takes a value.
+const CLI::Option* option_without_value(const CLI::ParseError& error, const CLI::App& app) {
+  const std::string_view what = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || !what.ends_with(" missing"))
+    return nullptr;
+  return app.get_option_no_throw(std::string(what.substr(0, what.find(':'))));
+}
+
 std::string about(const std::string& word, const CLI::App& app) {
   const bool is_option = word.starts_with('-');
   const auto known = known_words(app, is_option);
@@ -35,9 +44,12 @@ std::string about(const std::string& word, const CLI::App& app) {
 
 std::string explanation(const CLI::ParseError& error, const CLI::App& app) {
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  if (!is_extra && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
   const auto chosen = app.get_subcommands();
   const CLI::App& at = chosen.empty() ? app : *chosen.front();
+  if (const CLI::Option* const option = option_without_value(error, at))
+    return option->get_name() + " needs a value" +
+           (option->get_option_text().empty() ? "" : ": " + option->get_option_text());
+  if (!is_extra && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> words = at.remaining();
   return words.empty() ? error.what() : about(words.front(), at);
 }

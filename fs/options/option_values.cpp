@@ -15,12 +15,9 @@ constexpr std::int64_t kMinMeta = -128, kMaxMeta = 255;
 
 /// A byte, signed or not.
 std::optional<std::uint8_t> parse_meta(std::string_view text) {
-  const bool is_negative = text.starts_with('-');
-  const auto number = parse_number(is_negative ? text.substr(1) : text);
-  if (!number) return std::nullopt;
-  const std::int64_t meta = is_negative ? -*number : *number;
-  if (meta < kMinMeta || meta > kMaxMeta) return std::nullopt;
-  return static_cast<std::uint8_t>(meta);
+  const auto meta = parse_integer(text);
+  if (!meta || *meta < kMinMeta || *meta > kMaxMeta) return std::nullopt;
+  return static_cast<std::uint8_t>(*meta);
 }
 
 std::optional<codec::FilterStep> parse_filter(std::string_view step) {
@@ -45,12 +42,16 @@ std::optional<CodecChoice> with_parameter(const codec::CodecRow& codec,
 
 }  // namespace
 
-std::optional<std::int64_t> parse_number(std::string_view text) {
+std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || text.front() == '-') return std::nullopt;
+  if (error != std::errc() || stop != end) return std::nullopt;
   return number;
+}
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  return text.starts_with('-') ? std::nullopt : parse_integer(text);
 }
 
 std::optional<std::int64_t> parse_size(std::string_view text) {

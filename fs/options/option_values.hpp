@@ -13,6 +13,9 @@ namespace bloscfs::fs {
 
 using FilterSteps = std::array<codec::FilterStep, codec::kFilterSlots>;
 
+/// An integer of 64 bits in decimal digits, with or without a minus sign.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
 /// A number of nothing but decimal digits, below 2^63.
 std::optional<std::int64_t> parse_number(std::string_view text);
 

@@ -73,9 +73,14 @@ BOOST_AUTO_TEST_CASE(unknown_words_suggest_the_nearest_ones) {
   says({"--verison"}, "(did you mean --version?)");
   says({"cat", "a", "b"}, "one argument too many: b\nTry 'b2frame cat --help'.");
   says({"frobnicate"}, "unknown subcommand frobnicate\n");
+  says({"cat", "a", "-n"}, "--count needs a value: N\n");
   const ProcessResult mounting = run({bloscfs_program(), "--hepl", "a", "b"});
   BOOST_TEST(mounting.status == 2);
   BOOST_TEST(mounting.err.find("(did you mean --help?)") != std::string::npos, mounting.err);
+  const ProcessResult unmounting = run({bloscfs_program(), "--unmount"});
+  BOOST_TEST(unmounting.status == 2);
+  BOOST_TEST(unmounting.err.find("--unmount needs a value: MNT\n") != std::string::npos,
+             unmounting.err);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_have_units_and_lists_of_filters_two_forms) {

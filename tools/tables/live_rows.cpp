@@ -1,10 +1,9 @@
 #include "tools/tables/live_rows.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
+#include "fs/options/option_values.hpp"
 #include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {
@@ -14,9 +13,9 @@ constexpr std::int64_t kLoadedAtOnce = 1 << 18;
 
 /// Sets `number` where there is text. False for what is no number.
 bool take_row_number(const std::string& text, std::int64_t& number) {
-  if (text.empty()) return true;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+  const auto given = text.empty() ? number : fs::parse_number(text);
+  number = given.value_or(number);
+  return given.has_value();
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ RowRange parse_row_range(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || !take_row_number(text.substr(0, colon), range.first) ||
       !take_row_number(text.substr(colon + 1), range.end))
-    throw UsageError(text + " is no range of rows, such as 10:20");
+    throw UsageError("'" + text + "' is no range of rows, such as 10:20");
   return range;
 }
 
