@@ -119,10 +119,13 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
                               RunLimits& limits) {
   std::shared_ptr<const frame::Snapshot> snapshot;
   if (const auto address = parse_store_address(path))
-    snapshot = open_leaf(*open_store(address->store), address->key);
+    snapshot = open_leaf(*open_store(address->store), *address);
   else
     snapshot = frame::open_path(path, {});
-  if (!snapshot) return advised_file_contents(path, typesize);
+  if (!snapshot) {
+    require_plain(path);
+    return advised_file_contents(path, typesize);
+  }
   require(!typesize, "--typesize is for files that are no frames");
   return advised_contents(std::move(snapshot), limits);
 }

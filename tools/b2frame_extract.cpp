@@ -1,7 +1,6 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -9,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "codec/error.hpp"
-#include "frame/store/throw_errno.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/elements.hpp"
@@ -205,7 +203,6 @@ bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, 
   if (!address) return false;
   const auto format = table_format(options, address->is_frame);
   if (!format && address->is_frame) return false;
-  if (!is_table(*address->store, address->group)) frame::throw_errno(EISDIR, address->group);
   if (!format)
     throw UsageError(
         "a table is written to -, to a .csv, .json, .jsonl, .txt or .npy file, or with --json");

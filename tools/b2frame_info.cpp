@@ -280,7 +280,7 @@ std::optional<NamedGroup> find_group(const std::string& file, const RemoteFiles&
   const bool is_remote = frame::is_remote(file);
   if (const auto address = parse_any_address(file)) {
     auto store = is_remote ? remote.open_store(address->store) : open_store(address->store);
-    if (find_entry(*store, address->key).leaf) return std::nullopt;
+    if (find_entry(*store, *address).leaf) return std::nullopt;
     return NamedGroup{std::move(store), address->key};
   }
   auto store = is_remote ? remote.find_zip_store(file) : find_store(file);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -18,7 +17,6 @@
 #include "frame/header/msgpack_json.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
-#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
@@ -247,11 +245,12 @@ class Listing {
     bool is_empty = true;
     while (const auto entry = tree.next()) {
       if (entry->path.empty() && !entry->problem) continue;
-      is_empty = false;
+      // Groups that only lead to the key are no answer.
+      if (entry->problem || entry->key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });
     }
-    if (address && is_empty && address->key != "/") frame::throw_errno(ENOENT);
+    if (address && is_empty && address->key != "/") refuse_key(*address);
   }
 
   Name name_of(const ShownTree& tree, const ShownEntry& entry, const std::string& source) const {

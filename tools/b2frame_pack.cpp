@@ -62,6 +62,9 @@ int unpack(const PackOptions& options) {
   if (!place) frame::throw_errno();
   frame::UniqueFd fd = frame::open_if_regular(place, O_RDONLY);
   if (!fd) throw std::runtime_error("is no regular file");
+  if (const auto store = find_any_store(options.input);
+      store && store->kind() == frame::StoreKind::embed)
+    throw std::runtime_error("is a store in one frame, no ZIP file; b2frame extract -r takes it");
   require_name(options.output);
   std::optional<OutputName> out;
   frame::UniqueFd made;

@@ -65,7 +65,7 @@ class Reporter {
       const auto store = address ? open_store(address->store) : find_any_store(file);
       if (!store) return {{file}};
       const std::string group = address ? address->key : "/";
-      if (address && find_entry(*store, group).leaf) return {{file}};
+      if (address && find_entry(*store, *address).leaf) return {{file}};
       for (const std::string& message : store->messages()) fail(file, message);
       return leaves_of(address ? address->store : file, *store, group);
     } catch (const std::exception&) {

@@ -284,7 +284,7 @@ class Verification {
     if (options_.chunk || frame::is_remote(name)) return verify_frame(piece, name, open, share);
     if (const auto address = parse_store_address(name)) {
       const auto store = open_store(address->store);
-      const frame::StoreEntry entry = find_entry(*store, address->key);
+      const frame::StoreEntry entry = find_entry(*store, *address);
       if (entry.leaf || !entry.is_group) return verify_frame(piece, name, open, share);
       return verify_store(piece, address->store, *store, address->key);
     }

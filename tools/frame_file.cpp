@@ -13,6 +13,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -24,7 +25,7 @@ constexpr int kMostTidyingCommits = 5;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
-  if (!snapshot) codec::throw_malformed("no Blosc2 frame");
+  if (!snapshot) refuse_no_frame(path);
   const frame::FrameInfo& info = snapshot->info();
   if (info.is_read_only())
     codec::throw_unsupported(std::string("a file of kind ") + info.kind_name() +

@@ -41,14 +41,15 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
   if (frame::is_remote(path)) {
     if (bare_chunk) throw UsageError("--chunk goes with local files");
     if (auto snapshot = remote.open(path)) return snapshot;
+    if (remote.find_store(path)) refuse_whole("a store");
     codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
   }
   if (const auto address = parse_store_address(path); address && !bare_chunk)
-    return open_leaf(*open_store(address->store), address->key);
+    return open_leaf(*open_store(address->store), *address);
   fs::wait_for_ended_mounts(path);
   if (bare_chunk) return open_bare_chunk(path);
   if (auto snapshot = frame::open_path(path, {})) return snapshot;
-  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
+  refuse_no_frame(path);
 }
 
 Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits)

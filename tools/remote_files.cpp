@@ -87,7 +87,7 @@ std::unique_ptr<frame::PythonStore> RemoteFiles::find_zip_store(const std::strin
 
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {
   if (const auto address = parse_remote_address(url))
-    return open_leaf(*open_store(address->store), address->key);
+    return open_leaf(*open_store(address->store), *address);
   const auto objects = tree(url);
   const auto& name = objects->single();
   if (!name) frame::throw_errno(EISDIR, url);

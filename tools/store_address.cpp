@@ -1,14 +1,17 @@
 #include "tools/store_address.hpp"
 
-#include <cerrno>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/remote/open_remote.hpp"
-#include "frame/store/throw_errno.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/mount/ended_mounts.hpp"
+#include "tools/frame_tree.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -72,18 +75,39 @@ std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
   return store && store->kind() != frame::StoreKind::embed ? std::move(store) : nullptr;
 }
 
-frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key) {
-  auto entry = store.find(key);
-  if (!entry) frame::throw_errno(ENOENT, key);
+frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress& address) {
+  auto entry = store.find(address.key);
+  if (!entry) refuse_key(address);
   return *entry;
 }
 
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
-                                                 const std::string& key) {
-  const frame::StoreEntry entry = find_entry(store, key);
-  if (!entry.leaf) frame::throw_errno(EISDIR, key);
+                                                 const StoreAddress& address) {
+  const frame::StoreEntry entry = find_entry(store, address);
+  if (!entry.leaf) refuse_whole("a group of a store");
   if (auto snapshot = store.open(*entry.leaf)) return snapshot;
   codec::throw_malformed("no Blosc2 frame");
+}
+
+void refuse_key(const StoreAddress& address) {
+  throw std::runtime_error(
+      fmt::format("no key {} in {}", address.key, frame::shown_url(address.store)));
+}
+
+void refuse_whole(const char* what) {
+  throw std::runtime_error(fmt::format(
+      "is {}; name a leaf (b2frame ls lists them), or use -r of b2frame extract", what));
+}
+
+void require_plain(const std::string& path) {
+  if (find_any_store(path)) refuse_whole("a store");
+  require_no_frame_suffix(path);
+  if (has_suffix_of_store(path)) codec::throw_malformed("has the suffix of a store but holds none");
+}
+
+void refuse_no_frame(const std::string& path) {
+  require_plain(path);
+  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
 }
 
 }  // namespace bloscfs::tools

@@ -35,11 +35,24 @@ std::unique_ptr<frame::PythonStore> find_store(const std::string& path);
 /// The store at a path, whichever kind it is; null if that is something else, or nothing.
 std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path);
 
-/// What the address stands for in its store, which was opened. Throws std::system_error(ENOENT).
-frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key);
+/// What the address stands for in its store, which was opened. Throws as refuse_key() does.
+frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress& address);
 
-/// The frame of a leaf. Throws Error, std::system_error: ENOENT, EISDIR for a group.
+/// The frame of a leaf. Throws Error, std::system_error, and as refuse_key() and refuse_whole() do.
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
-                                                 const std::string& key);
+                                                 const StoreAddress& address);
+
+/// Throws std::runtime_error: the store has no such key.
+[[noreturn]] void refuse_key(const StoreAddress& address);
+
+/// Throws std::runtime_error: one leaf is wanted, and this is "a store", or "a group of a store".
+[[noreturn]] void refuse_whole(const char* what);
+
+/// For a path that holds no frame: throws where it is a store, where its name promises a frame or a
+/// store, and what keeps a damaged store from being opened.
+void require_plain(const std::string& path);
+
+/// As require_plain(), and throws Error(malformed) for anything else.
+[[noreturn]] void refuse_no_frame(const std::string& path);
 
 }  // namespace bloscfs::tools

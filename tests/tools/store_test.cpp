@@ -259,10 +259,47 @@ BOOST_AUTO_TEST_CASE(addresses_that_lead_nowhere_say_so) {
     return result.err;
   };
   BOOST_TEST(error(tree + ":/nowhere") ==
-             "b2frame: " + tree + ":/nowhere: No such file or directory\n");
-  BOOST_TEST(error(tree + ":/temp0/../temp0/leaf1").ends_with("No such file or directory\n"));
+             "b2frame: " + tree + ":/nowhere: no key /nowhere in " + tree + "\n");
+  BOOST_TEST(error(tree + ":/temp0/../temp0/leaf1").ends_with("leaf1 in " + tree + "\n"));
+  const ProcessResult listed = b2frame({"ls", tree + ":/temp0/leaf1/below"});
+  BOOST_TEST(listed.err.ends_with(": no key /temp0/leaf1/below in " + tree + "\n"), listed.err);
+  BOOST_TEST(b2frame({"ls", tree + ":/temp0/leaf9"}).status == 1);
   BOOST_TEST(
       error((kStores / "manifest.b2z:/a").string()).ends_with("No such file or directory\n"));
+}
+
+BOOST_AUTO_TEST_CASE(are_not_taken_for_leaves) {
+  const TempDir dir;
+  const std::string what = "; name a leaf (b2frame ls lists them), or use -r of b2frame extract\n";
+  for (const char* name : {"tree0.b2z", "dict0.b2d", "tree0.b2z:/", "tree0.b2z:/temp0"}) {
+    const std::string path = (kStores / name).string();
+    const std::string out = (dir / "out").string();
+    for (const Arguments& command : {Arguments{"head", path},
+                                     {"cat", path},
+                                     {"extract", path, "-o", out},
+                                     {"convert", path, "-o", out},
+                                     {"advise", path},
+                                     {"diff", path, path}}) {
+      const ProcessResult result = b2frame(command);
+      BOOST_TEST(!result.ok(), result.description());
+      BOOST_TEST(result.err.ends_with(what), result.err);
+    }
+  }
+  ByteVector cut = read_file(kStores / "tree0.b2z");
+  cut.resize(cut.size() / 2);
+  write_file(dir / "cut.b2z", cut);
+  write_file(dir / "fake.b2z", "text");
+  write_file(dir / "fake.b2nd", "text");
+  for (const char* command : {"cat", "head", "advise", "info"}) {
+    const auto told = [&](const char* name) {
+      const ProcessResult result = b2frame({command, (dir / name).string()});
+      BOOST_TEST(result.status == 1, result.description());
+      return result.err;
+    };
+    BOOST_TEST(told("cut.b2z").find("no end of a central directory") != std::string::npos);
+    BOOST_TEST(told("fake.b2z").ends_with("has the suffix of a store but holds none\n"));
+    BOOST_TEST(told("fake.b2nd").ends_with("has the suffix of a frame but no frame header\n"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(unpack_and_pack_give_the_same_files) {
@@ -311,7 +348,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
   fs_std::create_symlink("embed.b2e", other / "d.b2d/deep1/x.b2nd");
   refused(pack(other / "d.b2d", out), "deep1/x.b2nd: is neither a file nor a directory\n");
   refused(unpack(kStores / "dict0.b2d", out), "is no regular file\n");
-  refused(unpack(kStores / "embed0.b2e", out), "no end of a central directory\n");
+  refused(unpack(kStores / "embed0.b2e", out), "no ZIP file; b2frame extract -r takes it\n");
   refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
   refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
   refused(unpack(kStores / "damaged/deflated.b2z", out), "is compressed or encrypted\n");

@@ -20,6 +20,13 @@ std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
   }
 }
 
+std::optional<TableAddress> table_at(std::unique_ptr<frame::PythonStore> store,
+                                     const StoreAddress& address) {
+  if (find_entry(*store, address).leaf) return std::nullopt;
+  if (!is_table(*store, address.key)) refuse_whole("a group of a store");
+  return TableAddress{std::move(store), address.key};
+}
+
 std::optional<TableAddress> find_remote_table(const std::string& url, const RemoteFiles& remote) {
   const auto address = parse_remote_address(url);
   if (!address && !url.ends_with(".b2z")) return std::nullopt;
@@ -28,9 +35,7 @@ std::optional<TableAddress> find_remote_table(const std::string& url, const Remo
     return store && is_table(*store, "/") ? std::optional(TableAddress{std::move(store), "/"})
                                           : std::nullopt;
   }
-  auto store = remote.open_store(address->store);
-  if (find_entry(*store, address->key).leaf) return std::nullopt;
-  return TableAddress{std::move(store), address->key};
+  return table_at(remote.open_store(address->store), *address);
 }
 
 }  // namespace
@@ -38,9 +43,7 @@ std::optional<TableAddress> find_remote_table(const std::string& url, const Remo
 std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote) {
   if (frame::is_remote(file)) return find_remote_table(file, remote);
   if (const auto address = parse_store_address(file)) {
-    auto store = open_store(address->store);
-    if (find_entry(*store, address->key).leaf) return std::nullopt;
-    return TableAddress{std::move(store), address->key};
+    return table_at(open_store(address->store), *address);
   }
   auto store = find_plain_store(file);
   if (!store || !is_table(*store, "/")) return std::nullopt;

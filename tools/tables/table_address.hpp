@@ -18,8 +18,8 @@ struct TableAddress {
 };
 
 /// Nothing for a leaf, and for what is no table by its plain name; of URLs without a key those of
-/// .b2z files are looked at. A group that is no table is returned all the same. Throws Error,
-/// std::system_error.
+/// .b2z files are looked at. Throws Error, std::system_error, and std::runtime_error for a key that
+/// the store has not, and for a group that is no table.
 std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote);
 
 }  // namespace bloscfs::tools

@@ -143,7 +143,7 @@ class TableDifference {
 
 std::optional<TableSide> open_side(const std::string& file, const RemoteFiles& remote) {
   auto address = find_table(file, remote);
-  if (!address || !is_table(*address->store, address->group)) return std::nullopt;
+  if (!address) return std::nullopt;
   return TableSide(file, *std::move(address));
 }
 
