@@ -64,7 +64,7 @@ void CommandLine::add_extract(const char* name) {
                                   {"run.b2nd -o run.npy", "'run.b2nd[-1, 10:20]' -o last.npy",
                                    "-r /data/results -o /tmp/results"});
   command->add_flag("-r,--recursive", extract_.recursive,
-                    "FILE and OUT are directories: write what a mount would show");
+                    "FILE is a directory, store or STORE:/KEY, OUT what a mount shows");
   add_tree(*command, extract_.tree);
   command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
   command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");

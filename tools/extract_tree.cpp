@@ -17,6 +17,7 @@
 #include "tools/file_jobs.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/shown_tree.hpp"
+#include "tools/store_address.hpp"
 #include "tools/tree_target.hpp"
 #include "tools/view_output.hpp"
 
@@ -45,11 +46,12 @@ void copy_plain(int fd, OutputFile& out, const FileJobs::Advance& advance) {
 
 class TreeExtraction {
  public:
-  explicit TreeExtraction(const ExtractOptions& options)
+  TreeExtraction(const ExtractOptions& options, StoreAddress source)
       : options_(options),
         remote_(options.remote),
-        tree_(options.file, remote_, {}),
-        target_(options.output, options.file, options.tree),
+        source_(std::move(source)),
+        tree_(source_.store, remote_, {.key = source_.key}),
+        target_(options.output, source_.store, options.tree),
         jobs_("extract", Progress::is_shown() ? total() : 0) {}
 
   int run() {
@@ -62,7 +64,7 @@ class TreeExtraction {
  private:
   std::int64_t total() const {
     std::int64_t sum = 0;
-    ShownTree tree(options_.file, remote_, {});
+    ShownTree tree(source_.store, remote_, {.key = source_.key});
     while (const auto entry = tree.next())
       if (S_ISREG(entry->st.st_mode)) sum += entry->st.st_size;
     return sum;
@@ -71,6 +73,7 @@ class TreeExtraction {
   /// Directories are made at once: what comes next is in them.
   std::optional<FileJobs::Job> next() {
     while (auto entry = tree_.next()) {
+      if (!entry->problem && !place_below_source(*entry)) continue;
       if (S_ISDIR(entry->st.st_mode) && !entry->problem) {
         try {
           target_.make_directory(entry->path, entry->st);
@@ -87,6 +90,17 @@ class TreeExtraction {
                            }};
     }
     return std::nullopt;
+  }
+
+  /// Takes the groups that lead to the source off the entry's path. False for these groups.
+  bool place_below_source(ShownEntry& entry) {
+    if (source_.key == "/") return true;
+    if (entry.key.size() < source_.key.size()) return false;
+    if (entry.key == source_.key)
+      above_ =
+          S_ISDIR(entry.st.st_mode) ? entry.path.size() : split_path(entry.path).directory.size();
+    entry.path.erase(0, std::min(entry.path.size(), above_ == 0 ? 0 : above_ + 1));
+    return true;
   }
 
   void add(const ShownEntry& entry, const FileJobs::Advance& advance) {
@@ -134,6 +148,8 @@ class TreeExtraction {
 
   const ExtractOptions& options_;
   const RemoteFiles remote_;
+  const StoreAddress source_;
+  std::size_t above_ = 0;  ///< length of the path of the group that is the source
   RunLimits limits_;
   ShownTree tree_;
   TreeTarget target_;
@@ -146,7 +162,11 @@ int extract_tree(const ExtractOptions& options) {
   if (options.chunk || options.npy || options.json || options.offset != 0 || options.length)
     throw UsageError("-r writes whole files as a mount would show them, and goes with no other");
   if (frame::is_remote(options.file)) throw UsageError("-r goes with local directories");
-  return guarded(options.file, [&] { return TreeExtraction(options).run(); });
+  return guarded(options.file, [&] {
+    const auto address = parse_store_address(options.file);
+    if (address) find_entry(*open_store(address->store), *address);
+    return TreeExtraction(options, address.value_or(StoreAddress{options.file, "/"})).run();
+  });
 }
 
 }  // namespace bloscfs::tools

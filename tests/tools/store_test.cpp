@@ -302,6 +302,36 @@ BOOST_AUTO_TEST_CASE(are_not_taken_for_leaves) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(and_their_groups_become_directories) {
+  const TempDir dir;
+  for (const char* name : {"tree0.b2z", "dict0.b2d", "embed0.b2e"}) {
+    const std::string path = (kStores / name).string();
+    const auto extract = [&](const std::string& key, const char* out) {
+      const ProcessResult result = b2frame({"extract", "-r", path + key, "-o", dir / out});
+      BOOST_TEST_REQUIRE(result.ok(), result.description());
+      return files_below(dir / out);
+    };
+    const auto whole = extract("", "whole");
+    BOOST_TEST(whole.size() > 2u);
+    BOOST_TEST((extract(":/", "root") == whole));
+    std::set<std::string> groups;
+    for (const auto& [file, bytes] : whole)
+      if (file.find('/') != std::string::npos) groups.insert(file.substr(0, file.find('/')));
+    BOOST_TEST(!groups.empty());
+    for (const std::string& group : groups) {
+      std::map<std::string, ByteVector> expected;
+      for (const auto& [file, bytes] : whole)
+        if (file.starts_with(group + "/")) expected[file.substr(group.size() + 1)] = bytes;
+      BOOST_TEST((extract(":/" + group, "group") == expected), path << ":/" << group);
+      fs_std::remove_all(dir / "group");
+    }
+    for (const char* out : {"whole", "root"}) fs_std::remove_all(dir / out);
+    const ProcessResult nowhere = b2frame({"extract", "-r", path + ":/none", "-o", dir / "none"});
+    BOOST_TEST(nowhere.status == 1);
+    BOOST_TEST(nowhere.err.ends_with(": no key /none in " + path + "\n"), nowhere.err);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(unpack_and_pack_give_the_same_files) {
   const TempDir dir;
   for (const char* kind : {"store", "ctable"})
