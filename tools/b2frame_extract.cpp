@@ -134,16 +134,14 @@ int extract_items(const ExtractOptions& options, Input& input) {
 enum class TableFormat { csv, json, text, npy };
 
 /// Nothing where neither the options nor the name of OUT ask for one of these.
-std::optional<TableFormat> table_format(const ExtractOptions& options, bool is_frame) {
+std::optional<TableFormat> table_format(const ExtractOptions& options) {
   const auto is_called = [&](const char* suffix) { return options.output.ends_with(suffix); };
-  if (options.raw) return std::nullopt;
   if (options.text || options.rows) return TableFormat::text;
   if (options.json) return TableFormat::json;
   if (options.npy || is_called(".npy")) return TableFormat::npy;
   if (is_called(".txt")) return TableFormat::text;
   if (is_called(".json") || is_called(".jsonl")) return TableFormat::json;
-  // What is asked for may be the bytes of the frame.
-  if (is_called(".csv") || (options.output == "-" && !is_frame)) return TableFormat::csv;
+  if (is_called(".csv") || options.output == "-") return TableFormat::csv;
   return std::nullopt;
 }
 
@@ -199,10 +197,10 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
 
 /// True if the file was a table, and is written.
 bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits) {
-  const auto address = options.chunk ? std::nullopt : find_table(options.file, remote);
+  const auto address =
+      options.chunk || options.raw ? std::nullopt : find_table(options.file, remote);
   if (!address) return false;
-  const auto format = table_format(options, address->is_frame);
-  if (!format && address->is_frame) return false;
+  const auto format = table_format(options);
   if (!format)
     throw UsageError(
         "a table is written to -, to a .csv, .json, .jsonl, .txt or .npy file, or with --json");

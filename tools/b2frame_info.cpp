@@ -244,10 +244,10 @@ int show_store(const std::string& file, const frame::PythonStore& store, const s
   return store.has_map() ? 0 : kExitBadData;
 }
 
-void show_info(const std::string& file, Input& input, const InfoOptions& options) {
-  json fields = header_fields(file, input.info(), options.chunk);
+json info_fields(const std::string& file, Input& input, bool is_chunk) {
+  json fields = header_fields(file, input.info(), is_chunk);
   fs::Request request;
-  if (!options.chunk)
+  if (!is_chunk)
     if (const auto missing = fs::missing_contents(request, input.reader()))
       fields["contents"] = *missing;
   if (const auto missing = frame::missing_decoder(input.snapshot()))
@@ -256,18 +256,19 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
   if (!input.snapshot().is_far()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(
-        chunks, options.chunk ? std::nullopt : dead_space(file, input.snapshot(), chunks));
+        chunks, is_chunk ? std::nullopt : dead_space(file, input.snapshot(), chunks));
   }
-  if (!options.chunk) {
+  if (!is_chunk) {
     std::int64_t room = kMaxShownMetalayers;
     fields["metalayers"] = metalayer_fields(input, room);
     fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot(), room);
   }
-  if (options.stats) {
-    Elements elements(input);
-    fields["stats"] = statistics_of(elements);
-  }
-  print_fields(fields, options.json);
+  return fields;
+}
+
+json frame_statistics(Input& input) {
+  Elements elements(input);
+  return statistics_of(elements);
 }
 
 struct NamedGroup {
@@ -294,7 +295,15 @@ int show_named(const std::string& file, const InfoOptions& options, RemoteFiles&
     return show_store(frame::shown_url(file), *group->store, group->key, options.json, limits);
   }
   Input input(file, options.chunk, remote, limits);
-  show_info(frame::shown_url(file), input, options);
+  json fields = info_fields(frame::shown_url(file), input, options.chunk);
+  const bool is_plain = !options.chunk && !parse_any_address(file) && !frame::is_remote(file);
+  const auto store = is_plain ? find_any_store(file) : nullptr;
+  if (store && is_table(*store, "/")) {
+    fields["object"] = *store->group_kind("/");
+    add_table(*store, "/", limits, fields);
+  }
+  if (options.stats) fields["stats"] = frame_statistics(input);
+  print_fields(fields, options.json);
   return 0;
 }
 
@@ -302,7 +311,9 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
                RunLimits& limits) {
   if (auto snapshot = tree.open(file)) {
     Input input(std::move(snapshot), limits);
-    show_info(file.shown, input, options);
+    json fields = info_fields(file.shown, input, options.chunk);
+    if (options.stats) fields["stats"] = frame_statistics(input);
+    print_fields(fields, options.json);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, "/", options.json, limits);
   } else if (tree.is_there(file)) {

@@ -156,11 +156,20 @@ BOOST_AUTO_TEST_CASE(at_the_root_are_named_by_the_plain_name) {
   BOOST_TEST(refused.err.find(".csv") != std::string::npos, refused.err);
 }
 
-BOOST_AUTO_TEST_CASE(in_frames_are_named_by_key_or_by_what_is_asked_for) {
+BOOST_AUTO_TEST_CASE(in_frames_are_tables_by_the_plain_name) {
   const std::string path = table("cframe.b2frame");
-  BOOST_TEST(lines_of(output({"cat", path + ":/"})).at(1) == "0,0.0");
+  BOOST_TEST(output({"cat", "-n", "2", path}) == "id,x\n0,0.0\n1,0.5\n");
+  BOOST_TEST(output({"cat", path}) == output({"cat", path + ":/"}));
+  BOOST_TEST(output({"cat", "--columns", "x", "-n", "1", path}) == "x\n0.0\n");
   BOOST_TEST(lines_of(output({"cat", "--json", path})).at(1) == R"({"id":1,"x":0.5})");
-  BOOST_TEST(output({"cat", path}).size() == 6464u);
+  BOOST_TEST(output({"extract", "--raw", path, "-o", "-"}).size() == 6464u);
+  BOOST_TEST(b2frame({"extract", path, "-o", "/tmp/t.xls"}).status == 2);
+  const json info = json::parse(output({"info", "--json", path}));
+  BOOST_TEST(info.at("kind") == "cframe");
+  BOOST_TEST(info.at("object") == "ctable");
+  BOOST_TEST(info.at("columns").at("x").at("kind") == "float64");
+  BOOST_TEST(info.at("rows").get<std::size_t>() == lines_of(output({"cat", path})).size() - 1);
+  BOOST_TEST(output({"diff", path, path + ":/"}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(integers_of_all_sizes_are_written) {

@@ -47,8 +47,7 @@ std::optional<TableAddress> find_table(const std::string& file, const RemoteFile
   }
   auto store = find_plain_store(file);
   if (!store || !is_table(*store, "/")) return std::nullopt;
-  const bool is_frame = store->kind() == frame::StoreKind::embed;
-  return TableAddress{std::move(store), "/", is_frame};
+  return TableAddress{std::move(store), "/"};
 }
 
 }  // namespace bloscfs::tools

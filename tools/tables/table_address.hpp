@@ -14,7 +14,6 @@ class RemoteFiles;
 struct TableAddress {
   std::unique_ptr<frame::PythonStore> store;
   std::string group;
-  bool is_frame = false;  ///< the plain name of a file that is a frame, too
 };
 
 /// Nothing for a leaf, and for what is no table by its plain name; of URLs without a key those of

@@ -153,8 +153,6 @@ std::optional<int> compare_tables(const DiffOptions& options, const RemoteFiles&
   const auto a = open_side(options.first, remote);
   const auto b = open_side(options.other, remote);
   if (!a && !b) return std::nullopt;
-  const bool are_frames = (!a || a->table.is_frame) && (!b || b->table.is_frame);
-  if (are_frames && !(a && b)) return std::nullopt;
   if (!a || !b) throw std::runtime_error((a ? options.other : options.first) + " is no table");
   return TableDifference(options, *a, *b, limits).run();
 }
