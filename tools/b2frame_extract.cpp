@@ -131,12 +131,13 @@ int extract_items(const ExtractOptions& options, Input& input) {
   return 0;
 }
 
-enum class TableFormat { csv, json, text, npy };
+enum class TableFormat { csv, json, text, npy, rows };
 
 /// Nothing where neither the options nor the name of OUT ask for one of these.
 std::optional<TableFormat> table_format(const ExtractOptions& options) {
   const auto is_called = [&](const char* suffix) { return options.output.ends_with(suffix); };
-  if (options.text || options.rows) return TableFormat::text;
+  if (options.rows) return TableFormat::rows;
+  if (options.text) return TableFormat::text;
   if (options.json) return TableFormat::json;
   if (options.npy || is_called(".npy")) return TableFormat::npy;
   if (is_called(".txt")) return TableFormat::text;
@@ -179,9 +180,9 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
                    RunLimits& limits) {
   if (options.offset != 0 || options.length || !options.dtype.empty())
     throw UsageError("--offset, --length and --dtype do not go with tables; --rows does");
-  const CellStyle style = format == TableFormat::json   ? CellStyle::json
-                          : format == TableFormat::text ? CellStyle::text
-                                                        : CellStyle::csv;
+  const CellStyle style = format == TableFormat::json  ? CellStyle::json
+                          : format == TableFormat::csv ? CellStyle::csv
+                                                       : CellStyle::text;
   const TableSelection selection{options.columns, wanted_rows(options, address, limits)};
   Table table(*address.store, address.group, selection, style, limits);
   if (!table.computed().empty())
@@ -190,6 +191,8 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
   OutputFile out(options.output, mode_of_input(options.file));
   if (format == TableFormat::npy)
     write_table_npy(table, out);
+  else if (format == TableFormat::rows)
+    write_table_rows(table, out);
   else
     write_table_text(table, style, out);
   out.commit();

@@ -110,9 +110,10 @@ void CommandLine::add_head(const char* name) {
   CLI::App* command = add_command(name, "Write the first rows as text",
                                   {"run.b2nd", "-n 3 run.b2z:/events", "'run.b2nd[:, 0]'"});
   head_.rows = kHeadRows;
-  add_parsed(*command, "-n,--rows", head_.rows, parse_count, "N",
+  add_parsed(*command, "-n,--count", head_.rows, parse_count, "N",
              fmt::format("Rows: items of the first dimension, or lines of a text ({})", kHeadRows));
   command->add_option("--dtype", head_.dtype, "Text of a flat frame's items")->option_text("DTYPE");
+  add_table(*command, head_);
   add_remote(*command, head_.remote);
   command->add_option("FILE", head_.file, kSliced)->required();
   head_.output = "-";

@@ -9,6 +9,7 @@
 #include "fs/numpy/npy.hpp"
 #include "tools/progress.hpp"
 #include "tools/tables/json_text.hpp"
+#include "tools/text_columns.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -99,6 +100,25 @@ std::string npy_fields(const Table& table) {
 
 void write_table_text(Table& table, CellStyle style, OutputFile& out) {
   TextWriter(table, style, out).run();
+}
+
+void write_table_rows(Table& table, OutputFile& out) {
+  std::vector<std::string> cells;
+  for (const ColumnSchema& column : table.schemas()) cells.push_back(column.name);
+  TextColumns rows(std::vector<Align>(cells.size(), Align::right), cells);
+  const auto write = [&] {
+    const std::string text = rows.take();
+    out.write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  };
+  while (table.next_row()) {
+    for (std::size_t i = 0; i < cells.size(); i++) {
+      cells[i].clear();
+      table.append_cell(i, cells[i]);
+    }
+    rows.add(cells);
+    if (rows.is_full()) write();
+  }
+  write();
 }
 
 void write_table_npy(Table& table, OutputFile& out) {

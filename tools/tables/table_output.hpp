@@ -10,6 +10,10 @@ namespace bloscfs::tools {
 /// Throws Error, which names the column, FileError of `out`.
 void write_table_text(Table& table, CellStyle style, OutputFile& out);
 
+/// The rows in columns of equal width below the names, for a terminal. The table has the style
+/// `text`. Errors as write_table_text().
+void write_table_rows(Table& table, OutputFile& out);
+
 /// The items of the rows that are wanted, one row behind the other; next_row() has not been called.
 /// Throws Error(unsupported) for columns that
 /// no NPY file can have.
