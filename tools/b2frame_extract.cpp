@@ -32,7 +32,7 @@ namespace {
 constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
-  const bool npy = options.npy || (options.output.ends_with(".npy") && !options.raw);
+  const bool npy = becomes_npy(options);
   fs::ViewShape shape = fs::view_shape(input.info(), !npy);
   // Flat contents may well be a NPY file themselves, so the name of OUT alone is no error there.
   if (npy && !shape.is_array && (options.npy || input.info().array))
@@ -54,6 +54,10 @@ void write_range(const fs::FileView& view, const FileRange& range, Input& input,
   write_view(view, range, input, out, [&](std::int64_t done) { progress.update(done); });
 }
 
+bool are_records(const frame::FrameInfo& info) {
+  return info.array && info.array->dtype && info.array->dtype->find_first_of("[{") == 0;
+}
+
 int extract_objects(const ExtractOptions& options, Input& input) {
   OutputFile out(options.output, mode_of_input(options.file));
   write_objects(input, out);
@@ -70,16 +74,6 @@ bool wants_items(const ExtractOptions& options) {
 
 bool wants_all(const ExtractOptions& options) {
   return options.offset == 0 && !options.length && !wants_items(options);
-}
-
-/// The items asked for, cut at the end of what there is.
-ItemRange wanted_items(const ExtractOptions& options, std::int64_t count) {
-  if (options.start > count)
-    throw UsageError(fmt::format("item {} is behind the end at {}", options.start, count));
-  const std::int64_t first =
-      options.start < 0 ? std::max<std::int64_t>(0, count + options.start) : options.start;
-  const std::int64_t rest = count - first;
-  return {first, first + std::min(options.count.value_or(rest), rest)};
 }
 
 void reinterpret(const std::string& text, Elements& elements) {
@@ -105,9 +99,9 @@ void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out)
 int extract_items(const ExtractOptions& options, Input& input) {
   Elements elements(input);
   if (!options.dtype.empty()) reinterpret(options.dtype, elements);
-  if (wants_slice(options) || becomes_csv(options, input)) {
-    require(options.start == 0 && !options.count && options.offset == 0 && !options.length,
-            "a slice, or CSV, goes without a range of items or bytes");
+  if (wants_slice(options) || !options.columns.empty() || options.json ||
+      becomes_csv(options, input) || (becomes_npy(options) && input.info().array)) {
+    require(options.offset == 0 && !options.length, "--offset and --length are of bytes");
     OutputFile out(options.output, mode_of_input(options.file));
     write_slice(options, elements, out);
     out.commit();
@@ -221,15 +215,20 @@ int extract(ExtractOptions options) {
     throw UsageError("input and output are the same file");
   RunLimits limits;
   if (extract_if_table(options, remote, limits)) return 0;
-  require(!options.json || !options.slice, "--json writes a whole list of objects");
-  if (!options.columns.empty() || !options.row_range.empty())
-    throw UsageError("--columns and --rows go with tables");
+  require(options.row_range.empty(),
+          "--rows goes with tables; of an array a slice says which rows: 'FILE[10:20]'");
   Input input(options.file, options.chunk, remote, limits);
   if (!options.chunk) keep_promise(options, input);
-  if (options.json && (options.chunk || options.npy || !wants_all(options)))
-    throw UsageError("JSON is written of a whole list of objects, and goes with no other choice");
-  if (options.json) return extract_objects(options, input);
-  if (wants_items(options) || becomes_csv(options, input)) return extract_items(options, input);
+  const bool has_records = are_records(input.info());
+  require(options.columns.empty() || has_records, "--columns goes with tables and records");
+  if (options.json && !has_records) {
+    require(!options.chunk && !options.npy && wants_all(options),
+            "JSON is written of tables, of records, and of whole lists of objects");
+    return extract_objects(options, input);
+  }
+  if (wants_items(options) || becomes_csv(options, input) || options.json ||
+      !options.columns.empty())
+    return extract_items(options, input);
   fs::Request request;
   const fs::FileView view(request, wanted_shape(input, options), input.reader());
   view.require_contents(request);

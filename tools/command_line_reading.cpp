@@ -74,7 +74,7 @@ void CommandLine::add_extract(const char* name) {
              "Bytes to write, at most (all that follow)");
   add_json(*command, extract_);
   add_parsed(*command, "--count", extract_.count, parse_count, "N",
-             "Of a table: rows, at most; -n N for short");
+             "Rows of a table, or items, at most; -n N for short");
   add_table(*command, extract_);
   add_remote(*command, extract_.remote);
   command->add_option("FILE", extract_.file, kSliced)->required();
@@ -137,12 +137,11 @@ void CommandLine::add_diff(const char* name) {
 }
 
 void CommandLine::add_json(CLI::App& command, ExtractOptions& options) {
-  command.add_flag("--json", options.json,
-                   "Of a table its rows, of a list its objects, one a line");
+  command.add_flag("--json", options.json, "Rows, records, or objects of a list, one a line");
 }
 
 void CommandLine::add_table(CLI::App& command, ExtractOptions& options) {
-  command.add_option("--columns", options.columns, "Of a table: only these columns, in this order")
+  command.add_option("--columns", options.columns, "Of a table or records: only these columns")
       ->allow_extra_args(false)
       ->delimiter(',')
       ->option_text("NAME,...");

@@ -1,8 +1,10 @@
 #include "tools/slice_output.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <string>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "fs/numpy/npy.hpp"
 #include "tools/progress.hpp"
@@ -55,7 +57,33 @@ void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
   }
 }
 
+Slice wanted_slice(const ExtractOptions& options, const Elements& elements) {
+  const Shape shape = shape_of(elements);
+  Slice slice = options.slice ? parse_slice(*options.slice, shape) : whole_slice(shape);
+  if (options.start != 0 || options.count) {
+    require(!options.slice && shape.size() == 1,
+            "-s and -n go without a slice, and with one dimension: 'FILE[10:20]' says which rows");
+    const ItemRange range = wanted_items(options, elements.count());
+    slice = {{range.first, 1, range.end - range.first}};
+  }
+  if (options.rows) keep_first_rows(slice, *options.rows);
+  return slice;
+}
+
 }  // namespace
+
+ItemRange wanted_items(const ExtractOptions& options, std::int64_t count) {
+  if (options.start > count)
+    throw UsageError(fmt::format("item {} is behind the end at {}", options.start, count));
+  const std::int64_t first =
+      options.start < 0 ? std::max<std::int64_t>(0, count + options.start) : options.start;
+  const std::int64_t rest = count - first;
+  return {first, first + std::min(options.count.value_or(rest), rest)};
+}
+
+bool becomes_npy(const ExtractOptions& options) {
+  return options.npy || (options.output.ends_with(".npy") && !options.raw);
+}
 
 bool becomes_csv(const ExtractOptions& options, const Input& input) {
   return options.output.ends_with(".csv") && !options.npy && !options.raw && !options.text &&
@@ -66,14 +94,14 @@ void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& 
   const bool is_plain = !options.slice && options.dtype.empty() && !elements.shape();
   if (options.rows && is_plain && is_text(bytes_at(elements, 0, kTextStart)))
     return write_lines(elements, *options.rows, out);
-  const Shape shape = shape_of(elements);
-  Slice slice = options.slice ? parse_slice(*options.slice, shape) : whole_slice(shape);
-  if (options.rows) keep_first_rows(slice, *options.rows);
-  SlicedItems items(elements, std::move(slice));
-  if (options.rows) return write_rows(items, out);
-  if (options.text || !options.dtype.empty()) return write_text(items, out);
-  if (becomes_csv(options, elements.input())) return write_csv(items, out);
-  if (options.npy || (options.output.ends_with(".npy") && !options.raw)) write_header(items, out);
+  SlicedItems items(elements, wanted_slice(options, elements));
+  const auto& columns = options.columns;
+  if (options.rows) return write_rows(items, columns, out);
+  if (options.json) return write_json(items, columns, out);
+  if (options.text || !options.dtype.empty()) return write_text(items, columns, out);
+  if (becomes_csv(options, elements.input())) return write_csv(items, columns, out);
+  require(columns.empty(), "--columns goes with CSV, --text and --json of records");
+  if (becomes_npy(options)) write_header(items, out);
   write_items(items, out);
 }
 

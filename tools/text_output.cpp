@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
+#include "tools/chosen_columns.hpp"
 #include "tools/item_text.hpp"
 #include "tools/progress.hpp"
 #include "tools/record_fields.hpp"
+#include "tools/tables/item_cell.hpp"
+#include "tools/tables/json_text.hpp"
 #include "tools/text_columns.hpp"
 
 namespace bloscfs::tools {
@@ -22,9 +25,11 @@ constexpr std::size_t kTextSize = std::size_t{1} << 18;
 /// Of a table, that wait until it is known how wide they are.
 constexpr std::size_t kMostCells = std::size_t{1} << 15;
 
-ItemText text_of(const Elements& elements, TextStyle style = TextStyle::columns) {
+ItemText text_of(const Elements& elements, const FieldNames& names,
+                 TextStyle style = TextStyle::columns) {
   if (elements.dtype())
-    if (const auto fields = record_fields(*elements.dtype())) return record_text(*fields, style);
+    if (auto fields = record_fields(*elements.dtype()))
+      return record_text(chosen_columns(*std::move(fields), names), style);
   const std::string dtype =
       elements.dtype().value_or(elements.shape() ? "" : fmt::format("<u{}", elements.itemsize()));
   if (auto text = item_text(dtype, style)) return text;
@@ -103,11 +108,11 @@ std::size_t itemsize_of(const Elements& elements) {
   return static_cast<std::size_t>(elements.itemsize());
 }
 
-std::vector<RecordField> fields_of(const SlicedItems& items) {
+std::vector<RecordField> fields_of(const SlicedItems& items, const FieldNames& names) {
   const auto& dtype = items.elements().dtype();
   auto fields = dtype ? record_fields(*dtype) : std::nullopt;
   if (!fields) codec::throw_unsupported("no records, so there is no CSV of it");
-  return *std::move(fields);
+  return chosen_columns(*std::move(fields), names);
 }
 
 /// Calls `use` for each record.
@@ -126,7 +131,7 @@ void for_each_record(SlicedItems& items, Progress& progress, Use use) {
 
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
   const Shape shape = shape_of(elements);
-  ItemLines lines(text_of(elements), itemsize_of(elements), line_length(elements, shape),
+  ItemLines lines(text_of(elements, {}), itemsize_of(elements), line_length(elements, shape),
                   range.first, out);
   const std::int64_t at_once = std::max<std::int64_t>(1, kBytesOfItems / elements.itemsize());
   Progress progress("cat", range.end - range.first, Progress::Unit::items);
@@ -146,9 +151,10 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
 
 namespace {
 
-void write_lines(SlicedItems& items, TextStyle style, char separator, OutputFile& out) {
+void write_lines(SlicedItems& items, const FieldNames& names, TextStyle style, char separator,
+                 OutputFile& out) {
   const Elements& elements = items.elements();
-  ItemLines lines(text_of(elements, style), itemsize_of(elements),
+  ItemLines lines(text_of(elements, names, style), itemsize_of(elements),
                   line_length(elements, items.shape()), 0, out, separator);
   Progress progress(style == TextStyle::csv ? "extract" : "cat", items.nbytes());
   std::int64_t done = 0;
@@ -161,13 +167,13 @@ void write_lines(SlicedItems& items, TextStyle style, char separator, OutputFile
 
 }  // namespace
 
-void write_text(SlicedItems& items, OutputFile& out) {
-  write_lines(items, TextStyle::columns, ' ', out);
+void write_text(SlicedItems& items, const FieldNames& names, OutputFile& out) {
+  write_lines(items, names, TextStyle::columns, ' ', out);
 }
 
-void write_csv(SlicedItems& items, OutputFile& out) {
-  if (!has_records(items.elements())) return write_lines(items, TextStyle::csv, ',', out);
-  const std::vector<RecordField> fields = fields_of(items);
+void write_csv(SlicedItems& items, const FieldNames& names, OutputFile& out) {
+  if (!has_records(items.elements())) return write_lines(items, names, TextStyle::csv, ',', out);
+  const std::vector<RecordField> fields = fields_of(items, names);
   const ItemText append = record_text(fields, TextStyle::csv);
   TextOutput lines(out);
   for (const RecordField& field : fields) {
@@ -184,9 +190,34 @@ void write_csv(SlicedItems& items, OutputFile& out) {
   lines.write();
 }
 
-void write_rows(SlicedItems& items, OutputFile& out) {
-  if (!has_records(items.elements())) return write_text(items, out);
-  const std::vector<RecordField> fields = fields_of(items);
+void write_json(SlicedItems& items, const FieldNames& names, OutputFile& out) {
+  const std::vector<RecordField> fields = fields_of(items, names);
+  static_cast<void>(field_texts(fields, TextStyle::csv));  // names a field that has none
+  std::vector<ItemCell> cells;
+  std::vector<std::string> leads;
+  for (const RecordField& field : fields) {
+    cells.push_back(
+        array_item_cell(field.dtype, static_cast<std::int64_t>(field.size), {}, CellStyle::json));
+    leads.emplace_back(leads.empty() ? "{" : ",");
+    append_json_text(field.name, leads.back());
+    leads.back() += ':';
+  }
+  TextOutput lines(out);
+  Progress progress("extract", items.count(), Progress::Unit::items);
+  for_each_record(items, progress, [&](codec::Bytes record) {
+    for (std::size_t i = 0; i < fields.size(); i++) {
+      lines.text() += leads[i];
+      cells[i](fields[i].of(record), lines.text());
+    }
+    lines.text() += "}\n";
+    lines.write_full_part();
+  });
+  lines.write();
+}
+
+void write_rows(SlicedItems& items, const FieldNames& names, OutputFile& out) {
+  if (!has_records(items.elements())) return write_text(items, names, out);
+  const std::vector<RecordField> fields = fields_of(items, names);
   const std::vector<ItemText> texts = field_texts(fields, TextStyle::columns);
   std::vector<std::string> cells;
   for (const RecordField& field : fields) cells.push_back(field.name);

@@ -78,6 +78,34 @@ BOOST_AUTO_TEST_CASE(are_rows_of_csv_below_the_names_of_their_fields) {
   BOOST_TEST(text() == head + "1,1.5,-1.0,10,2,\"a,\"\n");
 }
 
+BOOST_AUTO_TEST_CASE(can_be_chosen_by_field_and_row_and_are_json) {
+  const RecordPlace place(4);
+  const std::string csv = (place.home / "r.csv").string();
+  succeeded({"extract", "--columns", "at.x,id", place.file, "-n", "2", "-o", csv});
+  const ByteVector text = read_file(csv);
+  BOOST_TEST(std::string(text.begin(), text.end()) == "at.x,id\n0.5,0\n1.5,1\n");
+  BOOST_TEST(succeeded({"cat", "--text", "-s", "-1", "--columns", "id,name", place.file}) ==
+             "3 a,\n");
+  BOOST_TEST(succeeded({"head", "--columns", "id", place.file + "[2:]"}) == "id\n 2\n 3\n");
+  BOOST_TEST(succeeded({"cat", "--json", "-n", "1", place.file}) ==
+             R"({"id":0,"at.x":0.5,"at.y":-1.0,"levels[0]":0,"levels[1]":2,)"
+             R"("name":{"$binary":"YSw="}})"
+             "\n");
+  const std::string npy = (place.home / "r.npy").string();
+  succeeded({"extract", place.file, "-n", "2", "-o", npy});
+  const ByteVector part = read_file(npy);
+  succeeded({"extract", place.file + "[:2]", "-o", npy});
+  BOOST_TEST((part == read_file(npy)));
+  const auto told = [&](const Arguments& arguments) {
+    const ProcessResult result = b2frame(arguments + Arguments{place.file});
+    BOOST_TEST(result.status == 2, result.description());
+    return result.err;
+  };
+  BOOST_TEST(told({"cat", "--text", "--columns", "w"}).find("no column w") != std::string::npos);
+  BOOST_TEST(told({"cat", "--columns", "id"}).find("--text and --json") != std::string::npos);
+  BOOST_TEST(told({"cat", "--rows", "1:2"}).find("'FILE[10:20]'") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(that_have_no_text_name_the_field) {
   const TempDir home;
   const std::string file = (home / "v.b2nd").string();

@@ -13,7 +13,7 @@
 #include "codec/error.hpp"
 #include "frame/pystore/column_names.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "tools/b2frame_commands.hpp"
+#include "tools/chosen_columns.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/tables/array_column.hpp"
@@ -80,20 +80,6 @@ std::unique_ptr<TableColumn> open_table_column(const ColumnSchema& schema, CellS
   return std::make_unique<ArrayColumn>(schema, style, open, table_rows, limits);
 }
 
-/// The columns that are wanted, in the order in which they were named.
-std::vector<ColumnSchema> wanted_columns(std::vector<ColumnSchema> columns,
-                                         const std::vector<std::string>& names) {
-  if (names.empty()) return columns;
-  std::vector<ColumnSchema> wanted;
-  for (const std::string& name : names) {
-    const auto column = std::find_if(columns.begin(), columns.end(),
-                                     [&](const ColumnSchema& known) { return known.name == name; });
-    if (column == columns.end()) throw UsageError("no column " + name);
-    wanted.push_back(*column);
-  }
-  return wanted;
-}
-
 }  // namespace
 
 bool is_table(const frame::PythonStore& store, const std::string& group) {
@@ -109,7 +95,7 @@ Table::Table(const frame::PythonStore& store, const std::string& group,
              const TableSelection& selection, CellStyle style, RunLimits& limits)
     : limits_(limits), rows_(selection.rows) {
   TableSchema schema = table_schema(store, group);
-  schemas_ = wanted_columns(std::move(schema.columns), selection.columns);
+  schemas_ = chosen_columns(std::move(schema.columns), selection.columns);
   computed_ = std::move(schema.computed);
   if (schemas_.size() > kMaxColumns)
     throw codec::Error(codec::FormatErrc::too_large,
