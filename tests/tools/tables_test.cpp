@@ -173,6 +173,23 @@ BOOST_AUTO_TEST_CASE(in_frames_are_tables_by_the_plain_name) {
   BOOST_TEST(output({"diff", path, path + ":/"}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(have_dates_in_npy_files) {
+  const TempDir dir;
+  const std::string npy = (dir / "t.npy").string();
+  const auto header = [&](const std::string& unit) {
+    TableMaker maker;
+    json column = {{"name", "v"}, {"kind", "timestamp"}};
+    if (!unit.empty()) column["unit"] = unit;
+    make_array_table<std::int64_t>(maker, column, {1, std::numeric_limits<std::int64_t>::min()},
+                                   "<i8");
+    BOOST_TEST(output({"extract", maker.path(), "-o", npy}).empty());
+    const ByteVector bytes = read_file(npy);
+    return std::string(bytes.begin(), bytes.end() - 16);
+  };
+  BOOST_TEST(header("").find("[('v', '<M8[us]')]") != std::string::npos);
+  BOOST_TEST(header("s").find("[('v', '<M8[s]')]") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(integers_of_all_sizes_are_written) {
   BOOST_TEST(as_csv<std::int8_t>({{"kind", "int8"}}, {-128, 127}, "|i1") == "v\n-128\n127\n");
   BOOST_TEST(as_csv<std::int16_t>({{"kind", "int16"}}, {-32768}, "<i2") == "v\n-32768\n");

@@ -51,7 +51,7 @@ codec::Bytes ArrayColumn::item(std::int64_t row) const {
 
 void ArrayColumn::append_cell(std::int64_t row, std::string& line) const {
   const bool is_marked = mask_ && is_text_ && style_ == CellStyle::csv;
-  if (mask_ && mask_->is_absent(row)) return append_absent_cell(style_, line, is_marked);
+  if (is_absent(row)) return append_absent_cell(style_, line, is_marked);
   if (is_marked) {
     std::string text;
     cell_(item(row), text);
@@ -59,15 +59,15 @@ void ArrayColumn::append_cell(std::int64_t row, std::string& line) const {
     line += text;
     return;
   }
-  const codec::Bytes found = item(row);
-  if (is_sentinel_ && is_sentinel_(found))
-    append_absent_cell(style_, line);
-  else
-    cell_(found, line);
+  cell_(item(row), line);
 }
 
-const fs::NumpyDtype* ArrayColumn::npy_dtype() const {
-  return mask_ || !array_.item_shape().empty() ? nullptr : &array_.dtype();
+bool ArrayColumn::is_absent(std::int64_t row) const {
+  return mask_ ? mask_->is_absent(row) : is_sentinel_ && is_sentinel_(item(row));
+}
+
+const fs::NumpyDtype* ArrayColumn::item_dtype() const {
+  return array_.item_shape().empty() ? &array_.dtype() : nullptr;
 }
 
 }  // namespace bloscfs::tools

@@ -21,7 +21,8 @@ class ArrayColumn final : public TableColumn {
   void append_cell(std::int64_t row, std::string& line) const override;
   std::size_t memory() const override { return items_.size(); }
   std::size_t row_size() const override { return array_.row_size(); }
-  const fs::NumpyDtype* npy_dtype() const override;
+  const fs::NumpyDtype* item_dtype() const override;
+  bool is_absent(std::int64_t row) const override;
   codec::Bytes item(std::int64_t row) const override;
 
  private:

@@ -140,10 +140,7 @@ ItemCell usual_cell(const std::string& dtype, CellStyle style) {
 }
 
 ItemCell timestamp_cell(const ColumnSchema& schema, bool is_big, CellStyle style) {
-  const auto unit_field = schema.fields.find("unit");
-  const std::string name = unit_field != schema.fields.end() && unit_field->is_string()
-                               ? unit_field->get<std::string>()
-                               : "us";
+  const std::string name = unit_of_time(schema);
   const auto unit = parse_date_unit("[" + name + "]");
   if (!unit) codec::throw_malformed("its unit of time is " + name);
   return [unit = *unit, is_big, style](Bytes item, std::string& line) {

@@ -160,9 +160,12 @@ void Table::append_cell(std::size_t column, std::string& line) const {
   of_column(schemas_[column].name, [&] { columns_[column]->append_cell(row_, line); });
 }
 
-const fs::NumpyDtype& Table::npy_dtype(std::size_t column) const {
-  if (const fs::NumpyDtype* const dtype = columns_[column]->npy_dtype()) return *dtype;
+std::string Table::npy_dtype(std::size_t column) const {
   const ColumnSchema& schema = schemas_[column];
+  const fs::NumpyDtype* const dtype = columns_[column]->item_dtype();
+  if (dtype != nullptr && schema.kind == "timestamp" && schema.nulls != Nulls::mask)
+    return fmt::format("{}M8[{}]", dtype->stored.front(), unit_of_time(schema));
+  if (dtype != nullptr && schema.nulls != Nulls::mask) return dtype->stored;
   codec::throw_unsupported(
       schema.nulls == Nulls::mask
           ? fmt::format("column {}: may have absent values, which a NPY file cannot have",

@@ -52,7 +52,14 @@ class Table {
   void append_cell(std::size_t column, std::string& line) const;
 
   /// Throws Error(unsupported) for a column whose items no NPY file can have.
-  const fs::NumpyDtype& npy_dtype(std::size_t column) const;
+  std::string npy_dtype(std::size_t column) const;
+  /// What the items of a column are stored as; null where it is no array of one value a row.
+  const fs::NumpyDtype* item_dtype(std::size_t column) const {
+    return columns_[column]->item_dtype();
+  }
+  /// True where the row has no value in a column that has an item_dtype(). The table has another
+  /// style than CSV, in which sentinels are values.
+  bool is_absent(std::size_t column) const { return columns_[column]->is_absent(row_); }
   codec::Bytes item(std::size_t column) const { return columns_[column]->item(row_); }
 
  private:

@@ -33,9 +33,11 @@ class TableColumn {
 
   /// Bytes of a row where all have the same, else 0.
   virtual std::size_t row_size() const { return 0; }
-  /// What the items of rows are in a NPY file; null where that has no such.
-  virtual const fs::NumpyDtype* npy_dtype() const { return nullptr; }
-  /// The item of a row that is loaded, if there is an npy_dtype().
+  /// What the items of rows are stored as; null where they are no single values of an array.
+  virtual const fs::NumpyDtype* item_dtype() const { return nullptr; }
+  /// True where a row that is loaded has no value, if there is an item_dtype().
+  virtual bool is_absent(std::int64_t /*row*/) const { return false; }
+  /// The item of a row that is loaded, if there is an item_dtype().
   virtual codec::Bytes item(std::int64_t /*row*/) const { return {}; }
 };
 

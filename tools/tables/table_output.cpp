@@ -91,7 +91,7 @@ std::string npy_fields(const Table& table) {
       if (c == '\'' || c == '\\') name += '\\';
       name += c;
     }
-    fields += fmt::format("('{}', '{}'), ", name, table.npy_dtype(i).stored);
+    fields += fmt::format("('{}', '{}'), ", name, table.npy_dtype(i));
   }
   return "[" + fields + "]";
 }

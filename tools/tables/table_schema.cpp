@@ -116,6 +116,11 @@ bool ColumnSchema::is_nullable() const {
          (nullable != nullptr && *nullable == true);
 }
 
+std::string unit_of_time(const ColumnSchema& schema) {
+  const json* const unit = field_of(schema.fields, "unit");
+  return unit != nullptr && unit->is_string() ? unit->get<std::string>() : "us";
+}
+
 TableSchema parse_table_schema(std::string_view text) {
   const std::string words = with_texts_for_words(text);
   auto schema =

@@ -31,6 +31,9 @@ struct ColumnSchema {
   nlohmann::json fields;    ///< what else the schema says of the column
 };
 
+/// Of a column of the kind timestamp: "us".
+std::string unit_of_time(const ColumnSchema& schema);
+
 struct TableSchema {
   std::vector<ColumnSchema> columns;
   std::vector<std::string> computed;  ///< names of columns that are not stored
