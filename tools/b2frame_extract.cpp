@@ -146,10 +146,7 @@ RowRange sliced_rows(const ExtractOptions& options, const TableAddress& table, R
           "a slice of a table goes without another choice of rows");
   Slice slice = parse_slice(*options.slice, {count_rows(*table.store, table.group, {}, limits)});
   if (options.rows) keep_first_rows(slice, *options.rows);
-  const AxisSlice& rows = slice.front();
-  require(rows.step > 0, "rows of a table are read forwards: the step of a slice is positive");
-  const std::int64_t last = rows.start + (rows.count - 1) * rows.step;
-  return {rows.start, rows.count == 0 ? rows.start : last + 1, rows.step};
+  return row_range(slice.front());
 }
 
 /// The rows that --rows, cat's -s and -n, and head ask for.

@@ -28,6 +28,7 @@
 #include "tools/input.hpp"
 #include "tools/metalayer_json.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/sliced_items.hpp"
 #include "tools/statistics.hpp"
 #include "tools/store_address.hpp"
 #include "tools/tables/table.hpp"
@@ -266,43 +267,65 @@ json info_fields(const std::string& file, Input& input, bool is_chunk) {
   return fields;
 }
 
-json frame_statistics(Input& input) {
+json frame_statistics(Input& input, const std::optional<std::string>& slice) {
   Elements elements(input);
-  return statistics_of(elements);
+  const Shape shape = shape_of(elements);
+  SlicedItems items(elements, slice ? parse_slice(*slice, shape) : whole_slice(shape));
+  return statistics_of(items);
 }
 
-struct NamedGroup {
-  std::unique_ptr<frame::PythonStore> store;
-  std::string key;
+/// The store that a name leads to: by an address in it, or by its own name.
+struct NamedStore {
+  std::unique_ptr<frame::PythonStore> store;  ///< null: none
+  std::optional<StoreAddress> address;
+
+  bool is_group() const {
+    if (!store) return false;
+    return address ? !find_entry(*store, *address).leaf : store->kind() != frame::StoreKind::embed;
+  }
 };
 
-/// Nothing for a leaf, and for a frame by its plain name.
-std::optional<NamedGroup> find_group(const std::string& file, const RemoteFiles& remote) {
+NamedStore find_named_store(const std::string& file, const RemoteFiles& remote) {
   const bool is_remote = frame::is_remote(file);
-  if (const auto address = parse_any_address(file)) {
+  if (auto address = parse_any_address(file)) {
     auto store = is_remote ? remote.open_store(address->store) : open_store(address->store);
-    if (find_entry(*store, *address).leaf) return std::nullopt;
-    return NamedGroup{std::move(store), address->key};
+    return {std::move(store), std::move(address)};
   }
-  auto store = is_remote ? remote.find_zip_store(file) : find_store(file);
-  return store ? std::optional(NamedGroup{std::move(store), "/"}) : std::nullopt;
+  return {is_remote ? remote.find_zip_store(file) : find_any_store(file), std::nullopt};
 }
 
-int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote,
-               RunLimits& limits) {
-  if (const auto group = options.chunk ? std::nullopt : find_group(file, remote)) {
+/// Nothing for a leaf that has not the values of a table's column.
+std::optional<json> column_statistics(const frame::PythonStore& store, const std::string& key,
+                                      const std::optional<std::string>& slice, RunLimits& limits) {
+  const auto column = find_column(store, key);
+  if (!column) return std::nullopt;
+  TableSelection selection{{column->name}, {}};
+  if (slice)
+    selection.rows =
+        row_range(parse_slice(*slice, {count_rows(store, column->group, {}, limits)}).front());
+  Table table(store, column->group, selection, CellStyle::text, limits);
+  return statistics_of(table);
+}
+
+int show_named(const std::string& file, const std::optional<std::string>& slice,
+               const InfoOptions& options, RemoteFiles& remote, RunLimits& limits) {
+  const NamedStore named = options.chunk ? NamedStore{} : find_named_store(file, remote);
+  const auto& [store, address] = named;
+  if (named.is_group()) {
     require(!options.stats, "--stats goes with arrays; name a leaf of the store");
-    return show_store(frame::shown_url(file), *group->store, group->key, options.json, limits);
+    return show_store(frame::shown_url(file), *store, address ? address->key : "/", options.json,
+                      limits);
   }
   Input input(file, options.chunk, remote, limits);
   json fields = info_fields(frame::shown_url(file), input, options.chunk);
-  const bool is_plain = !options.chunk && !parse_any_address(file) && !frame::is_remote(file);
-  const auto store = is_plain ? find_any_store(file) : nullptr;
-  if (store && is_table(*store, "/")) {
+  if (store && !address && is_table(*store, "/")) {
     fields["object"] = *store->group_kind("/");
     add_table(*store, "/", limits, fields);
   }
-  if (options.stats) fields["stats"] = frame_statistics(input);
+  if (options.stats) {
+    auto stats = address ? column_statistics(*store, address->key, slice, limits) : std::nullopt;
+    fields["stats"] = stats ? *std::move(stats) : frame_statistics(input, slice);
+  }
   print_fields(fields, options.json);
   return 0;
 }
@@ -312,7 +335,7 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
   if (auto snapshot = tree.open(file)) {
     Input input(std::move(snapshot), limits);
     json fields = info_fields(file.shown, input, options.chunk);
-    if (options.stats) fields["stats"] = frame_statistics(input);
+    if (options.stats) fields["stats"] = frame_statistics(input, std::nullopt);
     print_fields(fields, options.json);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, "/", options.json, limits);
@@ -338,7 +361,10 @@ int show_argument(const std::string& file, const InfoOptions& options, RemoteFil
     FrameTree tree(file);
     return show_tree(tree, options, limits);
   }
-  return show_named(file, options, remote, limits);
+  const auto sliced = options.chunk ? std::nullopt : split_slice(file);
+  if (!sliced) return show_named(file, std::nullopt, options, remote, limits);
+  require(options.stats, "a slice goes with --stats");
+  return show_named(sliced->file, sliced->text, options, remote, limits);
 }
 
 }  // namespace

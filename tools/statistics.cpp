@@ -13,7 +13,6 @@
 #include <fmt/core.h>
 
 #include "fs/survey/element_values.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/record_fields.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 20;
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
 /// Mean and sum of squared distances from it, of parts that are put together: as exact as two
 /// passes over all (Chan, Golub, LeVeque 1979).
@@ -165,26 +164,48 @@ std::vector<Counted> counted_fields(const Elements& elements) {
 
 }  // namespace
 
-OrderedJson statistics_of(Elements& elements) {
-  const std::vector<Counted> counted = counted_fields(elements);
+OrderedJson statistics_of(SlicedItems& items) {
+  const std::vector<Counted> counted = counted_fields(items.elements());
   if (counted.empty()) return nullptr;
-  const std::int64_t itemsize = elements.itemsize();
-  const std::int64_t end = elements.count() * itemsize;
-  const std::int64_t at_once = std::max(itemsize, kBytesAtOnce / itemsize * itemsize);
-  Progress progress("info", end);
-  std::vector<std::uint8_t> items;
-  for (std::int64_t at = 0; at < end; at += at_once) {
-    throw_if_interrupted();
-    items.resize(static_cast<std::size_t>(std::min(at_once, end - at)));
-    elements.read(at, items);
-    const auto size = static_cast<std::size_t>(itemsize);
+  const auto itemsize = static_cast<std::size_t>(items.elements().itemsize());
+  Progress progress("info", items.nbytes());
+  std::int64_t done = 0;
+  items.read([&](codec::Bytes bytes) {
     for (const Counted& one : counted)
-      one.numbers->add(items.data() + one.field.offset, size, items.size() / size);
-    progress.update(at);
-  }
+      one.numbers->add(bytes.data() + one.field.offset, itemsize, bytes.size() / itemsize);
+    progress.update(done += std::ssize(bytes));
+  });
   if (counted.front().field.name.empty()) return counted.front().numbers->result();
   OrderedJson out = OrderedJson::object();
   for (const Counted& one : counted) out[one.field.name] = one.numbers->result();
+  return out;
+}
+
+std::optional<OrderedJson> statistics_of(Table& table) {
+  const fs::NumpyDtype* const dtype = table.item_dtype(0);
+  if (dtype == nullptr) return std::nullopt;
+  const auto numbers = numbers_of(dtype->stored);
+  if (!numbers) return nullptr;
+  const auto itemsize = static_cast<std::size_t>(dtype->itemsize);
+  Progress progress("info", table.stored_rows(), Progress::Unit::items);
+  std::int64_t absent = 0;
+  std::vector<std::uint8_t> items;
+  const auto add = [&] {
+    numbers->add(items.data(), itemsize, items.size() / itemsize);
+    items.clear();
+    progress.update(table.stored_row());
+  };
+  while (table.next_row()) {
+    const codec::Bytes item = table.item(0);
+    if (table.is_absent(0))
+      absent++;
+    else
+      items.insert(items.end(), item.begin(), item.end());
+    if (items.size() >= kBytesAtOnce) add();
+  }
+  add();
+  OrderedJson out = numbers->result();
+  if (table.schemas().front().is_nullable()) out["absent"] = absent;
   return out;
 }
 

@@ -72,4 +72,19 @@ BOOST_AUTO_TEST_CASE(of_records_are_told_for_each_field_of_numbers) {
   BOOST_TEST(stats_of<std::int64_t>({1}, "<M8[s]").is_null());
 }
 
+BOOST_AUTO_TEST_CASE(are_told_of_slices) {
+  const TempDir home;
+  const std::string file = (home / "a.b2nd").string();
+  write_file(file, array_frame(ByteVector{1, 2, 3, 4, 5, 6}, {2, 3}, "|u1", 1));
+  const ProcessResult result = b2frame({"info", "--stats", "--json", file + "[:, 1]"});
+  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  const json told = json::parse(result.out);
+  BOOST_TEST(told.at("stats").at("mean") == 3.5);
+  BOOST_TEST(told.at("stats").at("count") == 2);
+  BOOST_TEST(told.at("shape") == json({2, 3}));
+  const ProcessResult refused = b2frame({"info", file + "[0]"});
+  BOOST_TEST(refused.status == 2);
+  BOOST_TEST(refused.err.find("a slice goes with --stats") != std::string::npos, refused.err);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

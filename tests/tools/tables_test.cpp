@@ -190,6 +190,40 @@ BOOST_AUTO_TEST_CASE(have_dates_in_npy_files) {
   BOOST_TEST(header("s").find("[('v', '<M8[s]')]") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(have_statistics_of_columns_without_absent_values) {
+  const auto stats = [](const TableMaker& maker, const std::string& slice = "") {
+    const std::string leaf = maker.path() + ":/_cols/v" + slice;
+    return json::parse(output({"info", "--stats", "--json", leaf})).at("stats");
+  };
+  constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
+  TableMaker dates;
+  make_array_table<std::int64_t>(dates, {{"kind", "timestamp"}, {"null_value", kNoTime}},
+                                 {5, kNoTime, 7, 0}, "<i8");
+  json told = stats(dates);
+  BOOST_TEST(told.at("min") == 0);
+  BOOST_TEST(told.at("max") == 7);
+  BOOST_TEST(told.at("mean") == 4.0);
+  BOOST_TEST(told.at("count") == 3);
+  BOOST_TEST(told.at("zeros") == 1);
+  BOOST_TEST(told.at("absent") == 1);
+  BOOST_TEST(stats(dates, "[1:3]").at("count") == 1);
+  TableMaker masked;
+  make_array_table<double>(masked, {{"kind", "float64"}, {"null_storage", "mask"}},
+                           {-1e9, 2, NAN, 4}, "<f8");
+  masked.array("_cols/v.notnull", {0, 1, 1, 1}, {4}, "|b1", 1);
+  told = stats(masked);
+  BOOST_TEST(told.at("min") == 2.0);
+  BOOST_TEST(told.at("nan") == 1);
+  BOOST_TEST(told.at("absent") == 1);
+  TableMaker deleted;
+  deleted.declare({{"name", "v"}, {"kind", "int8"}});
+  deleted.array("_cols/v", "\1\5\3", {3}, "|i1", 1);
+  deleted.finish({1, 0, 1});
+  told = stats(deleted);
+  BOOST_TEST(told.at("max") == 3);
+  BOOST_TEST(!told.contains("absent"));
+}
+
 BOOST_AUTO_TEST_CASE(integers_of_all_sizes_are_written) {
   BOOST_TEST(as_csv<std::int8_t>({{"kind", "int8"}}, {-128, 127}, "|i1") == "v\n-128\n127\n");
   BOOST_TEST(as_csv<std::int16_t>({{"kind", "int16"}}, {-32768}, "<i2") == "v\n-32768\n");

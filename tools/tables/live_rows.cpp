@@ -20,6 +20,12 @@ bool take_row_number(const std::string& text, std::int64_t& number) {
 
 }  // namespace
 
+RowRange row_range(const AxisSlice& rows) {
+  require(rows.step > 0, "rows of a table are read forwards: the step of a slice is positive");
+  const std::int64_t last = rows.start + (rows.count - 1) * rows.step;
+  return {rows.start, rows.count == 0 ? rows.start : last + 1, rows.step};
+}
+
 RowRange parse_row_range(const std::string& text) {
   RowRange range;
   if (text.empty()) return range;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frame/container/snapshot.hpp"
+#include "tools/slice.hpp"
 #include "tools/tables/array_reader.hpp"
 
 namespace bloscfs::tools {
@@ -18,6 +19,9 @@ struct RowRange {
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
   std::int64_t step = 1;
 };
+
+/// Throws UsageError for a slice whose step is not positive.
+RowRange row_range(const AxisSlice& rows);
 
 /// "10:20", "10:", ":20", or "" for all. Throws UsageError for anything else.
 RowRange parse_row_range(const std::string& text);

@@ -174,6 +174,19 @@ std::string Table::npy_dtype(std::size_t column) const {
                         schema.kind));
 }
 
+std::optional<ColumnAddress> find_column(const frame::PythonStore& store, const std::string& key) {
+  constexpr std::string_view kColumns = "/_cols/";
+  const std::size_t at = key.rfind(kColumns);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string group = at == 0 ? "/" : key.substr(0, at);
+  if (!is_table(store, group)) return std::nullopt;
+  const std::string path = key.substr(at + kColumns.size());
+  for (const ColumnSchema& column : table_schema(store, group).columns)
+    if (path == column.name || path == frame::column_path(column.name))
+      return ColumnAddress{group, column.name};
+  return std::nullopt;
+}
+
 std::int64_t count_rows(const frame::PythonStore& store, const std::string& group,
                         const RowRange& rows, RunLimits& limits) {
   return LiveRows(required_leaf(store, key_below(group, "_valid_rows")), rows, limits).count();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,14 @@ class Table {
   std::int64_t row_ = -1;
   std::int64_t loaded_end_ = 0;
 };
+
+struct ColumnAddress {
+  std::string group;  ///< the table
+  std::string name;
+};
+
+/// The column whose values the leaf has; nothing for other leaves. Throws as table_schema().
+std::optional<ColumnAddress> find_column(const frame::PythonStore& store, const std::string& key);
 
 /// How many rows the selection has.
 std::int64_t count_rows(const frame::PythonStore& store, const std::string& group,
