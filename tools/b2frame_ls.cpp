@@ -75,7 +75,7 @@ void add_time(std::int64_t seconds, nlohmann::json& line) {
   if (seconds != 0) line["modified"] = time_text(seconds, ::gmtime_r, "%Y-%m-%dT%H:%M:%SZ");
 }
 
-constexpr std::string_view kDirectory = "directory";
+constexpr std::string_view kDirectory = "directory", kTable = "ctable";
 
 /// What something is called: on the command line, and in a mount.
 struct Name {
@@ -109,7 +109,7 @@ class Lines {
     add_other(name, kDirectory, std::nullopt, modified);
   }
 
-  /// What is no frame. Has a size in bytes if it is a file.
+  /// What is no frame, or a table, of which frames are parts. Has a size in bytes if it is a file.
   void add_other(const Name& name, std::string_view kind, std::optional<std::int64_t> size,
                  std::int64_t modified) {
     if (options_.json) {
@@ -121,7 +121,8 @@ class Lines {
     }
     const std::string bytes = size ? bytes_text(*size) : kNothing;
     const char* const end = kind == kDirectory ? "/" : "";
-    add_cells({kNothing, kNothing, kNothing, kNothing, bytes, bytes, kNothing, time_text(modified),
+    const std::string type(kind == kTable ? kTable : kNothing);
+    add_cells({kNothing, type, kNothing, kNothing, bytes, bytes, kNothing, time_text(modified),
                name.text(end)});
   }
 
@@ -244,9 +245,12 @@ class Listing {
     if (address && !tree.is_store()) codec::throw_malformed("no store of python-blosc2");
     bool is_empty = true;
     while (const auto entry = tree.next()) {
+      const std::string key = entry->key.empty() ? "/" : entry->key;
+      if (!entry->problem && key.size() >= settings.key.size() && tree.is_table(*entry))
+        lines_.add_other(name_of(tree, *entry, source), kTable, std::nullopt, entry->st.st_mtime);
       if (entry->path.empty() && !entry->problem) continue;
       // Groups that only lead to the key are no answer.
-      if (entry->problem || entry->key.size() >= settings.key.size()) is_empty = false;
+      if (entry->problem || key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });
     }

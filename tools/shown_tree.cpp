@@ -133,6 +133,15 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
   return true;
 }
 
+bool ShownTree::is_table(const ShownEntry& entry) {
+  if (!is_store_ || !S_ISDIR(entry.st.st_mode)) return false;
+  try {
+    return mount_->attribute(request_, *entry.node, fs::kGroupKindAttribute) == "ctable";
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 fs::StoredForm ShownTree::stored_form(const ShownEntry& entry) {
   return mount_->source().stored_form(request_, *entry.node);
 }

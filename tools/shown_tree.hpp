@@ -63,6 +63,8 @@ class ShownTree {
   std::optional<ShownEntry> next();
   /// Of a regular file. Errors as Source's.
   fs::StoredForm stored_form(const ShownEntry& entry);
+  /// True for a directory of a store that is a table.
+  bool is_table(const ShownEntry& entry);
   /// Why the contents of a frame cannot be read: the status unsupported, no_contents or ok.
   Readable readable(const fs::StoredForm& form);
 

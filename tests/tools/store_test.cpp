@@ -91,6 +91,26 @@ BOOST_AUTO_TEST_CASE(ls_shows_the_keys) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(ls_tells_of_tables) {
+  const std::string path = (kStores / "ctz1.b2z").string();
+  for (const std::string& listed : {path, path + ":/"}) {
+    const ProcessResult result = b2frame({"ls", "--json", listed});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    const json first = json::parse(result.out.substr(0, result.out.find('\n')));
+    BOOST_TEST(first.at("file") == path);
+    BOOST_TEST(first.at("kind") == "ctable");
+  }
+  const TempDir dir;
+  fs_std::copy(kStores / "dict0.b2d", dir / "s.b2d", fs_std::copy_options::recursive);
+  fs_std::copy(kStores / "ct1.b2d", dir / "s.b2d/t", fs_std::copy_options::recursive);
+  fs_std::remove(dir / "s.b2d/t/embed.b2e");
+  const std::string table = (dir / "s.b2d").string() + ":/t";
+  const std::string text = b2frame({"ls", (dir / "s.b2d").string()}).out;
+  BOOST_TEST(text.find("  ctable  ") != std::string::npos, text);
+  BOOST_TEST(text.find("  " + table + " -> t\n") != std::string::npos, text);
+  BOOST_TEST(b2frame({"ls", table + "/_cols"}).out.find("ctable") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(extract_gives_the_contents_of_each_leaf) {
   for (const json& entry : stores_of_kind("store"))
     for (const auto& [key, member] : entry.at("members").items())

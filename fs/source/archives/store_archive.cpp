@@ -12,8 +12,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
-
 std::string key_in(const std::string& group, std::string_view name) {
   return (group == "/" ? group : group + "/") + std::string(name);
 }

@@ -19,6 +19,7 @@ namespace bloscfs::fs {
 
 /// Of the root of a store alone: what kind of store it is.
 inline constexpr const char* kStoreAttribute = "user.blosc2.store";
+inline constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
 class StoreArchive final : public Archive {
  public:

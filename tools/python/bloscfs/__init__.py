@@ -68,7 +68,7 @@ class Entry:
     status: str  # "ok", "damaged", "unsupported" or "unreadable"
     reason: Optional[str] = None  # why it is not "ok"
     shown: Optional[str] = None  # path or URL with the name that a mount shows
-    kind: Optional[str] = None  # of the frame; or "plain", "directory", "symlink" or "special"
+    kind: Optional[str] = None  # of a frame, or "plain", "directory", "ctable", "symlink", "special"
     shape: Optional[Tuple[int, ...]] = None  # of an array
     dtype: Optional[str] = None  # of an array, as NumPy writes it
     typesize: Optional[int] = None  # bytes of an item
