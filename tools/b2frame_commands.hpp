@@ -72,7 +72,7 @@ struct ExtractOptions {
   bool chunk = false;
   bool recursive = false;              ///< a directory as a mount would show it
   TreeOptions tree;                    ///< with `recursive`
-  bool npy = false;                    ///< also when `output` ends in .npy
+  bool npy = false;                    ///< as a NPY file
   bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
   std::optional<std::int64_t> length;  ///< bytes; all that follow if absent

@@ -20,6 +20,7 @@
 #include "tools/conversion.hpp"
 #include "tools/file_jobs.hpp"
 #include "tools/output_name.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 
@@ -116,6 +117,9 @@ class Converter {
       throw UsageError(parse_store_address(file)
                            ? "the output would replace the store that it is read from"
                            : "input and output are the same file: --in-place");
+    if (options_.directory.empty())
+      require_frame_name(output, info.array && !info.has_packed_tensor());
+    require_replaceable(output, OutputKind::frame);
     const fs::MutexLock lock(mutex_);
     if (!outputs_.insert(output).second)
       throw UsageError("another file becomes " + output + ", too");

@@ -13,6 +13,7 @@
 #include "tools/input.hpp"
 #include "tools/metalayer_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/raw_input.hpp"
 
 namespace bloscfs::tools {
@@ -22,6 +23,16 @@ void refuse_same_file(const CreateOptions& options) {
   std::error_code error;
   if (std::filesystem::equivalent(options.input, options.output, error) && !error)
     throw UsageError("input and output are the same file");
+}
+
+void require_name(const CreateOptions& options, bool is_array) {
+  // With metalayers the frame may well be an EmbedStore.
+  if (options.flat || (!options.metalayers.empty() && promised_suffix(options.output) == ".b2e"))
+    return;
+  require_frame_name(options.output, is_array,
+                     promises_store(options.output)
+                         ? "; a store is made of a .csv, .tsv or .npz file, or with --schema"
+                         : "; --flat makes one of any name");
 }
 
 int create(const CreateOptions& options) {
@@ -35,6 +46,8 @@ int create(const CreateOptions& options) {
           "--schema, --no-header and --delimiter are for tables, OUT.b2z or OUT.b2d");
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
+  require_name(options, plan.npy.has_value());
+  require_replaceable(options.output, OutputKind::frame);
   for (const NamedLayer& layer : options.metalayers)
     plan.frame.metalayers.push_back({layer.name, content_of(layer)});
   FrameOutput out(options.output, options.sparse, plan.frame, mode_of_input(options.input));

@@ -32,10 +32,8 @@ namespace {
 constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
-  const bool npy = becomes_npy(options);
-  fs::ViewShape shape = fs::view_shape(input.info(), !npy);
-  // Flat contents may well be a NPY file themselves, so the name of OUT alone is no error there.
-  if (npy && !shape.is_array && (options.npy || input.info().array))
+  fs::ViewShape shape = fs::view_shape(input.info(), !options.npy);
+  if (options.npy && !shape.is_array)
     throw UsageError("not an array that NumPy can express, so there is no .npy of it");
   return shape;
 }
@@ -100,7 +98,7 @@ int extract_items(const ExtractOptions& options, Input& input) {
   Elements elements(input);
   if (!options.dtype.empty()) reinterpret(options.dtype, elements);
   if (wants_slice(options) || !options.columns.empty() || options.json ||
-      becomes_csv(options, input) || (becomes_npy(options) && input.info().array)) {
+      becomes_csv(options, input) || options.npy) {
     require(options.offset == 0 && !options.length, "--offset and --length are of bytes");
     OutputFile out(options.output, mode_of_input(options.file));
     write_slice(options, elements, out);
@@ -109,6 +107,8 @@ int extract_items(const ExtractOptions& options, Input& input) {
   }
   require(!options.text || (options.offset == 0 && !options.length),
           "--offset and --length are of bytes, not of text");
+  require(!options.npy,
+          "a range of items goes without NPY; a slice, FILE[0:3], becomes a NPY file");
   const ItemRange range = wanted_items(options, elements.count());
   OutputFile out(options.output, mode_of_input(options.file));
   if (options.text || !options.dtype.empty()) {
@@ -123,21 +123,6 @@ int extract_items(const ExtractOptions& options, Input& input) {
   }
   out.commit();
   return 0;
-}
-
-enum class TableFormat { csv, json, text, npy, rows };
-
-/// Nothing where neither the options nor the name of OUT ask for one of these.
-std::optional<TableFormat> table_format(const ExtractOptions& options) {
-  const auto is_called = [&](const char* suffix) { return options.output.ends_with(suffix); };
-  if (options.rows) return TableFormat::rows;
-  if (options.text) return TableFormat::text;
-  if (options.json) return TableFormat::json;
-  if (options.npy || is_called(".npy")) return TableFormat::npy;
-  if (is_called(".txt")) return TableFormat::text;
-  if (is_called(".json") || is_called(".jsonl")) return TableFormat::json;
-  if (is_called(".csv") || options.output == "-") return TableFormat::csv;
-  return std::nullopt;
 }
 
 /// The rows of t.b2z:/[start:stop:step].
@@ -171,9 +156,13 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
                    RunLimits& limits) {
   if (options.offset != 0 || options.length || !options.dtype.empty())
     throw UsageError("--offset, --length and --dtype do not go with tables; --rows does");
-  const CellStyle style = format == TableFormat::json  ? CellStyle::json
-                          : format == TableFormat::csv ? CellStyle::csv
-                                                       : CellStyle::text;
+  const bool is_csv = format == TableFormat::csv || format == TableFormat::tsv;
+  const CellStyle style = format == TableFormat::json ? CellStyle::json
+                          : is_csv                    ? CellStyle::csv
+                                                      : CellStyle::text;
+  const char delimiter = format == TableFormat::tsv    ? '\t'
+                         : format == TableFormat::text ? ' '
+                                                       : ',';
   const TableSelection selection{options.columns, wanted_rows(options, address, limits)};
   Table table(*address.store, address.group, selection, style, limits);
   if (!table.computed().empty())
@@ -185,7 +174,7 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
   else if (format == TableFormat::rows)
     write_table_rows(table, out);
   else
-    write_table_text(table, style, out);
+    write_table_text(table, style, delimiter, out);
   out.commit();
 }
 
@@ -197,7 +186,8 @@ bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, 
   const auto format = table_format(options);
   if (!format)
     throw UsageError(
-        "a table is written to -, to a .csv, .json, .jsonl, .txt or .npy file, or with --json");
+        "a table is written to -, to a .csv, .tsv, .json, .jsonl, .txt or .npy file, or with "
+        "--json");
   extract_table(*address, *format, options, limits);
   return true;
 }

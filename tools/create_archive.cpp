@@ -19,16 +19,13 @@
 #include "tools/frame_output.hpp"
 #include "tools/input.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/store_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::string_view kArchiveSuffix = ".npz", kArraySuffix = ".npy";
-
-bool is_store(const CreateOptions& options) {
-  return options.output.ends_with(".b2z") || options.output.ends_with(".b2d");
-}
+constexpr std::string_view kArraySuffix = ".npy";
 
 std::shared_ptr<const frame::ByteSource> open_archive(const std::string& path) {
   const frame::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -73,7 +70,7 @@ class ArchiveCreation {
     const CreatePlan plan = make_plan(options_, input.peek(plan_sample(options_)),
                                       static_cast<std::int64_t>(member.full_size));
     const std::string stem = plan.npy ? stem_of(member.name) : member.name;
-    const char* const flat_suffix = is_store(options_) ? ".b2f" : ".b2frame";
+    const char* const flat_suffix = promises_store(options_.output) ? ".b2f" : ".b2frame";
     const auto [directory, name] = output_.place_of(stem + (plan.npy ? ".b2nd" : flat_suffix));
     FrameOutput out(directory, name, options_.output + "/" + name, options_.sparse, plan.frame);
     CreationSettings settings;
@@ -102,14 +99,14 @@ class ArchiveCreation {
 }  // namespace
 
 bool is_archive(const CreateOptions& options) {
-  return options.input.ends_with(kArchiveSuffix) &&
-         (options.output.ends_with('/') || is_store(options));
+  return promised_suffix(options.input) == ".npz" &&
+         (options.output.ends_with('/') || promises_store(options.output));
 }
 
 void create_archive(const CreateOptions& options) {
   require(options.metalayers.empty() && options.vlmetalayers.empty(),
           "metalayers go with one frame, not with all of a .npz file");
-  require(!options.sparse || !is_store(options), "stores have no sparse frames");
+  require(!options.sparse || !promises_store(options.output), "stores have no sparse frames");
   const frame::ZipDirectory archive(open_archive(options.input));
   const std::int64_t total = checked_total(archive);
   StoreOutput output(options.output, false);
@@ -121,7 +118,7 @@ void create_archive(const CreateOptions& options) {
       throw std::runtime_error(fmt::format("member {}: {}", member.name, error.what()));
     }
   }
-  if (is_store(options)) output.add_marker();
+  if (promises_store(options.output)) output.add_marker();
   output.commit(0666);
   creation.finish();
 }

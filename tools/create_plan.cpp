@@ -193,11 +193,6 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
     array.fortran_order = plan.npy->fortran_order && fs::is_fortran_only(array.shape);
     plan_array(options, std::move(array), plan);
   } else {
-    // Programs take a .b2nd for an array.
-    if (!options.flat && !options.recursive && options.output.ends_with(".b2nd"))
-      throw UsageError(fmt::format(
-          "no NPY file, so {} would hold bytes and no array: call it .b2frame, or say --flat",
-          options.output));
     const auto chosen = chosen_settings(options, sample, size, options.typesize.value_or(0));
     plan.encode = chosen ? *chosen
                          : encode_settings(options, options.typesize ? *options.typesize

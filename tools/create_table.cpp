@@ -24,11 +24,10 @@
 #include "tools/interrupt.hpp"
 #include "tools/mapped_input.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/raw_input.hpp"
-#include "tools/store_address.hpp"
 #include "tools/store_output.hpp"
 #include "tools/table_writer.hpp"
-#include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -37,17 +36,9 @@ using codec::throw_malformed;
 
 constexpr std::size_t kMaxSchema = std::size_t{16} << 20;
 
-bool has_suffix(const std::string& name, std::string_view suffix) {
-  return name.size() > suffix.size() &&
-         std::equal(suffix.begin(), suffix.end(), name.end() - std::ssize(suffix),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
-}
-
-bool is_zip(const CreateOptions& options) { return options.output.ends_with(".b2z"); }
-
 char delimiter_of(const CreateOptions& options) {
   const std::string& given = options.table.delimiter;
-  if (given.empty()) return has_suffix(options.input, ".tsv") ? '\t' : ',';
+  if (given.empty()) return promised_suffix(options.input) == ".tsv" ? '\t' : ',';
   if (given == "tab") return '\t';
   require(given.size() == 1 && given[0] > ' ' && given[0] < 0x7F && given[0] != '"',
           "--delimiter is one character, not a quote, or tab");
@@ -150,14 +141,6 @@ std::vector<NamedType> read_schema(const std::string& given) {
   return parse_named_types({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// Throws unless the output is not there, or is a table that another one may replace.
-void check_replaced(const std::string& output) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(output, ignored)) return;
-  const auto store = find_store(output);
-  if (!store || !is_table(*store, "/")) frame::throw_errno(EEXIST);
-}
-
 class TableCreation {
  public:
   explicit TableCreation(const CreateOptions& options)
@@ -165,7 +148,7 @@ class TableCreation {
 
   void run() {
     infer();
-    if (is_zip(options_)) blaming_output(options_.output, [&] { check_replaced(options_.output); });
+    require_replaceable(options_.output, OutputKind::table);
     StoreOutput output(options_.output, true);
     TableWriter writer(output, columns(), rows_, options_);
     write(writer);
@@ -234,9 +217,10 @@ class TableCreation {
 }  // namespace
 
 bool makes_table(const CreateOptions& options) {
-  const bool reads_table = options.input == "-" || has_suffix(options.input, ".csv") ||
-                           has_suffix(options.input, ".tsv") || options.table.is_given();
-  return !options.flat && reads_table && (is_zip(options) || options.output.ends_with(".b2d"));
+  const std::string suffix = promised_suffix(options.input);
+  const bool reads_table =
+      options.input == "-" || suffix == ".csv" || suffix == ".tsv" || options.table.is_given();
+  return !options.flat && reads_table && promises_store(options.output);
 }
 
 int create_table(const CreateOptions& options) {

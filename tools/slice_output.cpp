@@ -8,6 +8,7 @@
 
 #include "fs/numpy/npy.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/sliced_items.hpp"
 #include "tools/text_output.hpp"
 #include "tools/view_output.hpp"
@@ -81,12 +82,8 @@ ItemRange wanted_items(const ExtractOptions& options, std::int64_t count) {
   return {first, first + std::min(options.count.value_or(rest), rest)};
 }
 
-bool becomes_npy(const ExtractOptions& options) {
-  return options.npy || (options.output.ends_with(".npy") && !options.raw);
-}
-
 bool becomes_csv(const ExtractOptions& options, const Input& input) {
-  return options.output.ends_with(".csv") && !options.npy && !options.raw && !options.text &&
+  return promised_suffix(options.output) == ".csv" && !options.raw && !options.text &&
          input.info().array.has_value();
 }
 
@@ -101,7 +98,7 @@ void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& 
   if (options.text || !options.dtype.empty()) return write_text(items, columns, out);
   if (becomes_csv(options, elements.input())) return write_csv(items, columns, out);
   require(columns.empty(), "--columns goes with CSV, --text and --json of records");
-  if (becomes_npy(options)) write_header(items, out);
+  if (options.npy) write_header(items, out);
   write_items(items, out);
 }
 

@@ -11,9 +11,6 @@ namespace bloscfs::tools {
 /// The items asked for, cut at the end of what there is. Throws UsageError.
 ItemRange wanted_items(const ExtractOptions& options, std::int64_t count);
 
-/// True where OUT is a NPY file, if the contents are an array.
-bool becomes_npy(const ExtractOptions& options);
-
 /// True for an array that goes to a file whose name promises CSV.
 bool becomes_csv(const ExtractOptions& options, const Input& input);
 

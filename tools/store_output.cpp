@@ -48,7 +48,9 @@ StoreOutput::StoreOutput(const std::string& output, bool may_replace)
       directory_name_(blaming_output(output, [&] { return OutputName(output); })) {
   directory_ = blaming_output(output_, [&] {
     const auto there = directory_name_.status();
-    if (there && !(may_replace && is_packed())) frame::throw_errno(EEXIST);
+    if (there && !(may_replace && is_packed()))
+      throw std::runtime_error(
+          "exists, and is not replaced: remove it first, or choose another name for OUT");
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
     return directory_name_.make_directory();
   });

@@ -15,6 +15,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 
 namespace bloscfs::tools {
 
@@ -41,7 +42,7 @@ class StoreOutput {
   /// `may_replace`: a .b2z of that name is replaced; nothing else is. Throws FileError.
   StoreOutput(const std::string& output, bool may_replace);
 
-  bool is_packed() const { return output_.ends_with(".b2z"); }
+  bool is_packed() const { return promised_suffix(output_) == ".b2z"; }
   const std::string& shown_name() const { return output_; }
   fs::SourceDirectory top() const;
   /// Where to make the file "a/b/x": the directory, which is made, and the last name. Parts of the

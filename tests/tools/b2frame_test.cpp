@@ -382,7 +382,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(extract("a.b2nd", name).ok());
     BOOST_TEST((read_file(scratch / name) == bytes_of(contents)), name);
   }
-  for (const char* name : {"a.tsv", "a.json", "a.jsonl", "a.npz"}) {
+  for (const char* name : {"a.tsv", "a.json", "a.jsonl", "a.npz", "a.b2frame", "a.b2z", "a.H5"}) {
     const ProcessResult refused = extract("a.b2nd", name);
     BOOST_TEST(refused.status == 2, name << refused.description());
     BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
@@ -391,16 +391,25 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
   // What is asked for is not dropped for what the name promises.
   for (const Arguments& options : {Arguments{"--offset", "2"}, {"--length", "4"}})
     BOOST_TEST(extract("a.b2nd", "part.txt", options).status == 2);
-  BOOST_TEST(extract("a.b2nd", "npy.txt", {"--npy"}).ok());
-  BOOST_TEST((read_file(scratch / "npy.txt").at(0)) == 0x93);
-  for (const char* name : {"b.csv", "b.txt", "b.json", "b.npy", "b.npz"}) {
+  BOOST_TEST(extract("a.b2nd", "n.NPY").ok());
+  BOOST_TEST((read_file(scratch / "n.NPY").at(0)) == 0x93);
+  for (const char* name : {"npy.txt", "npy.csv", "npy.b2nd"})
+    BOOST_TEST(extract("a.b2nd", name, {"--npy"}).status == 2, name);
+  BOOST_TEST(b2frame({"extract", path("a.b2nd") + "[0]", "-o", path("s.b2nd")}).status == 2);
+  BOOST_TEST(extract("a.b2nd", "n.npy", {"-n", "2"}).status == 2);
+  for (const char* name : {"b.csv", "b.txt", "b.json", "b.npy", "b.npz", "b.b2nd", "b.b2d"}) {
     BOOST_TEST(extract("bytes.b2frame", name).status == 2, name);
     BOOST_TEST(!fs_std::exists(scratch / name));
   }
-  for (const char* name : {"t.csv", "t.tsv", "t.txt", "t.json", "t.bin"}) {
+  for (const char* name : {"t.csv", "t.tsv", "t.txt", "t.bin"}) {
     BOOST_TEST(extract("text.b2frame", name).ok(), name);
     BOOST_TEST((read_file(scratch / name) == bytes_of("x,y\n")), name);
   }
+  BOOST_TEST(extract("text.b2frame", "t.json").status == 2);
+  write_file(scratch / "json.b2frame", flat_frame(" [1]\n"));
+  BOOST_TEST(extract("json.b2frame", "t.json").ok());
+  write_file(scratch / "inner.b2frame", flat_frame(read_file(scratch / "a.b2nd")));
+  BOOST_TEST(extract("inner.b2frame", "inner.b2nd").ok());
   for (const char* from : {"a.b2nd", "bytes.b2frame"})
     for (const char* name : {"r.csv", "r.npy", "r.npz"}) {
       BOOST_TEST(extract(from, name, {"--raw"}).ok(), name);

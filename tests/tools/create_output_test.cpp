@@ -8,6 +8,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
@@ -104,9 +105,9 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_interrupted) {
 BOOST_AUTO_TEST_CASE(leaves_the_old_frame_alone_when_interrupted) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     EndlessCreation creation;
-    write_file(creation.output(), std::string_view("old"));
+    write_file(creation.output(), flat_frame("old"));
     creation.end_by(signal);
-    BOOST_TEST((read_file(creation.output()) == ByteVector{'o', 'l', 'd'}));
+    BOOST_TEST(extracted(creation.output()) == "old");
   }
 }
 
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_the_input_is_cut) {
 
 BOOST_AUTO_TEST_CASE(replaces_a_file_and_keeps_its_mode) {
   const Scratch scratch;
-  write_file(scratch.output(), std::string_view("old"));
+  write_file(scratch.output(), flat_frame("old"));
   ::chmod(scratch.output().c_str(), 0640);
   BOOST_TEST(scratch.create().ok());
   BOOST_TEST(mode_of(scratch.output()) == 0640U);
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(replaces_frames_of_one_kind_by_the_other) {
 
 BOOST_AUTO_TEST_CASE(follows_a_symlink) {
   const Scratch scratch;
-  write_file(scratch.directory() / "real", std::string_view("old"));
+  write_file(scratch.directory() / "real", flat_frame("old"));
   fs_std::create_symlink("real", scratch.output());
   BOOST_TEST(scratch.create().ok());
   BOOST_TEST(fs_std::is_symlink(scratch.output()));
@@ -210,6 +211,27 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_frame_to_replace) {
   fs_std::remove_all(scratch.output());
   BOOST_TEST(::mkfifo(scratch.output().c_str(), 0600) == 0);
   refused();
+}
+
+BOOST_AUTO_TEST_CASE(replaces_no_file_that_is_no_frame) {
+  const Scratch scratch;
+  const fs_std::path stores = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/stores";
+  for (const ByteVector& other : {read_file(stores / "tree0.b2z"), read_file(stores / "embed0.b2e"),
+                                  bytes_of("a text"), bytes_of("\x93NUMPY")}) {
+    write_file(scratch.output(), other);
+    write_file(scratch.directory() / "frame", flat_frame("old"));
+    for (const ProcessResult& refused :
+         {scratch.create(), scratch.create({"--flat"}), scratch.create({"--sparse"}),
+          b2frame({"convert", scratch.directory() / "frame", "-o", scratch.output()})}) {
+      BOOST_TEST(refused.status == 1, refused.description());
+      BOOST_TEST(is_message_about(refused.err, scratch.output()), refused.err);
+      BOOST_TEST(refused.err.find("exists, and is") != std::string::npos, refused.err);
+      BOOST_TEST((read_file(scratch.output()) == other));
+    }
+  }
+  // As mktemp makes it.
+  write_file(scratch.output(), std::string_view());
+  BOOST_TEST(scratch.create().ok());
 }
 
 BOOST_AUTO_TEST_CASE(refuses_to_replace_its_input) {

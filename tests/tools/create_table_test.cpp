@@ -491,6 +491,9 @@ BOOST_AUTO_TEST_CASE(refuses_options_that_suit_no_table) {
   // The bytes themselves can be had as a frame still.
   BOOST_TEST(place.create("a\n1\n", {"--flat"}).ok());
   BOOST_TEST(extracted(place.output()) == "a\n1\n");
+  BOOST_TEST(place.create("a\n1\n", {}, "T.CSV", "T.b2z").ok());
+  BOOST_TEST(info_of(place.path("T.b2z").string() + ":/").at("object") == "ctable");
+  BOOST_TEST(place.create("a\n1\n", {}, "T.CSV", "T.B2Z").status == 2);
 }
 
 BOOST_AUTO_TEST_CASE(makes_directories_too) {
@@ -504,7 +507,7 @@ BOOST_AUTO_TEST_CASE(makes_directories_too) {
   BOOST_TEST(std::string(bytes.begin(), bytes.end()) == "a.x,a.y\n1,2\n");
   const ProcessResult again = place.create("a\n1\n", {}, "t.csv", "t.b2d");
   BOOST_TEST(again.status == 1);
-  BOOST_TEST(again.err.ends_with("t.b2d: File exists\n"), again.err);
+  BOOST_TEST(again.err.find("t.b2d: exists, and is not replaced") != std::string::npos, again.err);
 }
 
 BOOST_AUTO_TEST_CASE(replaces_tables_and_nothing_else) {
@@ -516,7 +519,8 @@ BOOST_AUTO_TEST_CASE(replaces_tables_and_nothing_else) {
     write_file(place.path("t.b2z"), other);
     const ProcessResult refused = place.create("a\n1\n", {}, "t.csv", "t.b2z");
     BOOST_TEST(refused.status == 1, refused.description());
-    BOOST_TEST(refused.err.find("t.b2z: ") != std::string::npos, refused.err);
+    BOOST_TEST(refused.err.find("t.b2z: exists, and is no table") != std::string::npos,
+               refused.err);
     BOOST_TEST((read_file(place.path("t.b2z")) == other));
   }
   const ProcessResult nowhere = place.create("a\n1\n", {}, "t.csv", "none/t.b2z");

@@ -256,11 +256,29 @@ BOOST_AUTO_TEST_CASE(bytes_become_no_array_by_the_name_of_the_output) {
   write_file(scratch / "x.nc", std::string_view("CDF\x01 and more"));
   const ProcessResult refused = b2frame({"create", scratch / "x.nc", "-o", scratch / "x.b2nd"});
   BOOST_TEST(refused.status == 2, refused.description());
-  BOOST_TEST(refused.err.find("no NPY file, so") != std::string::npos, refused.err);
+  BOOST_TEST(refused.err.find("no array (.b2nd)") != std::string::npos, refused.err);
   BOOST_TEST(!fs_std::exists(scratch / "x.b2nd"));
   BOOST_TEST(b2frame({"create", "--bytes", scratch / "x.nc", "-o", scratch / "x.b2nd"}).ok());
   BOOST_TEST((extracted(scratch / "x.b2nd") == "CDF\x01 and more"));
   BOOST_TEST(b2frame({"create", scratch / "x.nc", "-o", scratch / "x.b2frame"}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_names_that_promise_another_format) {
+  const TempDir scratch;
+  write_file(scratch / "a.npy", npy_header("<i4", {2}) + std::string(8, 'x'));
+  write_file(scratch / "text.csv.gz", std::string_view("a,b\n"));
+  for (const char* input : {"a.npy", "text.csv.gz"})
+    for (const char* name :
+         {"x.b2z", "x.B2D", "x.b2e", "x.npy", "x.npz", "x.csv", "x.txt", "x.h5"}) {
+      const ProcessResult refused = b2frame({"create", scratch / input, "-o", scratch / name});
+      BOOST_TEST(refused.status == 2, name << refused.description());
+      BOOST_TEST(!fs_std::exists(scratch / name), name);
+    }
+  BOOST_TEST(b2frame({"create", scratch / "a.npy", "-o", scratch / "a.b2nd"}).ok());
+  for (const char* name : {"x.b2z", "x.npy"})
+    BOOST_TEST(b2frame({"convert", scratch / "a.b2nd", "-o", scratch / name}).status == 2, name);
+  BOOST_TEST(b2frame({"create", "--flat", scratch / "a.npy", "-o", scratch / "x.b2frame"}).ok());
+  BOOST_TEST(b2frame({"convert", scratch / "x.b2frame", "-o", scratch / "x.b2nd"}).status == 2);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_elements_of_another_size_when_they_are_read_out_of_order) {

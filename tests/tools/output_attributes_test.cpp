@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/tools/program.hpp"
 
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(are_the_owner_and_the_bits_of_what_is_replaced, *preconditi
   const fs_std::path out = maker.home / "out";
   for (const Arguments& command : maker.commands(out)) {
     fs_std::remove_all(out);
-    write_file(out, std::string_view("old"));
+    write_file(out, flat_frame("old"));
     BOOST_TEST(::chown(out.c_str(), kUser, kUser) == 0);
     BOOST_TEST(::chmod(out.c_str(), 04755) == 0);
     Maker::must(command);
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(have_no_privileges_of_another_owner, *precondition(needs_ro
   ::chmod(maker.home.path().c_str(), 0777);
   ::chmod(maker.file.c_str(), 0644);
   const fs_std::path out = maker.home / "out";
-  write_file(out, std::string_view("old"));
+  write_file(out, flat_frame("old"));
   BOOST_TEST(::chmod(out.c_str(), 06755) == 0);
   ProcessSettings as_user;
   as_user.uid = kUser;
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(are_never_set_by_a_name, *precondition(needs_root)) {
   for (const Arguments& command : maker.commands(out)) {
     fs_std::remove_all(place);
     fs_std::create_directory(place);
-    write_file(out, std::string_view("old"));
+    write_file(out, flat_frame("old"));
     BOOST_TEST(::chown(out.c_str(), kUser, kUser) == 0);
     BOOST_TEST(::chmod(out.c_str(), 0777) == 0);
     {

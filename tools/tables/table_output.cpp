@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t kLinesAtOnce = std::size_t{256} << 10;
 
 /// What stands before each cell of a row.
-std::vector<std::string> leads_of(const Table& table, CellStyle style) {
+std::vector<std::string> leads_of(const Table& table, CellStyle style, char delimiter) {
   std::vector<std::string> leads;
   for (const ColumnSchema& column : table.schemas()) {
-    std::string lead = leads.empty() ? "" : style == CellStyle::text ? " " : ",";
+    std::string lead(leads.empty() ? 0 : 1, delimiter);
     if (style == CellStyle::json) {
       if (leads.empty()) lead = "{";
       append_json_text(column.name, lead);
@@ -32,23 +32,25 @@ std::vector<std::string> leads_of(const Table& table, CellStyle style) {
   return leads;
 }
 
-std::string header_of(const Table& table) {
-  std::string line;
-  for (const ColumnSchema& column : table.schemas()) {
-    if (&column != &table.schemas().front()) line += ',';
-    append_text_cell(column.name, CellStyle::csv, line);
-  }
-  return line + '\n';
+/// A CSV cell that begins at `begin` has quotes where it has commas, not where it has tabs.
+void quote_tabs(std::size_t begin, std::string& line) {
+  if (line.find('\t', begin) == std::string::npos || line[begin] == '"') return;
+  line.insert(begin, 1, '"');
+  line += '"';
 }
 
 class TextWriter {
  public:
-  TextWriter(Table& table, CellStyle style, OutputFile& out)
-      : table_(table), style_(style), out_(out), leads_(leads_of(table, style)) {}
+  TextWriter(Table& table, CellStyle style, char delimiter, OutputFile& out)
+      : table_(table),
+        style_(style),
+        delimiter_(delimiter),
+        out_(out),
+        leads_(leads_of(table, style, delimiter)) {}
 
   void run() {
     Progress progress("extract", table_.stored_rows(), Progress::Unit::items);
-    if (style_ == CellStyle::csv) lines_ = header_of(table_);
+    if (style_ == CellStyle::csv) add_names();
     while (table_.next_row()) {
       add_row();
       if (lines_.size() < kLinesAtOnce) continue;
@@ -59,11 +61,22 @@ class TextWriter {
   }
 
  private:
+  void add_names() {
+    for (std::size_t i = 0; i < leads_.size(); i++) {
+      lines_ += leads_[i];
+      const std::size_t begin = lines_.size();
+      append_text_cell(table_.schemas()[i].name, CellStyle::csv, lines_);
+      if (delimiter_ == '\t') quote_tabs(begin, lines_);
+    }
+    lines_ += '\n';
+  }
   void add_row() {
     const std::size_t begin = lines_.size();
     for (std::size_t i = 0; i < leads_.size(); i++) {
       lines_ += leads_[i];
+      const std::size_t cell = lines_.size();
       table_.append_cell(i, lines_);
+      if (delimiter_ == '\t') quote_tabs(cell, lines_);
     }
     // Python's csv writes an empty line so.
     if (style_ == CellStyle::csv && lines_.size() == begin) lines_ += "\"\"";
@@ -77,6 +90,7 @@ class TextWriter {
 
   Table& table_;
   const CellStyle style_;
+  const char delimiter_;
   OutputFile& out_;
   const std::vector<std::string> leads_;
   std::string lines_;
@@ -98,8 +112,8 @@ std::string npy_fields(const Table& table) {
 
 }  // namespace
 
-void write_table_text(Table& table, CellStyle style, OutputFile& out) {
-  TextWriter(table, style, out).run();
+void write_table_text(Table& table, CellStyle style, char delimiter, OutputFile& out) {
+  TextWriter(table, style, delimiter, out).run();
 }
 
 void write_table_rows(Table& table, OutputFile& out) {

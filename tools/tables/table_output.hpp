@@ -7,8 +7,8 @@
 namespace bloscfs::tools {
 
 /// In CSV a line of names and one for each row, else one for each row. The table has the style.
-/// Throws Error, which names the column, FileError of `out`.
-void write_table_text(Table& table, CellStyle style, OutputFile& out);
+/// `delimiter` is that of CSV. Throws Error, which names the column, FileError of `out`.
+void write_table_text(Table& table, CellStyle style, char delimiter, OutputFile& out);
 
 /// The rows in columns of equal width below the names, for a terminal. The table has the style
 /// `text`. Errors as write_table_text().
