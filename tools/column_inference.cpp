@@ -1,19 +1,29 @@
 #include "tools/column_inference.hpp"
 
+#include "tools/tables/cell_text.hpp"
 #include "tools/value_text.hpp"
 
 namespace bloscfs::tools {
 
 void ColumnInference::add(const CsvField& field) {
   if (field.text.empty()) {
-    (field.quoted ? quoted_empty_ : absent_) = true;
+    (field.quoted ? empty_ : absent_) = true;
     return;
   }
   has_text_ = true;
   text_bytes_ += std::ssize(field.text);
+  if (looks_marked(field.text)) add_marked(field);
   if (numbers_) add_number(field.text);
   if (booleans_) booleans_ = parse_boolean(field.text).has_value();
   if (timestamps_) add_timestamp(field.text);
+}
+
+void ColumnInference::add_marked(const CsvField& field) {
+  marked_ = true;
+  const auto text = field.unmarked();
+  absent_ = absent_ || !text;
+  empty_ = empty_ || (text && text->empty());
+  mark_bytes_ += std::ssize(field.text) - (text ? std::ssize(*text) : 0);
 }
 
 void ColumnInference::add_number(std::string_view text) {
@@ -43,10 +53,9 @@ bool ColumnInference::fits_timestamp() const {
 
 ColumnType ColumnInference::type() const {
   ColumnType type;
-  type.nullable = has_empty();
-  if (!has_text_) {
-    type.nullable = absent_;
-  } else if (booleans_) {
+  type.nullable = has_empty() || marked_;
+  if (!has_text_) return type;
+  if (booleans_) {
     type.kind = ColumnKind::boolean;
   } else if (numbers_ && floating_) {
     type.kind = ColumnKind::float64;
@@ -56,8 +65,6 @@ ColumnType ColumnInference::type() const {
     type.kind = ColumnKind::timestamp;
     type.unit = fits_us_ ? TimeUnit::us : TimeUnit::ns;
     type.in_utc = zoned_;
-  } else {
-    type.nullable = absent_;
   }
   return type;
 }

@@ -183,7 +183,7 @@ class TableCreation {
     std::vector<WrittenColumn> columns;
     for (std::size_t i = 0; i < inferences_.size(); ++i) {
       WrittenColumn column{source_.names()[i], type_of(i)};
-      column.text_bytes = inferences_[i].text_bytes();
+      column.text_bytes = inferences_[i].text_bytes(column.type.nullable);
       const bool is_text =
           column.type.kind == ColumnKind::utf8 || column.type.kind == ColumnKind::string;
       column.has_absent = column.type.nullable &&

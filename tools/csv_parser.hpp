@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codec/bytes.hpp"
+#include "tools/tables/cell_text.hpp"
 
 namespace bloscfs::tools {
 
@@ -17,7 +19,8 @@ struct CsvField {
   std::string_view text;
   bool quoted = false;
 
-  bool is_absent() const { return text.empty() && !quoted; }
+  /// The value in a nullable column: what stands in quotes has no marks.
+  std::optional<std::string_view> unmarked() const { return quoted ? text : unmarked_text(text); }
 };
 
 /// Memory: one record, up to kMaxRecord. Errors are Error and name a line, counted from 1:

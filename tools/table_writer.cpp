@@ -160,7 +160,8 @@ class TableWriter::Column {
   }
 
   void add(const CsvField& field, std::int64_t line) {
-    const bool absent = field.text.empty() && (!field.quoted || !is_text(type_.kind));
+    const auto text = type_.nullable ? field.unmarked() : field.text;
+    const bool absent = !text || (text->empty() && !is_text(type_.kind));
     if (absent && !type_.nullable && !is_text(type_.kind))
       throw_malformed(fmt::format("line {}: column {}: is empty; the type {}? allows that", line,
                                   name_, type_.text()));
@@ -170,7 +171,7 @@ class TableWriter::Column {
       throw_malformed(fmt::format("line {}: column {}: has changed meanwhile", line, name_));
     if (absent && !is_text(type_.kind))
       add_absent();
-    else if (!add_text(field.text))
+    else if (!add_text(text.value_or("")))
       throw_malformed(fmt::format("line {}: column {}: {} is no {}", line, name_,
                                   shown_value(field.text), type_.text()));
   }

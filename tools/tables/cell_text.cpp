@@ -12,18 +12,12 @@ namespace {
 
 /// How the style `text` writes an absent value; a text of the same letters gets quotes.
 constexpr std::string_view kNull = "null";
+constexpr std::string_view kAbsentMark = "\\N", kEmptyMark = "\\E";
 
 void require_utf8(std::string_view text) {
   const auto is_ascii = [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; };
   if (std::all_of(text.begin(), text.end(), is_ascii)) return;
   if (!frame::is_utf8(text)) codec::throw_malformed("a text that is no UTF-8");
-}
-
-bool looks_marked(std::string_view text) {
-  const std::size_t letter = text.find_first_not_of('\\');
-  if (letter == 0 || letter == std::string_view::npos) return false;
-  const std::string_view rest = text.substr(letter);
-  return rest == "N" || rest == "E";
 }
 
 }  // namespace
@@ -48,18 +42,31 @@ void append_text_cell(std::string_view text, CellStyle style, std::string& line)
 }
 
 void append_absent_cell(CellStyle style, std::string& line, bool is_marked) {
-  line += style != CellStyle::csv ? kNull : is_marked ? "\\N" : "";
+  line += style != CellStyle::csv ? kNull : is_marked ? kAbsentMark : "";
 }
 
 void append_marked_text(std::string_view text, std::string& line) {
   if (text.empty()) {
-    line += "\\E";
+    line += kEmptyMark;
   } else if (looks_marked(text)) {
     line += '\\';
     line += text;
   } else {
     append_text_cell(text, CellStyle::csv, line);
   }
+}
+
+bool looks_marked(std::string_view text) {
+  const std::size_t letter = text.find_first_not_of('\\');
+  if (letter == 0 || letter == std::string_view::npos) return false;
+  const std::string_view rest = text.substr(letter);
+  return rest == "N" || rest == "E";
+}
+
+std::optional<std::string_view> unmarked_text(std::string_view field) {
+  if (field.empty() || field == kAbsentMark) return std::nullopt;
+  if (field == kEmptyMark) return "";
+  return looks_marked(field) ? field.substr(1) : field;
 }
 
 }  // namespace bloscfs::tools

@@ -2,6 +2,7 @@
 // Cells of a table as text.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,11 @@ void append_absent_cell(CellStyle style, std::string& line, bool is_marked = fal
 /// A text of a CSV column whose absent values are kept in a mask: to_csv() writes \N for those, \E
 /// for an empty text, and a backslash more before texts that look like one of these.
 void append_marked_text(std::string_view text, std::string& line);
+
+/// True for \N, \E, and these with more backslashes.
+bool looks_marked(std::string_view text);
+
+/// The text of a CSV field of such a column, which has no quotes; nothing for an absent value.
+std::optional<std::string_view> unmarked_text(std::string_view field);
 
 }  // namespace bloscfs::tools
