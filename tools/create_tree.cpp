@@ -1,6 +1,7 @@
 #include "tools/create_tree.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <optional>
@@ -61,6 +62,11 @@ class TreeCreation {
   int run() {
     const int status = jobs_.run(options_.threads, [this] { return next(); });
     target_.finish();
+    if (status == 0 && left_ > 0)
+      complain(options_.output,
+               fmt::format("{} {} left as an earlier run made {}; remove what is to be made anew",
+                           left_.load(), left_ == 1 ? "file is" : "files are",
+                           left_ == 1 ? "it" : "them"));
     return status;
   }
 
@@ -125,6 +131,7 @@ class TreeCreation {
     const std::string to = in_target(stored);
     if (const auto there = target_.find(to); there && is_made_of(*there, shown_as, entry.st)) {
       target_.note_made(to);
+      ++left_;
       return advance(entry.st.st_size);
     }
     refuse_others(in_target, name, shown_as);
@@ -202,7 +209,8 @@ class TreeCreation {
   PlainTree tree_;
   TreeTarget target_;
   FileJobs jobs_;
-  std::mutex large_;  ///< held for the large file that all threads are at
+  std::atomic<std::int64_t> left_ = 0;  ///< files that an earlier run has made
+  std::mutex large_;                    ///< held for the large file that all threads are at
 };
 
 }  // namespace
@@ -211,6 +219,7 @@ int create_tree(const CreateOptions& options) {
   require(!options.chunk_shape && !options.block_shape, "shapes are for one array, not for -r");
   require(options.metalayers.empty() && options.vlmetalayers.empty(),
           "metalayers are for one frame, not for -r");
+  require(!options.table.is_given(), "--schema, --no-header and --delimiter are not for -r");
   return guarded(options.input, [&] { return TreeCreation(options).run(); });
 }
 

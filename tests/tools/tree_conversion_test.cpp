@@ -177,6 +177,22 @@ BOOST_AUTO_TEST_CASE(what_was_changed_since_is_not_overwritten) {
   BOOST_TEST(b2frame({"create", "--force", file.string(), "-o", frame.string()}).status == 2);
 }
 
+BOOST_AUTO_TEST_CASE(tells_how_many_files_an_earlier_run_has_made) {
+  const PlainFiles files;
+  BOOST_TEST(files.create().err.empty());
+  for (const char* option : {"--force", "--checksum"}) {
+    const ProcessResult again =
+        b2frame({"create", "-r", option, files.source.string(), "-o", files.frames.string()});
+    BOOST_TEST(again.ok(), again.description());
+    BOOST_TEST(
+        again.err.find(": 7 files are left as an earlier run made them") != std::string::npos,
+        again.err);
+  }
+  BOOST_TEST(b2frame({"create", "-r", "--schema", "a:int8", files.source.string(), "-o",
+                      files.frames.string()})
+                 .status == 2);
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupted_run_can_be_taken_up) {
   const PlainFiles files;
   for (int i = 0; i < 8; i++)
