@@ -1,6 +1,7 @@
 // b2frame create: compresses bytes or a NPY file to a frame.
 
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include "tools/b2frame_commands.hpp"
@@ -44,6 +45,8 @@ int create(const CreateOptions& options) {
   if (makes_table(options)) return create_table(options);
   require(!options.table.is_given(),
           "--schema, --no-header and --delimiter are for tables, OUT.b2z or OUT.b2d");
+  if (std::filesystem::is_directory(options.input))
+    throw std::runtime_error("is a directory; -r makes a tree of frames of its files");
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   require_name(options, plan.npy.has_value());
@@ -61,6 +64,9 @@ int create(const CreateOptions& options) {
   settings.progress = [&](std::int64_t taken) { progress.update(bytes = taken); };
   Creation(std::move(settings), plan, input, out).run();
   out.commit();
+  if (!options.flat && promised_suffix(options.input) == ".npz" &&
+      promised_suffix(options.output).empty())
+    complain(options.input, "became one frame of its bytes; -o OUT/ or -o OUT.b2z makes arrays");
   progress.finish({1, bytes, out.stored_bytes()});
   return 0;
 }

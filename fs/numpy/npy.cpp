@@ -71,6 +71,8 @@ std::vector<std::int64_t> parse_shape(const PythonValue* value) {
 NumpyDtype parse_descr(const PythonValue* value) {
   if (value == nullptr) throw_malformed("NPY header: no descr");
   std::optional<NumpyDtype> dtype = numpy_dtype_of_descr(*value);
+  if (!dtype && value->is_string() && value->text == "|O")
+    codec::throw_unsupported("NPY file of Python objects (dtype object, |O), which are no array");
   if (!dtype) codec::throw_unsupported("NPY header: descr " + frame::python_repr(*value));
   return std::move(*dtype);
 }

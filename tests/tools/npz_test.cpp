@@ -98,6 +98,9 @@ BOOST_AUTO_TEST_CASE(members_become_leaves_of_a_store) {
   }
   BOOST_TEST(b2frame({"create", "--sparse", npz, "-o", place.file("y.b2z")}).status == 2);
   succeeds({"create", "--flat", npz, "-o", place.file("y.b2frame")});
+  const ProcessResult bytes = b2frame({"create", npz, "-o", place.file("no slash")});
+  BOOST_TEST(bytes.ok(), bytes.description());
+  BOOST_TEST(bytes.err.find("-o OUT/ or -o OUT.b2z makes arrays") != std::string::npos, bytes.err);
 }
 
 BOOST_AUTO_TEST_CASE(hostile_archives_leave_nothing) {
