@@ -54,11 +54,22 @@ void set_parameter(std::string_view parameter, std::string_view text, ColumnType
   }
 }
 
-NamedType parse_named_type(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0)
-    throw UsageError(fmt::format("--schema {}: is no file and no NAME:TYPE", text));
-  return {std::string(text.substr(0, colon)), parse_column_type(text.substr(colon + 1))};
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+NamedType parse_named_type(const CsvField& field) {
+  const std::size_t colon = std::min(field.text.rfind(':'), field.text.size());
+  // In quotes, blanks belong to the name.
+  const std::string_view name = field.text.substr(0, colon);
+  NamedType column{std::string(field.quoted ? name : without_blanks(name)), {}};
+  if (colon == field.text.size() || column.name.empty())
+    throw UsageError(fmt::format("--schema {}: is no file and no NAME:TYPE", field.text));
+  column.type = parse_column_type(without_blanks(field.text.substr(colon + 1)));
+  return column;
 }
 
 }  // namespace
@@ -130,7 +141,7 @@ std::vector<NamedType> parse_named_types(std::string_view text) {
     while (parser.next()) {
       if (parser.fields().front().text.starts_with('#')) continue;
       for (const CsvField& field : parser.fields()) {
-        NamedType column = parse_named_type(field.text);
+        NamedType column = parse_named_type(field);
         for (const NamedType& other : schema)
           if (other.name == column.name)
             throw UsageError(fmt::format("--schema: column {} is given twice", column.name));

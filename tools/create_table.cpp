@@ -156,10 +156,27 @@ class TableCreation {
   }
 
  private:
+  void hint_at_names() const {
+    const std::vector<std::string>& names = source_.names();
+    const std::string& first = names.front();
+    for (const char* other : {";", "|", "\t"})
+      if (names.size() == 1 && options_.table.delimiter.empty() &&
+          first.find(other) != std::string::npos)
+        complain(options_.input,
+                 fmt::format("has one column, '{}'; --delimiter {} would split it", first,
+                             *other == '\t' ? "tab" : fmt::format("'{}'", other)));
+    for (const std::string& name : names)
+      if (name.starts_with(' ') || name.ends_with(' '))
+        complain(
+            options_.input,
+            fmt::format("column '{}': blanks beside the delimiter belong to the fields", name));
+  }
+
   void infer() {
     source_.read(
         "infer",
         [&] {
+          hint_at_names();
           check_names(source_.names());
           for (const NamedType& column : schema_)
             if (std::find(source_.names().begin(), source_.names().end(), column.name) ==

@@ -328,6 +328,8 @@ BOOST_AUTO_TEST_CASE(a_schema_overrides_what_is_inferred) {
   write_file(place.path("types"), "# of the columns\n\"a,b:utf8\"\nc:float64\n");
   place.make("\"a,b\",c\n1,2\n", {"--schema", place.path("types")});
   BOOST_TEST(place.types() == "utf8 float64");
+  place.make("a b, c\n1,2\n", {"--schema", "a b : int8 ,\" c:utf8\""});
+  BOOST_TEST(place.types() == "int8 utf8");
 
   // No value is absent: as python-blosc2, without the array that tells which are.
   place.make("a\n1\n", {"--schema", "a:int8?"});
@@ -397,6 +399,21 @@ BOOST_AUTO_TEST_CASE(reads_what_extract_writes) {
   BOOST_TEST(place.leaf("_cols/s.notnull") == std::string("\0\1", 2));
   BOOST_TEST(texts(place.output(), "t") == (std::vector<std::string>{"\\N", ""}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(hints_at_a_delimiter_that_is_another) {
+  const TablePlace place;
+  const std::map<std::string, std::string> hints{
+      {"a;b\n1;2\n", "has one column, 'a;b'; --delimiter ';' would split it\n"},
+      {"a|b\n1|2\n", "has one column, 'a|b'; --delimiter '|' would split it\n"},
+      {"a, b\n1, 2\n", "column ' b': blanks beside the delimiter belong to the fields\n"}};
+  for (const auto& [csv, hint] : hints) {
+    const ProcessResult made = place.create(csv);
+    BOOST_TEST(made.ok(), made.description());
+    BOOST_TEST(made.err == "b2frame: " + place.path("t.csv").string() + ": " + hint);
+  }
+  BOOST_TEST(place.create("a\tb\n1\t2\n").err.find("--delimiter tab") != std::string::npos);
+  BOOST_TEST(place.create("a;b\n1;2\n", {"--delimiter", ","}).err.empty());
 }
 
 BOOST_AUTO_TEST_CASE(keeps_texts_of_all_lengths_across_chunks) {
