@@ -401,6 +401,16 @@ BOOST_AUTO_TEST_CASE(reads_what_extract_writes) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(goes_through_a_tsv_file_unchanged) {
+  const TablePlace place;
+  place.make("k,\"a,b\"\n1,\"x\ty\"\n2,\"x,y\"\n3,\"\"\"x\t\"\"\"\n");
+  const std::string tsv = place.path("back.tsv");
+  const ProcessResult written = b2frame({"extract", place.output(), "-o", tsv});
+  BOOST_TEST_REQUIRE(written.ok(), written.description());
+  BOOST_TEST(
+      (read_file(tsv) == bytes_of("k\t\"a,b\"\n1\t\"x\ty\"\n2\t\"x,y\"\n3\t\"\"\"x\t\"\"\"\n")));
+}
+
 BOOST_AUTO_TEST_CASE(hints_at_a_delimiter_that_is_another) {
   const TablePlace place;
   const std::map<std::string, std::string> hints{
