@@ -212,9 +212,7 @@ class Difference {
   DifferenceReport report_;
 };
 
-}  // namespace
-
-int run_diff(const DiffOptions& options) {
+int diff(const DiffOptions& options) {
   RemoteFiles remote(options.remote);
   RunLimits limits;
   if (const auto status = diff_tables(options, remote, limits)) return *status;
@@ -236,6 +234,15 @@ int run_diff(const DiffOptions& options) {
     complain(options.first + " " + options.other, reason(error));
     return kExitTrouble;
   }
+}
+
+}  // namespace
+
+int run_diff(const DiffOptions& options) {
+  Progress total("diff", 0);
+  const int status = diff(options);
+  if (status != kExitTrouble) total.finish({2});
+  return status;
 }
 
 }  // namespace bloscfs::tools

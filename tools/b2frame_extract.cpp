@@ -56,10 +56,17 @@ bool are_records(const frame::FrameInfo& info) {
   return info.array && info.array->dtype && info.array->dtype->find_first_of("[{") == 0;
 }
 
-int extract_objects(const ExtractOptions& options, Input& input) {
+/// `stored` is what was read of the input, where it was read whole.
+void commit(OutputFile& out, const ExtractOptions& options, Progress& total,
+            std::int64_t stored = 0) {
+  out.commit();
+  if (options.output != "-") total.finish({1, stored, out.size()});
+}
+
+int extract_objects(const ExtractOptions& options, Input& input, Progress& total) {
   OutputFile out(options.output, mode_of_input(options.file));
   write_objects(input, out);
-  out.commit();
+  commit(out, options, total);
   return 0;
 }
 
@@ -94,7 +101,7 @@ void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out)
   }
 }
 
-int extract_items(const ExtractOptions& options, Input& input) {
+int extract_items(const ExtractOptions& options, Input& input, Progress& total) {
   Elements elements(input);
   if (!options.dtype.empty()) reinterpret(options.dtype, elements);
   if (wants_slice(options) || !options.columns.empty() || options.json ||
@@ -102,7 +109,7 @@ int extract_items(const ExtractOptions& options, Input& input) {
     require(options.offset == 0 && !options.length, "--offset and --length are of bytes");
     OutputFile out(options.output, mode_of_input(options.file));
     write_slice(options, elements, out);
-    out.commit();
+    commit(out, options, total);
     return 0;
   }
   require(!options.text || (options.offset == 0 && !options.length),
@@ -121,7 +128,7 @@ int extract_items(const ExtractOptions& options, Input& input) {
         range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
     write_range(elements.view(), {range.first * elements.itemsize(), end}, input, out);
   }
-  out.commit();
+  commit(out, options, total);
   return 0;
 }
 
@@ -153,7 +160,7 @@ RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, R
 }
 
 void extract_table(const TableAddress& address, TableFormat format, const ExtractOptions& options,
-                   RunLimits& limits) {
+                   RunLimits& limits, Progress& total) {
   if (options.offset != 0 || options.length || !options.dtype.empty())
     throw UsageError("--offset, --length and --dtype do not go with tables; --rows does");
   const bool is_csv = format == TableFormat::csv || format == TableFormat::tsv;
@@ -175,11 +182,12 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
     write_table_rows(table, out);
   else
     write_table_text(table, style, delimiter, out);
-  out.commit();
+  commit(out, options, total);
 }
 
 /// True if the file was a table, and is written.
-bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits) {
+bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits,
+                      Progress& total) {
   const auto address =
       options.chunk || options.raw ? std::nullopt : find_table(options.file, remote);
   if (!address) return false;
@@ -188,7 +196,7 @@ bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, 
     throw UsageError(
         "a table is written to -, to a .csv, .tsv, .json, .jsonl, .txt or .npy file, or with "
         "--json");
-  extract_table(*address, *format, options, limits);
+  extract_table(*address, *format, options, limits, total);
   return true;
 }
 
@@ -201,7 +209,8 @@ int extract(ExtractOptions options) {
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
   RunLimits limits;
-  if (extract_if_table(options, remote, limits)) return 0;
+  Progress total("extract", 0);
+  if (extract_if_table(options, remote, limits, total)) return 0;
   require(options.row_range.empty(),
           "--rows goes with tables; of an array a slice says which rows: 'FILE[10:20]'");
   Input input(options.file, options.chunk, remote, limits);
@@ -211,11 +220,11 @@ int extract(ExtractOptions options) {
   if (options.json && !has_records) {
     require(!options.chunk && !options.npy && wants_all(options),
             "JSON is written of tables, of records, and of whole lists of objects");
-    return extract_objects(options, input);
+    return extract_objects(options, input, total);
   }
   if (wants_items(options) || becomes_csv(options, input) || options.json ||
       !options.columns.empty())
-    return extract_items(options, input);
+    return extract_items(options, input, total);
   fs::Request request;
   const fs::FileView view(request, wanted_shape(input, options), input.reader());
   view.require_contents(request);
@@ -223,10 +232,9 @@ int extract(ExtractOptions options) {
   OutputFile out(options.output, mode_of_input(options.file));
   Progress progress("extract", range.end - range.begin);
   write_view(view, range, input, out, [&](std::int64_t done) { progress.update(done); });
-  out.commit();
+  progress.clear();
   const bool is_whole = range.begin == 0 && range.end == view.size();
-  if (options.output != "-")
-    progress.finish({1, is_whole ? input.info().stored_bytes() : 0, range.end - range.begin});
+  commit(out, options, total, is_whole ? input.info().stored_bytes() : 0);
   return 0;
 }
 

@@ -33,6 +33,7 @@ void require_name(const std::string& output) {
 }
 
 int pack(const PackOptions& options) {
+  Progress total("pack", 0);
   const frame::UniqueFd source = open_directory(options.input);
   static_cast<void>(open_store(options.input));  // throws unless it is one
   require_name(options.output);
@@ -53,10 +54,13 @@ int pack(const PackOptions& options) {
     file->sync();
     out->publish(frame::RenameMode::replace);
   });
+  bar.reset();
+  total.finish({1, 0, file->stamp().size});
   return 0;
 }
 
 int unpack(const PackOptions& options) {
+  Progress total("unpack", 0);
   fs::wait_for_ended_mounts(options.input);
   const frame::UniqueFd place(::open(options.input.c_str(), O_PATH | O_CLOEXEC));
   if (!place) frame::throw_errno();
@@ -77,13 +81,15 @@ int unpack(const PackOptions& options) {
         frame::make_local_store(frame::UniqueFd(::fcntl(made.get(), F_DUPFD_CLOEXEC, 0)), nullptr);
   });
   std::optional<Progress> bar;
-  frame::unpack_store(std::make_shared<frame::FileSource>(std::move(fd), nullptr), directory,
-                      shown_progress("unpack", bar));
+  const auto archive = std::make_shared<frame::FileSource>(std::move(fd), nullptr);
+  frame::unpack_store(archive, directory, shown_progress("unpack", bar));
   blaming_output(options.output, [&] {
     if (::fchmod(made.get(), without_umask(0777)) != 0 || ::syncfs(made.get()) != 0)
       frame::throw_errno();
     out->publish(frame::RenameMode::no_replace);
   });
+  bar.reset();
+  total.finish({1, archive->stamp().size});
   return 0;
 }
 

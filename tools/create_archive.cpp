@@ -81,7 +81,6 @@ class ArchiveCreation {
     Creation(std::move(settings), plan, input, out).run();
     out.commit();
     done_ += static_cast<std::int64_t>(member.full_size);
-    summary_.files++;
     summary_.bytes_in = done_;
     summary_.bytes_out += out.stored_bytes();
   }
@@ -92,7 +91,7 @@ class ArchiveCreation {
   const StoreOutput& output_;
   Progress progress_;
   std::int64_t done_ = 0;
-  Progress::Summary summary_{0, 0, 0};
+  Progress::Summary summary_;
   std::set<std::string> stems_;
 };
 

@@ -147,12 +147,16 @@ class TableCreation {
       : options_(options), schema_(read_schema(options.table.schema)), source_(options) {}
 
   void run() {
+    Progress total("create", 0);
     infer();
     require_replaceable(options_.output, OutputKind::table);
     StoreOutput output(options_.output, true);
     TableWriter writer(output, columns(), rows_, options_);
     write(writer);
     output.commit(mode_of_input(options_.input));
+    std::error_code ignored;  // of a directory, whose size is not told
+    const auto stored = std::filesystem::file_size(options_.output, ignored);
+    total.finish({1, source_.size(), static_cast<std::int64_t>(stored)});
   }
 
  private:

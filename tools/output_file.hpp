@@ -30,6 +30,8 @@ class OutputFile {
   void write_zeros(std::int64_t size);
   /// Gives the file its length and its name.
   void commit();
+  /// Bytes that were written.
+  std::int64_t size() const { return size_; }
 
  private:
   void blamed(const std::function<void()>& work) const;

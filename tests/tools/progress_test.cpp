@@ -80,6 +80,19 @@ BOOST_AUTO_TEST_CASE(summary_stays_on_a_terminal_and_only_there) {
   const std::string back = on_terminal(40, "extract " + one + " -o " + quoted(in + "/d"));
   BOOST_TEST(back.find("extract: 1 file, ") != std::string::npos, back);
   BOOST_TEST(b2frame({"verify", "-r", out}).err.empty());
+  write_file(scratch / "t.csv", std::string_view("a,b\n1,2\n"));
+  const auto at = [&](const char* name) { return quoted((scratch / name).string()); };
+  const auto is_summed_up = [](const std::string& command, const std::string& summary) {
+    const std::string told = on_terminal(80, command);
+    BOOST_TEST(told.find(summary) != std::string::npos, told);
+  };
+  is_summed_up("create " + at("t.csv") + " -o " + at("t.b2z"), "create: 1 file, 8 B in, ");
+  is_summed_up("extract " + at("t.b2z") + " -o " + at("back.csv"), "extract: 1 file, 8 B out, ");
+  is_summed_up("diff " + at("t.b2z") + " " + at("t.b2z"), "diff: 2 files, ");
+  is_summed_up("diff " + one + " " + one, "diff: 2 files, ");
+  is_summed_up("compact " + one, "compact: 1 file, ");
+  is_summed_up("unpack " + at("t.b2z") + " -o " + at("t.b2d"), "unpack: 1 file, ");
+  is_summed_up("pack " + at("t.b2d") + " -o " + at("u.b2z"), "pack: 1 file, ");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
