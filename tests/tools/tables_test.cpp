@@ -345,6 +345,13 @@ BOOST_AUTO_TEST_CASE(masks_say_what_is_absent) {
                            "<f8");
   numbers.array("_cols/v.notnull", {0, 1}, {2}, "|b1", 1);
   BOOST_TEST(output({"cat", numbers.path()}) == "v\n\"\"\nnan\n");
+  for (TableMaker* const table : {&texts, &numbers}) {
+    table->array("_cols/v.notnull", {0}, {1}, "|b1", 1);
+    const ProcessResult cut = b2frame({"cat", table->path()});
+    BOOST_TEST(cut.status == 1);
+    BOOST_TEST(cut.err.find("its mask of absent values ends behind row 0") != std::string::npos,
+               cut.err);
+  }
   const ProcessResult npy = b2frame({"extract", "--npy", numbers.path(), "-o", "-"});
   BOOST_TEST(npy.status == 1);
   BOOST_TEST(npy.err.find("column v: may have absent values") != std::string::npos, npy.err);

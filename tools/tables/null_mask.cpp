@@ -1,7 +1,10 @@
 #include "tools/tables/null_mask.hpp"
 
-#include <algorithm>
 #include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
 
 namespace bloscfs::tools {
 
@@ -13,8 +16,10 @@ NullMask::NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& li
 
 void NullMask::load(std::int64_t first, std::int64_t count) {
   if (!array_) return;
+  if (count > array_->rows() - first)
+    codec::throw_malformed(
+        fmt::format("its mask of absent values ends behind row {}", array_->rows() - 1));
   first_ = first;
-  count = std::clamp<std::int64_t>(array_->rows() - first, 0, count);
   has_value_.resize(static_cast<std::size_t>(count));
   array_->read(first, has_value_);
 }

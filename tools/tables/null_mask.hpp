@@ -15,11 +15,11 @@ class NullMask {
   /// `notnull` is the leaf NAME.notnull, true where there is a value; null where all rows have one.
   NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& limits);
 
+  /// Throws Error(malformed) where the mask ends before.
   void load(std::int64_t first, std::int64_t count);
   /// Of rows that are loaded.
   bool is_absent(std::int64_t row) const {
-    const auto at = static_cast<std::size_t>(row - first_);
-    return at < has_value_.size() && has_value_[at] == 0;
+    return array_ && has_value_[static_cast<std::size_t>(row - first_)] == 0;
   }
 
  private:
