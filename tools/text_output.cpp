@@ -220,6 +220,7 @@ void write_rows(SlicedItems& items, const FieldNames& names, OutputFile& out) {
   const std::vector<RecordField> fields = fields_of(items, names);
   const std::vector<ItemText> texts = field_texts(fields, TextStyle::columns);
   std::vector<std::string> cells;
+  cells.reserve(fields.size());
   for (const RecordField& field : fields) cells.push_back(field.name);
   TextColumns table(std::vector<Align>(fields.size(), Align::right), cells);
   TextOutput lines(out);
