@@ -48,8 +48,8 @@ std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store
 /// Throws std::runtime_error: one leaf is wanted, and this is "a store", or "a group of a store".
 [[noreturn]] void refuse_whole(const char* what);
 
-/// For a path that holds no frame. Throws where it is a store; where it is a damaged store, with the
-/// error of opening it; and where its name promises a frame or a store.
+/// For a path that holds no frame. Throws where it is a store; where it is a damaged store, with
+/// the error of opening it; and where its name promises a frame or a store.
 void require_plain(const std::string& path);
 
 /// As require_plain(), and throws Error(malformed) for anything else.
