@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <malloc.h>
@@ -84,12 +85,25 @@ DirectoryHandles::Listing DirectoryHandles::keep(uid_t user, NodeId directory, s
   return listing;
 }
 
+/// ESTALE in the place of ENOENT, which readdir(3) takes for the end of the directory.
+DirectoryHandles::Listing DirectoryHandles::list_root(Request& request, std::uint64_t begun) {
+  try {
+    return list(request, kRootId, begun);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    frame::throw_errno(ESTALE, "the root");
+  }
+}
+
 std::uint64_t DirectoryHandles::open(Request& request, NodeId node, std::uint64_t begun) {
   auto handle = std::make_shared<Handle>();
   handle->node = node;
-  {
+  try {
     const MutexLock lock(handle->mutex);
     handle->listing = list(request, node, begun);
+  } catch (const std::system_error& error) {
+    // Whoever unmounts opens the root, also where SOURCE has gone. The first reading fails.
+    if (node != kRootId || error.code() == std::errc::not_enough_memory) throw;
   }
   return handles_.add(std::move(handle));
 }
@@ -102,9 +116,10 @@ std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(Request& reque
   if (!handle) frame::throw_errno(EBADF, "directory handle");
   const MutexLock lock(handle->mutex);
   // The first reading takes what opening has found.
-  if (from_start && handle->was_read) {
+  if (handle->was_read ? from_start : !handle->listing) {
     handle->listing.reset();
-    handle->listing = list(request, handle->node, begun);
+    handle->listing =
+        handle->node == kRootId ? list_root(request, begun) : list(request, handle->node, begun);
   }
   handle->was_read = true;
   if (!handle->listing) frame::throw_errno(ENOMEM, "directory handle");

@@ -35,6 +35,7 @@ class DirectoryHandles {
   /// How many listings have begun, for the `begun` of what lists directories: a directory is shown
   /// as it is when this was called, or later.
   std::uint64_t listings_begun() const { return begun_; }
+  /// Where the root cannot be listed, its first reading tells, and not this.
   std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
   /// What the directory holds since it was last read from its start.
   std::shared_ptr<const DirectoryListing> entries(Request& request, std::uint64_t number,
@@ -58,6 +59,7 @@ class DirectoryHandles {
   /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
   /// same of it already, that.
   Listing list(Request& request, NodeId directory, std::uint64_t begun);
+  Listing list_root(Request& request, std::uint64_t begun);
   Listing keep(uid_t user, NodeId directory, std::uint64_t number,
                std::vector<DirectoryEntry> entries) EXCLUDES(mutex_);
   Last last(NodeId directory) EXCLUDES(mutex_);

@@ -1,7 +1,13 @@
 // Objects that change behind a mount.
 
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/remote/mounted.hpp"
@@ -152,6 +158,49 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   server.put("y.b2frame", flat_frame(text));
   outlive_knowledge();
   BOOST_CHECK(cat(mount / "y") == text_of(text));
+}
+
+/// The names in a directory, in their order; or what opening and reading it gives.
+std::string names_in(const fs_std::path& directory) {
+  std::error_code error;
+  std::set<std::string> names;
+  for (fs_std::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error))
+    names.insert(at->path().filename());
+  if (error) return error.message();
+  std::string text;
+  for (const std::string& name : names) text += name + " ";
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(a_store_is_the_root_in_the_state_that_it_has) {
+  const fs_std::path data = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data";
+  const ByteVector tree = read_file(data / "stores/tree0.b2z");
+  Changing server;
+  server.put("s.b2z", tree);
+  Mount mount(server.url("s.b2z"), impatient());
+  BOOST_TEST(names_in(mount.path()) == "deep0 h0 temp0 ");
+  BOOST_TEST(cat(mount / "temp0/leaf1.npy").starts_with("\x93NUMPY"));
+  std::array<char, 16> kind{};
+  BOOST_TEST(::getxattr(mount.path().c_str(), "user.blosc2.store", kind.data(), kind.size()) == 6);
+  BOOST_TEST(kind.data() == std::string("b2tree"));
+  server.put("s.b2z", read_file(data / "tables/utf8.b2z"));
+  outlive_knowledge();
+  BOOST_TEST(description_of(mount / "_valid_rows.npy") != "No such file or directory");
+  BOOST_TEST(names_in(mount.path()).starts_with("_cols "));
+  server.put("s.b2z", bytes_of("no store"));
+  outlive_knowledge();
+  BOOST_TEST(names_in(mount.path()) == std::strerror(ESTALE));
+  fs_std::remove(server.folder() / "s.b2z");
+  outlive_knowledge();
+  BOOST_TEST(names_in(mount.path()) == std::strerror(ESTALE));
+  server.put("s.b2z", tree);
+  outlive_knowledge();
+  BOOST_TEST(names_in(mount.path()) == "deep0 h0 temp0 ");
+  fs_std::remove(server.folder() / "s.b2z");
+  outlive_knowledge();
+  const ProcessResult unmounted = run({bloscfs_program(), "--unmount", mount.path()});
+  BOOST_TEST(unmounted.ok(), unmounted.description());
 }
 
 BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {

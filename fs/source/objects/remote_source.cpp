@@ -86,6 +86,27 @@ RemoteSource::RemoteSource(const SourceServices& services,
              options.remote.disk_cache} {
   Request request;
   objects_.require_shown(request);
+  make_root_of_store(request);
+}
+
+/// Of a store that is SOURCE itself the root is the tree.
+void RemoteSource::make_root_of_store(Request& request) {
+  const auto& name = objects_.tree().single();
+  const LookPointer known = name ? objects_.looks().known(*name) : nullptr;
+  if (!known || !known->is_store()) return;
+  nodes_.change(kRootId, [&](Node& root) { root.path = *name; });
+  nodes_.rekey(kRootId, known);
+  follow_root(request, kRootId);
+}
+
+/// Has the root stand for the present state of that store. ESTALE where it is no store any more.
+void RemoteSource::follow_root(Request& request, NodeId id) {
+  if (id != kRootId) return;
+  const Node root = nodes_.get(id);
+  if (!root.is_in_archive()) return;
+  const LookPointer look = objects_.looks().look(request, root.path, !root.look->is_object());
+  if (!look->is_store()) throw_errno(ESTALE, root.path);
+  if (look != root.look) nodes_.rekey(id, look);
 }
 
 Committer::Services RemoteSource::committing() {
@@ -132,6 +153,7 @@ std::optional<std::pair<NodeId, LookPointer>> RemoteSource::leading(const std::s
 
 std::optional<FoundNode> RemoteSource::lookup(Request& request, NodeId id,
                                               const std::string& name) {
+  follow_root(request, id);
   const Node in = directory(id);
   if (in.is_in_archive()) return lookup_in_archive(request, id, in, name);
   const auto made = nodes_.leading(path_in(in.path, name + services_.content.options.suffix));
@@ -168,6 +190,7 @@ std::optional<FoundNode> RemoteSource::lookup_in_archive(Request& request, NodeI
 
 std::optional<std::vector<DirectoryEntry>> RemoteSource::list(Request& request, NodeId id,
                                                               const IfMany& if_many) {
+  follow_root(request, id);
   const Node in = directory(id);
   const std::string url = objects_.tree().url(in.path);
   if (in.is_in_archive()) {
@@ -298,6 +321,7 @@ AttributeFacts RemoteSource::attribute_facts(Request&, NodeId id) {
 std::optional<std::string> RemoteSource::group_attribute(Request& request, NodeId id,
                                                          const std::string& name) {
   request.need_slot();
+  follow_root(request, id);
   const Node node = nodes_.get(id);
   if (has_attributes_of(node) != AttributeFacts::Of::group) return std::nullopt;
   return fs::group_attribute(*archive_of(request, node), group_of(node), name);
@@ -380,6 +404,7 @@ RemoteSource::Opened RemoteSource::open_state(Request& request, NodeId id) {
 
 std::shared_ptr<const frame::Snapshot> RemoteSource::frame_of(Request& request, NodeId id) {
   request.need_slot();
+  follow_root(request, id);
   const Node found = nodes_.get(id);
   switch (has_attributes_of(found)) {
     case AttributeFacts::Of::group:

@@ -115,6 +115,8 @@ class RemoteSource final : public Source {
   };
 
   Node directory(NodeId id) const;
+  void make_root_of_store(Request& request);
+  void follow_root(Request& request, NodeId id);
   FoundNode referred(Request& request, NodeId id);
   std::optional<std::pair<NodeId, LookPointer>> leading(const std::string& path) const;
   std::optional<FoundNode> lookup_in_archive(Request& request, NodeId parent, const Node& in,
