@@ -238,7 +238,7 @@ class Listing {
   void show(const std::string& file) {
     ShownTree::Settings settings;
     if (!options_.recursive) settings.below = Subdirectories::give;
-    const auto address = parse_store_address(file);
+    const auto address = parse_any_address(file);
     if (address) settings.key = address->key;
     const std::string source = address ? address->store : file;
     ShownTree tree(source, remote_, settings);

@@ -106,6 +106,10 @@ BOOST_AUTO_TEST_CASE(tables_and_leaves_of_a_store_are_read_by_its_url) {
   BOOST_TEST(run({B2FRAME, "extract", url + ":/", "-o", dir / "t.csv"}).ok());
   BOOST_CHECK(text_of(read_file(dir / "t.csv")) == csv);
   BOOST_TEST(run({B2FRAME, "diff", url, store}).ok());
+  const ProcessResult listed = run({B2FRAME, "ls", "--json", url + ":/_cols"});
+  BOOST_TEST(listed.ok(), listed.description());
+  BOOST_TEST(listed.out.find("/_cols/id\"") != std::string::npos, listed.out);
+  BOOST_TEST(listed.out.find("_valid_rows") == std::string::npos, listed.out);
   for (const std::string& name : {url, url + ":/"}) {
     const ProcessResult info = run({B2FRAME, "info", "--json", name});
     BOOST_TEST(info.ok(), info.description());
