@@ -12,9 +12,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Files of a batch for each thread that helps with it, at least.
-constexpr std::size_t kWorthHelper = 4;
-
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 4;
 
@@ -90,7 +87,7 @@ void Batch::run(const Step& step) {
       if (one.commit) one.outcome = outcome_of(*one.content, [&] { return step(*one.commit); });
     }
   };
-  const std::size_t wanted = begun_ / kWorthHelper;
+  const std::size_t wanted = begun_ / services_.worth_helper;
   if (services_.helpers != nullptr && wanted > 0) {
     const Helpers helpers(*services_.helpers, std::min(wanted, services_.helpers->threads()),
                           run_some);
@@ -109,7 +106,7 @@ void Batch::end_those_that_do_not_go_on() {
 }
 
 void Batch::flush() {
-  if (begun_ < kSharedFlush) return run(&ContentCommit::flush);
+  if (begun_ < kSharedFlush || !services_.sync_all) return run(&ContentCommit::flush);
   try {
     services_.sync_all();
   } catch (const std::exception& error) {

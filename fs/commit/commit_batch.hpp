@@ -22,7 +22,7 @@ struct BatchedCommit {
 };
 
 struct BatchServices {
-  /// Makes all of SOURCE's filesystem durable.
+  /// Makes all of SOURCE's filesystem durable; empty: each file is flushed for itself.
   const std::function<void()>& sync_all;
   /// Called when a commit has written, and not published yet. Throws where what it has written must
   /// not stay.
@@ -30,6 +30,7 @@ struct BatchServices {
   /// Threads that help with the steps; null: none. The steps wait for the workers that encode, and
   /// so these have to be others.
   WorkerPool* helpers = nullptr;
+  std::size_t worth_helper = 4;  ///< files for each of them, at least
 };
 
 /// Commits each file once, all of them step by step together; returns how each commit has ended.

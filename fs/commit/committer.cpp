@@ -436,7 +436,7 @@ std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_
     const frame::LockPatience none(std::chrono::seconds(0));
     const MutexLock batch_lock(batch_mutex_);
     const BatchServices services{services_.sync_all, services_.check_written,
-                                 helpers_ ? &*helpers_ : nullptr};
+                                 helpers_ ? &*helpers_ : nullptr, services_.worth_thread};
     for (BatchedCommit& commit : commit_together(contents, services)) {
       if (must_retry(commit, long_ones))
         again.push_back(commit.content);

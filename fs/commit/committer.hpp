@@ -40,7 +40,8 @@ class Committer {
   struct Services {
     /// Hears of the outcome of each commit of a file that counts to that user.
     std::function<void(uid_t user, const std::error_code&)> ended;
-    /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
+    /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file. Empty: it
+    /// never is.
     std::function<void()> sync_all;
     /// Asked when a commit has failed, or has ended: whether another program had changed the file,
     /// and the content has gone on from what is there now. A commit is never tried again on a state
@@ -49,8 +50,8 @@ class Committer {
         [](const auto&, IfBeingWritten) { return FollowResult::no; };
     /// Files that are committed together, at most.
     std::size_t batch = 256;
-    /// Threads that do it.
-    std::size_t threads = 1;
+    /// Threads that do it, and files for each of them but the first, at least.
+    std::size_t threads = 1, worth_thread = 4;
     /// Called when a commit has written, and not published yet. Throws where what it has written
     /// must not stay.
     std::function<void(const Content&)> check_written = [](const Content&) {};
