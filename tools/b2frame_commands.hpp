@@ -38,9 +38,11 @@ inline void require(bool holds, const char* what) {
 
 /// How URLs are read that stand where files may.
 struct RemoteOptions {
-  std::string cafile;   ///< certificates of whom to trust; empty: of the system's authorities
-  int retry_time = 60;  ///< seconds in which what may pass is tried again
-  std::string netrc;    ///< file with users and passwords of web servers; empty: none
+  std::string cafile;  ///< certificates of whom to trust; empty: of the system's authorities
+  /// Seconds in which what may pass is tried again; nothing: 60, and not until a server has
+  /// answered.
+  std::optional<int> retry_time;
+  std::string netrc;             ///< file with users and passwords of web servers; empty: none
   std::string endpoint, region;  ///< of s3://; empty: as the environment says
   bool virtual_host = false;     ///< of s3://: the bucket stands in the host's name
   bool anonymous = false;        ///< of s3://: nothing is signed
@@ -221,7 +223,8 @@ int run_repairable(const VerifyOptions& options);
 struct GcOptions {
   RemoteOptions remote;
   std::string source;
-  bool force = false;  ///< what is younger than a day goes, too
+  bool force = false;    ///< what is younger than a day goes, too
+  bool dry_run = false;  ///< nothing goes
 };
 int run_gc(const GcOptions& options);
 

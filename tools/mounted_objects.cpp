@@ -29,8 +29,10 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.anonymous = given.anonymous;
   settings.cafile = given.cafile;
   settings.netrc = given.netrc;
+  settings.proxy = given.proxy;
   settings.connections = given.connections;
   settings.retry_time = given.retry_time;
+  settings.retries_first_contact = given.retries_first_contact;
   settings.disk_cache = given.disk_cache;
   // A part of the one memory budget.
   settings.most_under_way = std::min(settings.most_under_way, options.cache_size / 8);
@@ -46,6 +48,7 @@ void look_before_mounting(const std::string& source, frame::RemoteSettings& sett
     frame::parse_url(source);
   else if (!settings.anonymous)
     settings.credentials = frame::find_credentials();
+  if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
   if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
 }
 
@@ -59,10 +62,13 @@ void choose_objects(fs::SessionSettings& settings) {
   }
   frame::RemoteSettings remote = remote_settings(settings.options);
   look_before_mounting(settings.source, remote);
+  const std::string& bearer_file = settings.options.remote.bearer_file;
+  if (!bearer_file.empty()) remote.bearer = frame::read_bearer(bearer_file);
   auto objects = std::make_shared<fs::ObjectSetting>();
   objects->shown = frame::shown_url(settings.source);
   objects->is_writable = is_to_be_written(settings.source, settings.options);
   remote.writable = objects->is_writable;
+  remote.may_be_empty = remote.writable && settings.options.remote.create;
   for (const std::string& file : {remote.cafile, remote.netrc})
     if (!file.empty()) objects->files.push_back(file);
   if (!remote.disk_cache.empty()) {

@@ -18,6 +18,8 @@
 namespace bloscfs::tools {
 namespace {
 
+constexpr int kRetryTime = 60;  // seconds
+
 bool is_missing(const std::system_error& error) {
   return error.code() == std::errc::no_such_file_or_directory;
 }
@@ -51,7 +53,8 @@ RemoteFiles::RemoteFiles(const RemoteOptions& options, bool writable) {
   settings_.anonymous = options.anonymous;
   settings_.cafile = options.cafile;
   settings_.netrc = options.netrc;
-  settings_.retry_time = std::chrono::seconds(options.retry_time);
+  settings_.retry_time = std::chrono::seconds(options.retry_time.value_or(kRetryTime));
+  settings_.retries_first_contact = options.retry_time.has_value();
   settings_.notice = [](const std::string& text) { fs::log::warn(text); };
 }
 

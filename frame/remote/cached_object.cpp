@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include "frame/remote/sha256.hpp"
+#include "frame/remote/digests.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

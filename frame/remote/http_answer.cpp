@@ -115,6 +115,8 @@ void AnswerHeaders::add_line(std::string_view line) {
     etag = parse_etag(value);
   else if (same_word(name, "last-modified"))
     last_modified = parse_date(value);
+  else if (same_word(name, "date"))
+    date = parse_date(value);
   else if (same_word(name, "location"))
     location = value;
   else if (same_word(name, "content-range"))

@@ -35,7 +35,8 @@ std::string parse_date(std::string_view value);
 struct AnswerHeaders {
   int status = 0;
   std::string etag, last_modified;  ///< empty where not told
-  std::string location;             ///< of a redirect, as it came
+  std::string date;      ///< when it was sent, by the server's clock; empty where not told
+  std::string location;  ///< of a redirect, as it came
   std::optional<ContentRange> range;
   bool encoded = false;  ///< by gzip or the like: its bytes are not those of the object
   bool chunked = false;  ///< the body tells its own end

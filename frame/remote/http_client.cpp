@@ -272,6 +272,7 @@ class HttpClient::Loop {
     const std::unique_ptr<Transfer> transfer = std::move(task.transfer);
     const Verdict verdict = transfer->judge(code);
     task.answered |= verdict.answered;
+    has_answered_ |= verdict.answered;
     switch (verdict.kind) {
       case Verdict::Kind::good:
         return task.exchange->finish(transfer->take());
@@ -303,6 +304,8 @@ class HttpClient::Loop {
                                                                wait_clock().now());
     milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
     if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
+    if (!has_answered_ && !settings_.retries_first_contact)
+      return fail(task, verdict.error, verdict.text);
     if (left.count() <= 0 || pause > left || !task.exchange->request.retries)
       return fail(task, task.answered ? EIO : ETIMEDOUT,
                   fmt::format("{}, tried {} times", verdict.text, task.attempts));
@@ -343,6 +346,7 @@ class HttpClient::Loop {
   bool stopping_ = false;
 
   // Of the thread alone.
+  bool has_answered_ = false;
   std::list<Task> waiting_;
   std::map<CURL*, Task> running_;
   std::mt19937 random_{std::random_device{}()};

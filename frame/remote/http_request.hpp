@@ -21,10 +21,16 @@ struct HttpSettings {
   unsigned connections = 16;  ///< transfers at once; others wait
   /// No attempt begins later than that after the first; 0: there is one attempt.
   std::chrono::milliseconds retry_time{60'000};
+  /// Until a server has answered, too. Else what was mistyped is told at once.
+  bool retries_first_contact = true;
   std::string cafile;  ///< whom to trust in place of the system's authorities; empty: these
   /// File with users and passwords; these go to the host that was asked, and to none that a
   /// redirect leads to. Empty: none.
   std::string netrc;
+  std::string bearer;  ///< a token, which goes to that host alone, too; empty: none
+  /// URL of an HTTP proxy that is asked to connect (CONNECT); empty: none. Where a redirect leads
+  /// is not looked at then: the proxy makes the connection.
+  std::string proxy;
   /// Of all requests; null: none. What is signed follows no redirect.
   std::shared_ptr<const RequestSigner> signer;
   /// An attempt that gets less than 1 KiB a second for so long has failed.

@@ -18,6 +18,11 @@ namespace {
   throw RemoteError(EIO, "the object has changed since it was opened");
 }
 
+/// Since 1970; 0 of no date.
+std::int64_t seconds_of(const std::string& date) {
+  return date.empty() ? 0 : std::max<std::int64_t>(0, ::curl_getdate(date.c_str(), nullptr));
+}
+
 /// An entity tag without its mark of weakness.
 std::string_view opaque(std::string_view etag) {
   return etag.starts_with("W/") ? etag.substr(2) : etag;
@@ -60,9 +65,8 @@ ObjectState state_of(const HttpAnswer& first) {
   state.size = size_told(first);
   state.tag = tag_of(first, state.size);
   state.metadata = first.headers.metadata();
-  const std::string& date = first.headers.last_modified;
-  if (!date.empty())
-    state.modified = std::max<std::int64_t>(0, ::curl_getdate(date.c_str(), nullptr));
+  state.modified = seconds_of(first.headers.last_modified);
+  state.told = seconds_of(first.headers.date);
   return state;
 }
 

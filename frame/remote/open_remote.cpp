@@ -13,19 +13,6 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-HttpSettings http_settings(const RemoteSettings& settings) {
-  HttpSettings result;
-  result.connections = settings.connections;
-  result.retry_time = settings.retry_time;
-  // Who gives up soon waits no longer for one attempt.
-  if (settings.retry_time.count() > 0)
-    result.stall_time = std::min(result.stall_time, settings.retry_time);
-  result.cafile = settings.cafile;
-  result.netrc = settings.netrc;
-  result.notice = settings.notice;
-  return result;
-}
-
 std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSettings& settings) {
   const Url url = parse_url(source);
   if (settings.writable) throw RemoteError(EROFS, "what is behind HTTP can be read only");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "frame/remote/http_request.hpp"
 #include "frame/remote/s3_credentials.hpp"
 
 namespace bloscfs::frame::inline remote {
@@ -21,14 +22,28 @@ struct RemoteSettings {
   std::optional<S3Credentials> credentials = std::nullopt;
   std::string cafile;  ///< whom to trust in place of the system's authorities
   std::string netrc;   ///< file with HTTP users and passwords; empty: none
+  std::string bearer;  ///< of http:// and https://: a token; empty: none
+  std::string proxy;   ///< URL; empty: none
   unsigned connections = 16;
   std::size_t most_under_way = std::size_t{32} << 20;  ///< bytes that are asked for, or held
   std::chrono::seconds retry_time{60};
+  bool retries_first_contact = false;
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
   bool writable = false;
+  bool may_be_empty = false;  ///< of s3://: the prefix need not name anything
   /// Is told, by any thread, what is worth a line in the log. May be empty.
   std::function<void(const std::string&)> notice;
 };
+
+/// The token that a file holds, on its first line. Throws RemoteError: EACCES where others than its
+/// owner may read it, EINVAL where it holds none.
+std::string read_bearer(const std::string& path);
+
+/// Throws UrlError unless it is http://HOST:PORT.
+void check_proxy(const std::string& url);
+
+/// Of requests, without a signer.
+HttpSettings http_settings(const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame::inline remote

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "frame/remote/digests.hpp"
 #include "frame/remote/object_requests.hpp"
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
@@ -62,6 +63,20 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
   }
 }
 
+/// XML has no way to say the others.
+bool may_stand_in_xml(const std::string& key) {
+  return std::all_of(key.begin(), key.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 0x7F;
+  });
+}
+
+std::string escaped(const std::string& key) {
+  std::string text;
+  for (const char c : key)
+    text += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return text;
+}
+
 int errno_of(int status, const std::string& code) {
   if (status == kHttpNotFound) return ENOENT;
   if (status == 401 || status == 403) return EACCES;
@@ -105,25 +120,23 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   const S3Problem problem = parse_s3_problem(answer.body);
   if (problem.code == "NoSuchBucket")
     throw RemoteError(ENOENT, "the bucket " + address_.bucket() + " does not exist");
-  std::string text = fmt::format("HTTP status {}", status);
-  if (!problem.code.empty()) text += ": " + problem.code;
-  if (!problem.region.empty()) text += ", the region is " + problem.region;
-  throw RemoteError(errno_of(status, problem.code), text);
+  throw RemoteError(errno_of(status, problem.code), told_problem(status, answer.body));
 }
 
-S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most,
-                      MemoryCharge& charge) const {
+S3Page S3Bucket::list(const Wanted& keys, MemoryCharge& charge) const {
   std::string query = "?";
-  if (!token.empty()) query += "continuation-token=" + query_value(token) + "&";
-  query += fmt::format("delimiter=%2F&encoding-type=url&list-type=2&max-keys={}&prefix={}", most,
-                       query_value(prefix));
+  if (!keys.token.empty()) query += "continuation-token=" + query_value(keys.token) + "&";
+  if (!keys.is_flat) query += "delimiter=%2F&";
+  query += fmt::format("encoding-type=url&list-type=2&max-keys={}&prefix={}", keys.most,
+                       query_value(keys.prefix));
+  if (!keys.start_after.empty()) query += "&start-after=" + query_value(keys.start_after);
   WebRequest wanted = request(HttpMethod::get, address_.whole_bucket(query));
   wanted.whole_size = kMaxListing;
   const AnswerMemory::Closer memory(charge);
   wanted.memory = memory.get();
   const HttpAnswer answer = ask(wanted);
   if (!is_success(answer.headers.status)) fail(answer);
-  return parse_s3_listing(answer.body, prefix, charge);
+  return parse_s3_listing(answer.body, keys.prefix, charge);
 }
 
 std::optional<ObjectState> S3Bucket::state(const std::string& key) const {
@@ -166,8 +179,10 @@ std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
   return state;
 }
 
-bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition) const {
+bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition,
+                      Sending sending) const {
   WebRequest wanted = request(HttpMethod::remove, address_.object(key));
+  wanted.retries = sending == Sending::again_if_lost;
   set_condition(wanted, condition);
   const HttpAnswer answer = ask(wanted);
   const int status = answer.headers.status;
@@ -178,36 +193,34 @@ bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition) 
   return true;
 }
 
-WebRequest S3Bucket::copy_request(const std::string& from, const std::string& if_match,
-                                  const std::string& to, bool if_absent) const {
+void S3Bucket::remove_all(std::span<const std::string> keys) const {
+  std::string body = "<Delete><Quiet>true</Quiet>";
+  std::size_t count = 0;
+  for (const std::string& key : keys.first(std::min(keys.size(), kMostRemoved))) {
+    if (!may_stand_in_xml(key)) continue;
+    body += "<Object><Key>" + escaped(key) + "</Key></Object>";
+    count++;
+  }
+  if (count == 0) return;
+  body += "</Delete>";
+  const Bytes bytes{reinterpret_cast<const std::uint8_t*>(body.data()), body.size()};
+  WebRequest wanted = request(HttpMethod::post, address_.whole_bucket("?delete="));
+  wanted.retries = false;
+  wanted.whole_size = kMaxListing;
+  wanted.body.assign(bytes.begin(), bytes.end());
+  wanted.headers.push_back({kContentHash, content_hash(bytes)});
+  wanted.headers.push_back({"Content-MD5", base64_of_md5(bytes)});
+  wanted.headers.push_back({"Content-Type", "application/xml"});
+  const HttpAnswer answer = ask(wanted);
+  if (!is_success(answer.headers.status)) fail(answer);
+}
+
+void S3Bucket::copy(const std::string& from, const std::string& to) const {
   WebRequest wanted = request(HttpMethod::put, address_.object(to));
   wanted.headers.push_back({"x-amz-copy-source", address_.copy_source(from)});
-  if (!if_match.empty()) wanted.headers.push_back({"x-amz-copy-source-if-match", if_match});
-  if (if_absent) wanted.if_none_match = "*";
-  return wanted;
-}
-
-S3Bucket::Copied S3Bucket::copy(const std::string& from, const ObjectState& state,
-                                const std::string& to, std::string& etag) const {
-  const HttpAnswer answer =
-      ask(copy_request(from, manners_.copy_if_same ? state.tag : "", to, manners_.copy_if_absent));
-  if (answer.headers.status == kHttpConditionFailed) return Copied::refused;
-  if (!is_success(answer.headers.status)) fail(answer);
-  const std::optional<std::string> told = parse_s3_copy(answer.body);
-  if (!told) fail(answer);
-  etag = *told;
-  return Copied::yes;
-}
-
-int S3Bucket::status_of_copy(const std::string& from, const std::string& if_match,
-                             const std::string& to, bool if_absent) const {
-  return ask(copy_request(from, if_match, to, if_absent)).headers.status;
-}
-
-int S3Bucket::status_of_remove(const std::string& key, const std::string& if_match) const {
-  WebRequest wanted = request(HttpMethod::remove, address_.object(key));
-  wanted.if_match = if_match;
-  return ask(wanted).headers.status;
+  const HttpAnswer answer = ask(wanted);
+  // A store may find that it cannot once it has begun its answer.
+  if (!is_success(answer.headers.status) || !parse_s3_copy(answer.body)) fail(answer);
 }
 
 }  // namespace bloscfs::frame::inline remote

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "frame/remote/http_client.hpp"
@@ -16,8 +17,8 @@ namespace bloscfs::frame::inline remote {
 
 /// Conditions that not all stores know, or not in the same spelling.
 struct S3Manners {
-  bool bare_etag = false;  ///< what changes an object takes If-Match without quotes alone
-  bool remove_if_same = false, copy_if_same = false, copy_if_absent = false;
+  bool bare_etag = false;       ///< what changes an object takes If-Match without quotes alone
+  bool remove_if_same = false;  ///< DELETE takes If-Match
 };
 
 /// Thread-safe. Keys are any bytes. Errors are RemoteError: ENOENT, EACCES, ETIMEDOUT, else EIO,
@@ -35,10 +36,17 @@ class S3Bucket {
   const S3Manners& manners() const { return manners_; }
   void set_manners(const S3Manners& manners) { manners_ = manners; }
 
-  /// A page of at most `most` keys with that prefix; `token` is empty for the first one.
+  /// Which keys a page of a listing has.
+  struct Wanted {
+    std::string prefix;
+    /// Of a page before, or the key behind which to begin; at most one of them is not empty.
+    std::string token, start_after;
+    /// Also those that have a '/' behind the prefix; else one prefix stands for all of them.
+    bool is_flat = false;
+    unsigned most = 0;
+  };
   /// As parse_s3_listing().
-  S3Page list(const std::string& prefix, const std::string& token, unsigned most,
-              MemoryCharge& charge) const;
+  S3Page list(const Wanted& wanted, MemoryCharge& charge) const;
 
   /// Nothing where there is none.
   std::optional<ObjectState> state(const std::string& key) const;
@@ -47,23 +55,19 @@ class S3Bucket {
   /// again.
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
+  enum class Sending : std::uint8_t { again_if_lost, once };
   /// False where the condition does not hold.
-  bool remove(const std::string& key, const ObjectCondition& condition) const;
+  bool remove(const std::string& key, const ObjectCondition& condition,
+              Sending sending = Sending::again_if_lost) const;
+  /// At most kMostRemoved keys by one request, which is sent once. Keys that XML cannot hold are
+  /// left, and those that the store leaves.
+  void remove_all(std::span<const std::string> keys) const;
+  static constexpr std::size_t kMostRemoved = 1000;
 
-  enum class Copied : std::uint8_t { yes, refused };
-  /// Sends the conditions that the store knows. `etag` is that of the copy; empty where not told.
-  Copied copy(const std::string& from, const ObjectState& state, const std::string& to,
-              std::string& etag) const;
-
-  // For the probe.
-  int status_of_copy(const std::string& from, const std::string& if_match, const std::string& to,
-                     bool if_absent) const;
-  int status_of_remove(const std::string& key, const std::string& if_match) const;
+  void copy(const std::string& from, const std::string& to) const;
 
  private:
   WebRequest request(HttpMethod method, const Url& url) const;
-  WebRequest copy_request(const std::string& from, const std::string& if_match,
-                          const std::string& to, bool if_absent) const;
   void set_condition(WebRequest& request, const ObjectCondition& condition) const;
   HttpAnswer ask(const WebRequest& request) const;
   [[noreturn]] void fail(const HttpAnswer& answer) const;

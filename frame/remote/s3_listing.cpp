@@ -1,6 +1,7 @@
 #include "frame/remote/s3_listing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -9,18 +10,21 @@
 #include <ctime>
 #include <limits>
 #include <string_view>
+#include <utility>
 
+#include <fmt/core.h>
 #include <pugixml.hpp>
 
 #include "frame/remote/http_answer.hpp"
 #include "frame/remote/index_names.hpp"
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
+#include "frame/store/sframe_names.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {
 
-constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kMaxWord = 64, kMaxMessage = 200;
 constexpr std::size_t kMaxListedKey = 1024;
 /// Keys of one page. Servers that ignore `max-keys` send 1,000, or some thousands.
 constexpr std::size_t kMaxPageKeys = 10'000;
@@ -142,20 +146,34 @@ class PageParser {
     count_key();
     const std::string key = key_in(text_of(contents, "Key"));
     const std::string_view name = below(key);
-    if (name.find('/') != std::string_view::npos) return add_name(name, true, {});
-    add_name(name, false, state_in(contents));
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos)
+      return add_name({std::string(name), false, state_in(contents)});
+    ObjectEntry entry{std::string(name.substr(0, slash)), true, std::nullopt};
+    entry.inside.emplace();
+    const std::string_view rest = name.substr(slash + 1);
+    if (rest == kSframeIndexName)
+      entry.inside->index = state_in(contents);
+    else
+      entry.inside->has_other = !chunk_file_number(rest);
+    add_name(std::move(entry));
   }
 
   void add_directory(const std::string& key) {
     count_key();
-    add_name(below(key), true, {});
+    const std::string_view name = below(key);
+    add_name({std::string(name.substr(0, name.find('/'))), true, std::nullopt});
   }
 
-  void add_name(std::string_view name, bool is_directory, std::optional<ObjectState> state) {
-    name = name.substr(0, name.find('/'));
-    if (!is_entry_name(name) || prefix_.size() + name.size() > kMaxListedKey) return;
-    ObjectEntry entry{std::string(name), is_directory, std::move(state)};
+  void add_name(ObjectEntry entry) {
+    if (!is_entry_name(entry.name) || prefix_.size() + entry.name.size() > kMaxListedKey) return;
     charge_.take(cost_of(entry));
+    if (!page_.entries.empty() && page_.entries.back().is_directory && entry.is_directory &&
+        page_.entries.back().name == entry.name) {
+      add_inside(page_.entries.back(), entry);
+      // The index's tag stays.
+      return charge_.give_back(cost_of(ObjectEntry{std::move(entry.name), true, std::nullopt}));
+    }
     page_.entries.push_back(std::move(entry));
   }
 
@@ -181,6 +199,26 @@ std::string word_in(const pugi::xml_node& parent, const char* name) {
   return text;
 }
 
+std::string line_in(const pugi::xml_node& parent, const char* name) {
+  std::string text = text_of(parent, name);
+  if (text.size() > kMaxMessage) text = text.substr(0, kMaxMessage) + "...";
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
+  return text;
+}
+
+/// What helps against a store's answer, by its code.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAdvice{{
+    {"AuthorizationHeaderMalformed", "region= may be wrong"},
+    {"SignatureDoesNotMatch", "the secret key, endpoint= or region= may be wrong"},
+    {"InvalidAccessKeyId", "the store knows no such access key"},
+    {"RequestTimeTooSkewed", "the clock of this host or of the store is wrong"},
+    {"ExpiredToken", "the credentials have expired"},
+    {"InvalidToken", "the session token is of no use"},
+    {"PermanentRedirect", "endpoint= or region= may be wrong"},
+    {"AccessDenied", "the credentials give no access; anonymous sends none"},
+}};
+
 }  // namespace
 
 std::string quoted_etag(const std::string& text) {
@@ -199,11 +237,32 @@ S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& char
   return PageParser(root, prefix, charge).parse();
 }
 
+void add_inside(ObjectEntry& directory, const ObjectEntry& more) {
+  if (!directory.inside || !more.inside) {
+    directory.inside.reset();
+    return;
+  }
+  if (more.inside->index) directory.inside->index = more.inside->index;
+  directory.inside->has_other |= more.inside->has_other;
+}
+
 S3Problem parse_s3_problem(Bytes xml) {
   pugi::xml_document document;
   if (xml.size() > kMaxListing || !parse_xml(document, xml)) return {};
   const pugi::xml_node root = document.child("Error");
-  return {word_in(root, "Code"), word_in(root, "Region")};
+  return {word_in(root, "Code"), line_in(root, "Message"), word_in(root, "Region")};
+}
+
+std::string told_problem(int status, Bytes body) {
+  const S3Problem problem = parse_s3_problem(body);
+  std::string text = fmt::format("HTTP status {}", status);
+  for (const std::string& told : {problem.code, problem.message})
+    if (!told.empty()) text += ": " + told;
+  if (!problem.region.empty()) text += ", the region is " + problem.region;
+  const auto advice = std::find_if(kAdvice.begin(), kAdvice.end(),
+                                   [&](const auto& each) { return each.first == problem.code; });
+  if (advice != kAdvice.end()) text += fmt::format(" ({})", advice->second);
+  return text;
 }
 
 std::optional<std::string> parse_s3_copy(Bytes xml) {

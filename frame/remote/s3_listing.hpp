@@ -21,21 +21,30 @@ struct S3Page {
   std::string next;                  ///< token of the page that follows; empty: there is none
 };
 
-/// Of ListObjectsV2 for keys that begin with `prefix`, with delimiter '/'. Keys of more than 1,024
-/// bytes are left out. Takes of `charge` cost_of() each entry. Throws RemoteError(EIO), and what
-/// `charge` throws.
+/// Of ListObjectsV2 for keys that begin with `prefix`. A key with a '/' behind that is part of a
+/// directory, of which `inside` tells what the page has: without a delimiter, all of it, but for
+/// the last one of a page that another follows. Of a prefix that stands for keys it tells nothing.
+/// Keys of more than 1,024 bytes are left out. Takes of `charge` cost_of() each entry. Throws
+/// RemoteError(EIO), and what `charge` throws.
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge = *uncharged());
 
 struct S3Problem {
-  std::string code;    ///< a word, like "NoSuchKey"; empty where none is told
-  std::string region;  ///< where the bucket is
+  std::string code;     ///< a word, like "NoSuchKey"; empty where none is told
+  std::string message;  ///< in the store's words, cut to a line; empty where none is told
+  std::string region;   ///< where the bucket is
 };
 
 /// Of an error's answer, whatever it is.
 S3Problem parse_s3_problem(Bytes xml);
 
+/// The status of an error's answer, what the store says of it, and what helps, where that is known.
+std::string told_problem(int status, Bytes body);
+
 /// The strong ETag that a copy has; nothing where it failed, as parse_s3_problem() says.
 std::optional<std::string> parse_s3_copy(Bytes xml);
+
+/// One directory, of which two pages tell.
+void add_inside(ObjectEntry& directory, const ObjectEntry& more);
 
 /// An entity tag, quoted whether it came so or not; empty where it is none, or a weak one.
 std::string quoted_etag(const std::string& text);

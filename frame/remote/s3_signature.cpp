@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "frame/remote/sha256.hpp"
+#include "frame/remote/digests.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {

@@ -11,6 +11,7 @@
 #include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/s3_probe.hpp"
 #include "frame/remote/s3_signature.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline remote {
@@ -26,11 +27,16 @@ constexpr std::size_t kPageCost = 64;
 constexpr std::size_t kLongestKey = 1024;
 /// Of one directory; more are no directory that means well.
 constexpr std::size_t kMaxKeys = 10'000'000;
+/// Of each name: a page of more is of few large frames, or of deep directories.
+constexpr std::size_t kMostKeysEach = 4;
+/// Directories whose listings went on by names.
+constexpr std::size_t kMostDeep = 10'000;
 /// Pages without a key, in a row.
 constexpr int kMostEmptyPages = 1000;
 /// How long an answer to the first question stands for the object.
 constexpr std::chrono::seconds kFirstIsGood{10};
-constexpr const char* kSparseIndex = "chunks.b2frame";
+/// And an answer for the root's listing.
+constexpr std::chrono::seconds kFirstPageIsGood{1};
 constexpr const char* kCommit = "commit";
 constexpr int kTriesOfRefused = 5;
 
@@ -38,7 +44,7 @@ std::string last_component(const std::string& path) { return path.substr(path.rf
 
 /// Each name once: as a directory, if it is one too.
 void sort_names(std::vector<ObjectEntry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
+  std::stable_sort(entries.begin(), entries.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
     return std::pair(std::string_view(a.name), !a.is_directory) <
            std::pair(std::string_view(b.name), !b.is_directory);
   });
@@ -48,51 +54,81 @@ void sort_names(std::vector<ObjectEntry>& entries) {
   entries.erase(std::unique(entries.begin(), entries.end(), same_name), entries.end());
 }
 
-/// All pages of a listing, from a server that may have no end of them.
+/// All pages of a listing, from a server that may have no end of them. Pages are flat as long as
+/// that pays: then they tell the states of sparse frames' indexes, so that nobody has to ask for
+/// those, and which names are what is left of removed frames.
 class Listing {
  public:
-  Listing(const S3Bucket& bucket, std::string prefix, MemoryCharge& charge)
-      : bucket_(bucket), prefix_(std::move(prefix)), charge_(charge) {}
+  Listing(const S3Bucket& bucket, std::string prefix, bool is_flat, MemoryCharge& charge)
+      : bucket_(bucket),
+        wanted_{std::move(prefix), {}, {}, is_flat, kKeysAtOnce},
+        charge_(charge) {}
+
+  /// The first page, which was asked for before.
+  void begin_with(S3Page page) {
+    for (const ObjectEntry& entry : page.entries) charge_.take(cost_of(entry));
+    add(std::move(page));
+    is_over_ = !has_more();
+  }
 
   std::vector<ObjectEntry> read() {
-    do {
+    for (; !is_over_; is_over_ = !has_more()) {
       Interruption::check();
-      add(bucket_.list(prefix_, token_, kKeysAtOnce, charge_));
-    } while (!token_.empty());
+      add(bucket_.list(wanted_, charge_));
+    }
     sort_names(entries_);
     return std::move(entries_);
   }
   bool has_keys() const { return keys_ > 0; }
+  bool is_flat() const { return wanted_.is_flat; }
 
  private:
+  bool has_more() const { return !wanted_.token.empty() || !wanted_.start_after.empty(); }
+
   void add(S3Page page) {
     charge_.take(kPageCost);
     keys_ += page.keys;
     empty_pages_ = page.keys > 0 ? 0 : empty_pages_ + 1;
-    std::move(page.entries.begin(), page.entries.end(), std::back_inserter(entries_));
-    token_ = std::move(page.next);
-    if (token_.empty()) return;
-    if (!tokens_.insert(std::hash<std::string>()(token_)).second || empty_pages_ > kMostEmptyPages)
+    const std::size_t names = page.entries.size();
+    auto first = page.entries.begin();
+    if (names > 0 && !entries_.empty() && first->is_directory && entries_.back().is_directory &&
+        first->name == entries_.back().name)
+      add_inside(entries_.back(), *first++);
+    std::move(first, page.entries.end(), std::back_inserter(entries_));
+    wanted_.start_after.clear();
+    wanted_.token = std::move(page.next);
+    if (wanted_.token.empty()) return;
+    if (!tokens_.insert(std::hash<std::string>()(wanted_.token)).second ||
+        empty_pages_ > kMostEmptyPages)
       throw RemoteError(EIO, "a listing that goes in circles");
     if (keys_ > kMaxKeys) throw RemoteError(EFBIG, "a listing of too many keys");
+    if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty()) go_by_names();
+  }
+
+  /// From the last name on.
+  void go_by_names() {
+    wanted_.is_flat = false;
+    wanted_.token.clear();
+    wanted_.start_after = wanted_.prefix + entries_.back().name;
+    if (!entries_.back().is_directory) return;
+    wanted_.start_after += '/';
+    entries_.back().inside.reset();
   }
 
   const S3Bucket& bucket_;
-  const std::string prefix_;
-  std::string token_;
+  S3Bucket::Wanted wanted_;
   MemoryCharge& charge_;
   std::set<std::size_t> tokens_;  ///< their hashes
   std::vector<ObjectEntry> entries_;
   int empty_pages_ = 0;
   std::size_t keys_ = 0;
+  bool is_over_ = false;
 };
 
 std::shared_ptr<HttpClient> make_client(const RemoteSettings& settings, const std::string& region) {
-  HttpSettings http;
-  http.connections = settings.connections;
-  http.retry_time = settings.retry_time;
-  http.cafile = settings.cafile;
-  http.notice = settings.notice;
+  HttpSettings http = http_settings(settings);
+  http.netrc.clear();
+  http.bearer.clear();
   std::optional<S3Credentials> credentials;
   if (!settings.anonymous) {
     credentials = settings.credentials ? settings.credentials : find_credentials();
@@ -114,44 +150,53 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
   auto bucket = std::make_unique<S3Bucket>(std::move(address), make_client(settings, region),
                                            settings.retry_time);
   return std::make_shared<S3Tree>(std::move(bucket), parsed.prefix, settings.writable,
-                                  open_disk_cache(settings), traffic_of(settings));
+                                  settings.may_be_empty, open_disk_cache(settings),
+                                  traffic_of(settings));
 }
 
 S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
-               std::shared_ptr<DiskCache> cache, std::shared_ptr<Traffic> traffic)
+               bool may_be_empty, std::shared_ptr<DiskCache> cache,
+               std::shared_ptr<Traffic> traffic)
     : bucket_(std::move(bucket)),
       cache_(std::move(cache)),
       traffic_(std::move(traffic)),
       writable_(writable) {
-  find_root(prefix);
+  find_root(prefix, may_be_empty);
   if (writable_) probe_store(*bucket_, root_);
 }
 
-void S3Tree::find_root(const std::string& prefix) {
-  if (!prefix.empty() && !prefix.ends_with('/')) {
-    const std::string name = last_component(prefix);
-    root_ = prefix.substr(0, prefix.size() - name.size());
-    if (try_single(name) || try_single(name + "/" + kSparseIndex)) {
-      single_ = name;
-      return;
-    }
-    root_ = prefix + "/";
-  } else {
-    root_ = prefix;
-  }
-  // Whether there is a bucket at all, and one that may be read.
-  LimitedCharge charge(kFirstListing);
-  bucket_->list(root_, {}, 1, charge);
-}
-
 /// Keeps what it finds: mounting asks for it next.
-bool S3Tree::try_single(const std::string& path) {
+void S3Tree::find_root(const std::string& prefix, bool may_be_empty) {
+  const bool is_directory = prefix.empty() || prefix.ends_with('/');
+  root_ = is_directory ? prefix : prefix + "/";
+  LimitedCharge charge(kFirstListing);
+  S3Page page = bucket_->list({root_, {}, {}, true, kKeysAtOnce}, charge);
+  const bool is_there = page.keys > 0;
+  const auto is_of_frame = [](const ObjectEntry& entry) {
+    return !entry.is_directory && (entry.name == kSframeIndexName || chunk_file_number(entry.name));
+  };
+  // Chunks come before their index, and may fill the page.
+  const bool may_be_frame =
+      is_there && std::all_of(page.entries.begin(), page.entries.end(), is_of_frame);
+  first_page_ = {std::move(page), std::chrono::steady_clock::now()};
+  // A bucket is there without keys, too.
+  const auto require_there = [&] {
+    if (is_there || may_be_empty || (prefix.empty() && !writable_)) return;
+    throw RemoteError(
+        ENOENT, writable_ ? "no key begins so; -o create begins with none" : "no key begins so");
+  };
+  if (is_directory || (is_there && !may_be_frame)) return require_there();
+  const std::string name = last_component(prefix);
+  root_ = prefix.substr(0, prefix.size() - name.size());
+  const std::string path = is_there ? name + "/" + kSframeIndexName : name;
   try {
     first_ = {path, open(path, nullptr), std::chrono::steady_clock::now()};
-    return true;
+    first_page_.reset();
+    single_ = name;
   } catch (const RemoteError& error) {
-    if (error.code() == std::errc(ENOENT)) return false;
-    throw;
+    if (error.code() != std::errc(ENOENT)) throw;
+    require_there();
+    root_ = prefix + "/";
   }
 }
 
@@ -166,10 +211,30 @@ std::string S3Tree::key_of(const std::string& path) const {
 
 std::vector<ObjectEntry> S3Tree::list(const std::string& directory, MemoryCharge& charge) {
   const std::string prefix = directory.empty() ? root_ : key_of(directory) + "/";
-  Listing listing(*bucket_, prefix, charge);
+  const std::size_t hash = std::hash<std::string>()(directory);
+  const bool begins_flat = [&] {
+    const std::lock_guard guard(mutex_);
+    return !deep_.contains(hash);
+  }();
+  Listing listing(*bucket_, prefix, begins_flat, charge);
+  if (directory.empty()) {
+    if (auto page = take_first_page()) listing.begin_with(std::move(*page));
+  }
   std::vector<ObjectEntry> entries = listing.read();
+  if (begins_flat && !listing.is_flat()) {
+    const std::lock_guard guard(mutex_);
+    if (deep_.size() >= kMostDeep) deep_.clear();
+    deep_.insert(hash);
+  }
   if (!listing.has_keys() && !directory.empty()) throw RemoteError(ENOENT, "no key begins so");
   return entries;
+}
+
+std::optional<S3Page> S3Tree::take_first_page() {
+  const std::lock_guard guard(mutex_);
+  auto first = std::exchange(first_page_, std::nullopt);
+  const bool is_good = first && std::chrono::steady_clock::now() - first->when < kFirstPageIsGood;
+  return is_good ? std::optional(std::move(first->page)) : std::nullopt;
 }
 
 std::shared_ptr<const ObjectSource> S3Tree::take_first(const std::string& path) {
@@ -196,13 +261,15 @@ std::shared_ptr<ObjectOpening> S3Tree::begin(const std::string& path,
                                          ranges, group);
 }
 
-void S3Tree::must_be_writable(const std::string& path) const {
+void S3Tree::begin_change(const std::string& path) {
   if (!writable_) throw_errno(EROFS, path);
+  const std::lock_guard guard(mutex_);
+  first_page_.reset();
 }
 
 ObjectState S3Tree::put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                         const std::map<std::string, std::string>& metadata) {
-  must_be_writable(path);
+  begin_change(path);
   const std::string key = key_of(path);
   const auto commit = metadata.find(kCommit);
   // Gateways refuse what would hold. Whoever took that for another host's commit would leave half
@@ -226,7 +293,7 @@ bool S3Tree::holds(const std::optional<ObjectState>& found, const ObjectConditio
 }
 
 void S3Tree::remove(const std::string& path, const ObjectCondition& condition) {
-  must_be_writable(path);
+  begin_change(path);
   const std::string key = key_of(path);
   const bool can_ask = condition.kind == Wanted::same && bucket_->manners().remove_if_same;
   if (!can_ask && condition.kind != Wanted::none && !holds(bucket_->state(key), condition))
@@ -235,27 +302,27 @@ void S3Tree::remove(const std::string& path, const ObjectCondition& condition) {
     throw RemoteError(ESTALE, "another one has changed the object");
 }
 
-void S3Tree::copy(const std::string& from, const ObjectState& state, const std::string& to) {
-  must_be_writable(to);
-  const std::string source = key_of(from), target = key_of(to);
-  if (!bucket_->manners().copy_if_absent) {
-    if (const auto there = bucket_->state(target)) {
-      if (there->same_bytes(state)) return;
-      throw RemoteError(EEXIST, "an object has that name");
-    }
+void S3Tree::remove_once(const std::string& path, const ObjectState& state) {
+  begin_change(path);
+  const ObjectCondition condition =
+      bucket_->manners().remove_if_same ? ObjectCondition{Wanted::same, state} : ObjectCondition{};
+  if (!bucket_->remove(key_of(path), condition, S3Bucket::Sending::once))
+    throw RemoteError(ESTALE, "another one has changed the object");
+}
+
+void S3Tree::remove_all(std::span<const std::string> paths) {
+  std::vector<std::string> keys;
+  for (const std::string& path : paths) {
+    begin_change(path);
+    keys.push_back(key_of(path));
   }
-  std::string etag;
-  if (bucket_->copy(source, state, target, etag) == S3Bucket::Copied::refused) {
-    const auto there = bucket_->state(target);
-    if (there && there->same_bytes(state)) return;
-    if (!holds(bucket_->state(source), {Wanted::same, state}))
-      throw RemoteError(ESTALE, "another one has changed the object");
-    throw RemoteError(EEXIST, "an object has that name");
-  }
-  // A store that was asked may tag copies anew; one that was not has copied what was there.
-  if (bucket_->manners().copy_if_same || etag == state.tag) return;
-  bucket_->remove(target, {});
-  throw RemoteError(ESTALE, "another one has changed the object");
+  for (std::size_t done = 0; done < keys.size(); done += S3Bucket::kMostRemoved)
+    bucket_->remove_all(std::span(keys).subspan(done));
+}
+
+void S3Tree::copy(const std::string& from, const std::string& to) {
+  begin_change(to);
+  bucket_->copy(key_of(from), key_of(to));
 }
 
 }  // namespace bloscfs::frame::inline remote

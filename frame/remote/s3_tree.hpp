@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,13 +26,14 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
 /// A name that is a key as well as a prefix of keys is a directory. Names that no file can have are
 /// left out.
 ///
-/// Where the store knows no condition for them (S3Manners), remove() and copy() look first, and
-/// another host may come between.
+/// Where the store knows no condition for removals (S3Manners), remove() looks first, and another
+/// host may come between.
 class S3Tree final : public ObjectTree {
  public:
-  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError.
+  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError: ENOENT where no key begins
+  /// with the prefix, unless that `may_be_empty`.
   S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
-         std::shared_ptr<DiskCache> cache = nullptr,
+         bool may_be_empty, std::shared_ptr<DiskCache> cache = nullptr,
          std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>());
 
   const std::optional<std::string>& single() const override { return single_; }
@@ -51,8 +54,10 @@ class S3Tree final : public ObjectTree {
   ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                   const std::map<std::string, std::string>& metadata) override;
   void remove(const std::string& path, const ObjectCondition& condition) override;
-  /// The same bytes at `to` already count as copied, for that reason.
-  void copy(const std::string& from, const ObjectState& state, const std::string& to) override;
+  bool keeps_conditions_of_removals() const override { return bucket_->manners().remove_if_same; }
+  void remove_once(const std::string& path, const ObjectState& state) override;
+  void remove_all(std::span<const std::string> paths) override;
+  void copy(const std::string& from, const std::string& to) override;
 
  private:
   struct Opened {
@@ -61,11 +66,12 @@ class S3Tree final : public ObjectTree {
     std::chrono::steady_clock::time_point when;
   };
 
-  void find_root(const std::string& prefix);
-  bool try_single(const std::string& path);
+  void find_root(const std::string& prefix, bool may_be_empty);
   std::string key_of(const std::string& path) const;
+  std::optional<S3Page> take_first_page();
   std::shared_ptr<const ObjectSource> take_first(const std::string& path);
-  void must_be_writable(const std::string& path) const;
+  /// EROFS unless it is writable; what was found at the beginning may change now.
+  void begin_change(const std::string& path);
   static bool holds(const std::optional<ObjectState>& found, const ObjectCondition& condition);
 
   const std::unique_ptr<S3Bucket> bucket_;
@@ -76,7 +82,13 @@ class S3Tree final : public ObjectTree {
   std::optional<std::string> single_;
 
   std::mutex mutex_;
-  std::optional<Opened> first_;  ///< what the single one's first answer gave
+  std::set<std::size_t> deep_;  ///< hashes of directories that are not listed flat
+  struct FirstPage {
+    S3Page page;
+    std::chrono::steady_clock::time_point when;
+  };
+  std::optional<FirstPage> first_page_;  ///< of the root's listing
+  std::optional<Opened> first_;          ///< what the single one's first answer gave
 };
 
 }  // namespace bloscfs::frame::inline remote

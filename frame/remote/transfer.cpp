@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "frame/remote/private_address.hpp"
+#include "frame/remote/s3_listing.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {
@@ -155,7 +156,9 @@ void Transfer::set_options() {
   set(handle, CURLOPT_PATH_AS_IS, 1L);
   set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   set(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  set(handle, CURLOPT_PROXY, "");
+  set(handle, CURLOPT_PROXY, settings_.proxy.c_str());
+  set(handle, CURLOPT_HTTPPROXYTUNNEL, settings_.proxy.empty() ? 0L : 1L);
+  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(handle, CURLOPT_USERAGENT, "bloscfs");
   set(handle, CURLOPT_NOSIGNAL, 1L);
   // A resolver that hangs would keep a cancelled transfer, and with it all others.
@@ -222,6 +225,8 @@ std::vector<HttpHeader> Transfer::headers_to_send() const {
   add("If-Modified-Since", request_.if_modified_since);
   const std::uint64_t last = request_.offset + request_.size - 1;
   if (request_.size > 0) add("Range", fmt::format("bytes={}-{}", request_.offset, last));
+  if (!place_.left_host && !settings_.bearer.empty())
+    headers.push_back({"Authorization", "Bearer " + settings_.bearer});
   if (!is_signed()) return headers;
   for (HttpHeader& header : settings_.signer->sign(request_, headers))
     headers.push_back(std::move(header));
@@ -262,9 +267,7 @@ std::size_t Transfer::body_limit() const {
   return std::max<std::size_t>(request_.whole_size, kMaxErrorBody);
 }
 
-bool Transfer::keeps_body() const {
-  return headers_.status < 300 || (headers_.status >= 400 && request_.takes_errors);
-}
+bool Transfer::keeps_body() const { return headers_.status < 300 || headers_.status >= 400; }
 
 std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
@@ -326,7 +329,7 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
 
 curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(self);
-  if (reach_of(address->addr) < transfer.place_.reach) {
+  if (transfer.settings_.proxy.empty() && reach_of(address->addr) < transfer.place_.reach) {
     transfer.refuse(kNarrower);
     return CURL_SOCKET_BAD;
   }
@@ -338,6 +341,7 @@ int Transfer::on_connected(void* self, char* address, char*, int, int own_port) 
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.socket_ = transfer.connections_.with_port(own_port);
   transfer.refused_.reset();  // a host may have other addresses that will not do
+  if (!transfer.settings_.proxy.empty()) return CURL_PREREQFUNC_OK;
   const Reach reach = reach_of(std::string(address));
   if (reach < transfer.place_.reach) {
     transfer.refuse(kNarrower);
@@ -385,7 +389,7 @@ Verdict Transfer::judge_status() {
   if (status == kHttpOk || status == kHttpPartial) return judge_bytes();
   if (is_redirect(status)) return judge_redirect();
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
-                           fmt::format("HTTP status {}", status), true);
+                           told_problem(status, body_), true);
   curl_off_t seconds = 0;
   if (::curl_easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
     result.retry_after = std::chrono::seconds(std::min<curl_off_t>(seconds, 86'400));
@@ -456,6 +460,7 @@ Verdict Transfer::judge_range() const {
 /// What an answer has taken is whoever waits for it to give back.
 HttpAnswer Transfer::take() {
   body_memory_ = 0;
+  if (headers_.status >= 400 && !request_.takes_errors) body_.clear();
   return {std::move(headers_), std::move(body_), std::move(place_)};
 }
 

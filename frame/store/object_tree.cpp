@@ -25,8 +25,14 @@ void ObjectTree::remove(const std::string& path, const ObjectCondition&) {
   throw_errno(EROFS, path);
 }
 
-void ObjectTree::copy(const std::string&, const ObjectState&, const std::string& to) {
-  throw_errno(EROFS, to);
+void ObjectTree::remove_once(const std::string& path, const ObjectState& state) {
+  remove(path, {ObjectCondition::Kind::same, state});
 }
+
+void ObjectTree::remove_all(std::span<const std::string> paths) {
+  for (const std::string& path : paths) remove(path, {});
+}
+
+void ObjectTree::copy(const std::string&, const std::string& to) { throw_errno(EROFS, to); }
 
 }  // namespace bloscfs::frame::inline store

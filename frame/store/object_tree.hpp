@@ -25,6 +25,8 @@ struct ObjectState {
   std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
   /// What was put with the object, by lower-case names; not where a listing tells of it.
   std::map<std::string, std::string> metadata = {};
+  /// When the store told of it, by its own clock; 0: not told.
+  std::int64_t told = 0;
 
   bool same_bytes(const ObjectState& other) const { return tag == other.tag && size == other.size; }
 };
@@ -51,14 +53,32 @@ class ObjectOpening {
   virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
 };
 
+/// What a directory holds, as far as sparse frames go.
+struct InsideDirectory {
+  std::optional<ObjectState> index;  ///< of its chunks.b2frame
+  bool has_other = false;            ///< more than that and chunks
+};
+
 /// What is one level below a directory.
 struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
   std::optional<ObjectState> state;  ///< of an object, where the listing tells it
 
+  /// Of a directory, where the listing tells all that is in it.
+  std::optional<InsideDirectory> inside = std::nullopt;
+
+  /// A frame that was removed, or whose first commit is under way: an empty index or none, and
+  /// nothing but chunks.
+  bool is_left_over() const {
+    return inside && !inside->has_other && (!inside->index || inside->index->size == 0);
+  }
   std::size_t memory() const {
-    return sizeof *this + heap_size(name.size()) + (state ? heap_size(state->tag.size()) : 0);
+    const auto of_state = [](const std::optional<ObjectState>& told) {
+      return told ? heap_size(told->tag.size()) : 0;
+    };
+    return sizeof *this + heap_size(name.size()) + of_state(state) +
+           (inside ? of_state(inside->index) : 0);
   }
 };
 
@@ -126,8 +146,16 @@ class ObjectTree {
   virtual ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                           const std::map<std::string, std::string>& metadata);
   virtual void remove(const std::string& path, const ObjectCondition& condition);
-  /// On the server; ESTALE where `from` is not in that state, EEXIST where `to` is there.
-  virtual void copy(const std::string& from, const ObjectState& state, const std::string& to);
+  /// True where a removal that is sent with a condition never hits another state, however late it
+  /// comes.
+  virtual bool keeps_conditions_of_removals() const { return false; }
+  /// Sends one removal, with the condition that it still is `state` where the store keeps that. It
+  /// is never repeated: a repetition could come when something else has the name.
+  virtual void remove_once(const std::string& path, const ObjectState& state);
+  /// Many with few requests, none of them repeated. What cannot be removed stays.
+  virtual void remove_all(std::span<const std::string> paths);
+  /// On the server. ENOENT where `from` is not there.
+  virtual void copy(const std::string& from, const std::string& to);
 
  private:
   ChargeMaker make_charge_;

@@ -252,6 +252,13 @@ const std::array kOwnOptions = {
     OwnOption{"netrc", true,
               [](MountOptions& o, std::string_view v) { o.remote.netrc = path_option("netrc", v); },
               "file with HTTP users and passwords", true},
+    OwnOption{"bearer_file", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.bearer_file = path_option("bearer_file", v);
+              },
+              "file of mode 0600 with a token for the web server", true},
+    OwnOption{"proxy", true, [](MountOptions& o, std::string_view v) { o.remote.proxy = v; },
+              "URL of an HTTP proxy", true},
     OwnOption{"connections", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.connections =
@@ -262,6 +269,7 @@ const std::array kOwnOptions = {
               [](MountOptions& o, std::string_view v) {
                 o.remote.retry_time =
                     std::chrono::seconds(number_option("retry_time", v, 0, kMaxSeconds));
+                o.remote.retries_first_contact = true;
               },
               "seconds for which what fails is tried again (60)", true},
     OwnOption{"disk_cache", true,
@@ -274,6 +282,8 @@ const std::array kOwnOptions = {
                 o.remote.disk_cache_size = size_option("disk_cache_size", v, kMinDiskCache);
               },
               "at most so much of it (10G)", true},
+    OwnOption{"create", false, [](MountOptions& o, std::string_view) { o.remote.create = true; },
+              "let -o rw begin where no key has the prefix yet", true},
     OwnOption{"revalidate", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.revalidate =
@@ -351,6 +361,8 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   for (const OwnOption& option : kOwnOptions)
     if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
       return apply_own(options, option, item, value);
+  // Such a mount may be tried before the network is there.
+  if (name == "_netdev") options.remote.retries_first_contact = true;
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (options.remount && is_among(name, kMountTable)) return;
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords)) {

@@ -22,11 +22,13 @@ enum class Unwritable {
 
 /// How a SOURCE that is a URL is asked for.
 struct RemoteOptions {
-  std::string endpoint, region, cafile, netrc;  ///< empty: not given
+  std::string endpoint, region, cafile, netrc, bearer_file, proxy;  ///< empty: not given
   bool virtual_host = false;
   bool anonymous = false;
+  bool create = false;
   unsigned connections = 16;
   std::chrono::seconds retry_time{60};
+  bool retries_first_contact = false;
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
   std::chrono::milliseconds revalidate{1000};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -53,7 +52,7 @@ std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
   auto bucket = std::make_unique<frame::S3Bucket>(
       frame::S3Address("bucket", server_.address(""), "us-east-1", false),
       std::make_shared<frame::HttpClient>(settings), settings.retry_time);
-  return std::make_shared<frame::S3Tree>(std::move(bucket), "in/", writable);
+  return std::make_shared<frame::S3Tree>(std::move(bucket), "in/", writable, true);
 }
 
 void FakeStore::add(const std::string& path, const std::vector<std::uint8_t>& bytes) {
@@ -117,6 +116,7 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
     simulate_delay(faults_.index_delay);
   }
   const std::lock_guard guard(mutex_);
+  if (method == "POST") return {remove_all(request.body), {}, false};
   if (const auto query = key.find('?'); query != std::string::npos)
     return {list(key.substr(query)), {}, false};
   if (method == "GET") return {get(request, key), {}, false};
@@ -177,10 +177,6 @@ std::string FakeStore::copy(const HttpRequest& request, const std::string& key) 
   }
   const auto source = objects_.find(request.value("x-amz-copy-source"));
   if (source == objects_.end()) return store_error("404 Not Found", "NoSuchKey");
-  const std::string wanted = request.value("x-amz-copy-source-if-match");
-  if (!faults_.ignores_copies &&
-      ((!wanted.empty() && wanted != source->second.etag) || refuses(request, key)))
-    return store_error(kRefused, "PreconditionFailed");
   objects_[key] = Object(source->second);
   return reply_of("200 OK", "",
                   "<CopyObjectResult><ETag>" + objects_[key].etag + "</ETag></CopyObjectResult>");
@@ -203,26 +199,56 @@ std::string FakeStore::remove(const HttpRequest& request, const std::string& key
   return "HTTP/1.1 204 No Content\r\n\r\n";
 }
 
-/// One page has them all.
+/// A page: of keys, and of prefixes where a delimiter is asked for.
 std::string FakeStore::list(const std::string& query) const {
-  constexpr std::string_view kPrefix = "&prefix=", kBucket = "/bucket/";
-  const std::string prefix = without_percents(query.substr(query.find(kPrefix) + kPrefix.size()));
-  std::string body = "<ListBucketResult>";
-  std::set<std::string> directories;
+  constexpr std::string_view kBucket = "/bucket/";
+  const auto value = [&](const std::string& name) {
+    const auto at = query.find("?" + name + "=") != std::string::npos
+                        ? query.find("?" + name + "=")
+                        : query.find("&" + name + "=");
+    if (at == std::string::npos) return std::string();
+    const std::size_t begin = at + name.size() + 2;
+    return without_percents(query.substr(begin, query.find('&', begin) - begin));
+  };
+  const std::string prefix = value("prefix"), token = value("continuation-token");
+  const bool has_delimiter = !value("delimiter").empty();
+  std::map<std::string, std::string> items;
   for (const auto& [path, object] : objects_) {
     const std::string key = without_percents(path).substr(kBucket.size());
-    if (!key.starts_with(prefix)) continue;
-    if (const auto slash = key.find('/', prefix.size()); slash != std::string::npos)
-      directories.insert(key.substr(0, slash + 1));
-    else
-      body += fmt::format(
+    if (!key.starts_with(prefix) || key <= value("start-after")) continue;
+    const auto slash = has_delimiter ? key.find('/', prefix.size()) : std::string::npos;
+    if (slash == std::string::npos)
+      items[key] = fmt::format(
           "<Contents><Key>{}</Key><LastModified>1970-01-01T00:00:01.000Z</LastModified>"
           "<ETag>{}</ETag><Size>{}</Size></Contents>",
           path.substr(kBucket.size()), object.etag, object.body.size());
+    else
+      items[key.substr(0, slash + 1)] =
+          "<CommonPrefixes><Prefix>" + key.substr(0, slash + 1) + "</Prefix></CommonPrefixes>";
   }
-  for (const std::string& directory : directories)
-    body += "<CommonPrefixes><Prefix>" + directory + "</Prefix></CommonPrefixes>";
+  std::string body = "<ListBucketResult>", last;
+  int left = std::stoi(value("max-keys"));
+  for (auto item = token.empty() ? items.begin() : items.upper_bound(token); item != items.end();
+       ++item) {
+    if (left-- == 0) {
+      body += "<IsTruncated>true</IsTruncated><NextContinuationToken>" + last +
+              "</NextContinuationToken>";
+      break;
+    }
+    body += item->second;
+    last = item->first;
+  }
   return reply_of("200 OK", "", body + "</ListBucketResult>");
+}
+
+/// POST ?delete.
+std::string FakeStore::remove_all(const std::string& body) {
+  constexpr std::string_view kBegin = "<Key>", kEnd = "</Key>";
+  for (std::size_t at = 0; (at = body.find(kBegin, at)) != std::string::npos;) {
+    at += kBegin.size();
+    objects_.erase("/bucket/" + body.substr(at, body.find(kEnd, at) - at));
+  }
+  return reply_of("200 OK", "", "<DeleteResult></DeleteResult>");
 }
 
 }  // namespace bloscfs::test

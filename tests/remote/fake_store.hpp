@@ -20,7 +20,7 @@ struct StoreFaults {
   bool ignores_absent = false, ignores_same = false;  ///< If-None-Match and If-Match of what puts
   bool refuses_same = false;                          ///< also with the current ETag
   bool makes_missing = false;                         ///< If-Match holds where there is nothing
-  bool ignores_copies = false, ignores_removal = false;
+  bool ignores_removal = false;
   bool one_etag = false, forgets_metadata = false, tells_no_etag = false, knows_nothing = false;
   int lost_answers = 0, conflicts = 0;  ///< of so many puts: done without an answer; not done
   int refused_puts = 0;                 ///< of so many: 412, though their condition holds
@@ -65,6 +65,7 @@ class FakeStore {
   std::string get(const HttpRequest& request, const std::string& key) const;
   std::string remove(const HttpRequest& request, const std::string& key);
   std::string list(const std::string& query) const;
+  std::string remove_all(const std::string& body);
   bool refuses(const HttpRequest& request, const std::string& key) const;
   std::string etag_of(const std::string& body) const;
 

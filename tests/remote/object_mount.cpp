@@ -16,7 +16,7 @@ namespace {
 
 std::vector<std::string> with_common(std::vector<std::string> options,
                                      const std::string& endpoint) {
-  options.insert(options.begin(), {"rw", "endpoint=" + endpoint});
+  options.insert(options.begin(), {"rw", "create", "endpoint=" + endpoint});
   return options;
 }
 
@@ -26,7 +26,8 @@ StorePlace::StorePlace() : bucket_(new_bucket()) {
   frame::S3Address address(bucket_, shared_rgw().endpoint(), "us-east-1", false);
   auto bucket = std::make_unique<frame::S3Bucket>(std::move(address), shared_rgw().client(),
                                                   std::chrono::seconds(20));
-  tree_ = std::make_shared<frame::S3Tree>(std::move(bucket), prefix_ + "/", true);
+  tree_ = std::make_shared<frame::S3Tree>(std::move(bucket), prefix_ + "/", true, true);
+  tree_->list("");  // what was found at the beginning is of no use later
 }
 
 std::vector<std::string> StorePlace::environment() const {
@@ -44,7 +45,14 @@ MountSettings StorePlace::settings(const std::vector<std::string>& options,
 
 void StorePlace::add_objects(const std::string& directory,
                              std::map<std::string, frame::ObjectState>& found) const {
-  for (const frame::ObjectEntry& entry : tree_->list(directory)) {
+  std::vector<frame::ObjectEntry> entries;
+  try {
+    entries = tree_->list(directory);
+  } catch (const std::system_error& error) {
+    // Chunks go behind the removal of their file.
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  for (const frame::ObjectEntry& entry : entries) {
     const std::string path = directory.empty() ? entry.name : directory + "/" + entry.name;
     if (entry.is_directory)
       add_objects(path, found);

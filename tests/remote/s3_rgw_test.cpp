@@ -32,7 +32,7 @@ struct Tree {
       : client(shared_rgw().client()) {
     S3Address address(bucket_name, shared_rgw().endpoint(), "us-east-1", false);
     auto bucket = std::make_unique<S3Bucket>(std::move(address), client, std::chrono::seconds(20));
-    tree = std::make_shared<S3Tree>(std::move(bucket), prefix, writable);
+    tree = std::make_shared<S3Tree>(std::move(bucket), prefix, writable, true);
     before = client->requests();
   }
 
@@ -103,6 +103,11 @@ BOOST_AUTO_TEST_CASE(a_store_that_keeps_conditions_is_written_to) {
   const std::string bucket = new_bucket();
   RemoteSettings settings = settings_with(Rgw::kSecretKey);
   settings.writable = true;
+  int error = 0;
+  BOOST_TEST(why("s3://" + bucket + "/some/place/", settings, error) ==
+             "no key begins so; -o create begins with none");
+  BOOST_TEST(error == ENOENT);
+  settings.may_be_empty = true;
   const auto tree = open_remote("s3://" + bucket + "/some/place/", settings);
   BOOST_TEST(std::getenv("AWS_SECRET_ACCESS_KEY") == nullptr);
   BOOST_TEST(tree->is_writable());
@@ -198,7 +203,7 @@ BOOST_AUTO_TEST_CASE(prefixes_are_frames_sparse_frames_or_directories) {
     put(*tree.tree, "in/sparse.b2frame/chunks.b2frame", "index");
   }
   Tree one(bucket, "in/one.b2frame", false);
-  BOOST_TEST(one.client->requests() == 1U);
+  BOOST_TEST(one.client->requests() == 2U);
   BOOST_TEST(one.tree->single().value() == "one.b2frame");
   BOOST_TEST(contents_of(*one.tree, "one.b2frame") == "frame");
   BOOST_TEST(one.requests() == 0U);
@@ -210,9 +215,16 @@ BOOST_AUTO_TEST_CASE(prefixes_are_frames_sparse_frames_or_directories) {
   BOOST_TEST(contents_of(*sparse.tree, "sparse.b2frame/chunks.b2frame") == "index");
   BOOST_TEST(sparse.requests() == 1U);
   Tree folder(bucket, "in", false);
+  BOOST_TEST(folder.client->requests() == 1U);
   BOOST_TEST(!folder.tree->single());
   BOOST_TEST((names_of(folder.tree->list("")) ==
               std::vector<std::string>{"one.b2frame", "sparse.b2frame/"}));
+  BOOST_TEST(folder.requests() == 0U);
+  RemoteSettings settings = settings_with(Rgw::kSecretKey);
+  int error = 0;
+  for (const char* prefix : {"/im", "/im/", "/in/tw"})
+    BOOST_TEST(why("s3://" + bucket + prefix, settings, error) == "no key begins so", prefix);
+  BOOST_TEST(error == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(large_objects_are_read_by_ranges) {
@@ -260,19 +272,26 @@ BOOST_AUTO_TEST_CASE(metadata_is_kept_and_a_commit_is_known_again) {
   BOOST_TEST(errno_of([&] { put(*tree.tree, std::string(1200, 'k'), "x"); }) == ENAMETOOLONG);
 }
 
-BOOST_AUTO_TEST_CASE(copies_are_of_the_state_that_was_asked_for) {
+BOOST_AUTO_TEST_CASE(objects_are_copied_with_what_was_put_with_them) {
   Tree tree(new_bucket());
-  const ObjectState first = put(*tree.tree, "odd name+", "one", {}, {{"commit", "1"}});
-  tree.tree->copy("odd name+", first, "copy");
+  put(*tree.tree, "odd name+", "one", {}, {{"commit", "1"}});
+  tree.tree->copy("odd name+", "copy");
   BOOST_TEST(contents_of(*tree.tree, "copy") == "one");
   BOOST_TEST(tree.tree->open("copy", nullptr)->state().metadata.at("commit") == "1");
-  tree.tree->copy("odd name+", first, "copy");
-  put(*tree.tree, "other", "else");
-  BOOST_TEST(errno_of([&] { tree.tree->copy("odd name+", first, "other"); }) == EEXIST);
-  put(*tree.tree, "odd name+", "two");
-  BOOST_TEST(errno_of([&] { tree.tree->copy("odd name+", first, "late"); }) == ESTALE);
-  BOOST_TEST(errno_of([&] { tree.tree->open("late", nullptr); }) == ENOENT);
-  BOOST_TEST(errno_of([&] { tree.tree->copy("nothing", first, "late"); }) != 0);
+  BOOST_TEST(errno_of([&] { tree.tree->copy("nothing", "late"); }) == ENOENT);
+}
+
+BOOST_AUTO_TEST_CASE(many_objects_are_removed_with_few_requests) {
+  Tree tree(new_bucket());
+  const std::vector<std::string> paths{"one", "odd name+", "a&b<c>", "with/slash", "nothing"};
+  for (const std::string& path : std::span(paths).first(4)) put(*tree.tree, path, "text");
+  put(*tree.tree, "other", "stays");
+  const auto before = tree.tree->numbers().requests;
+  tree.tree->remove_all(paths);
+  BOOST_TEST(tree.tree->numbers().requests - before == 1U);
+  const auto left = tree.tree->list("");
+  BOOST_TEST_REQUIRE(left.size() == 1U);
+  BOOST_TEST(left.front().name == "other");
 }
 
 BOOST_AUTO_TEST_CASE(b2frame_reads_frames) {

@@ -1,4 +1,4 @@
-#include "frame/remote/sha256.hpp"
+#include "frame/remote/digests.hpp"
 
 #include <new>
 
@@ -31,6 +31,15 @@ Sha256 hmac_sha256(codec::Bytes key, std::string_view text) {
              result.data(), nullptr) == nullptr)
     throw std::bad_alloc();
   return result;
+}
+
+std::string base64_of_md5(codec::Bytes bytes) {
+  std::array<std::uint8_t, 16> digest{};
+  if (::EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, ::EVP_md5(), nullptr) != 1)
+    throw std::bad_alloc();
+  std::array<std::uint8_t, 25> text{};  // with a NUL
+  const int size = ::EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(digest.size()));
+  return {text.begin(), text.begin() + size};
 }
 
 std::string hexadecimal(codec::Bytes bytes) {

@@ -1,0 +1,54 @@
+#include "frame/remote/remote_settings.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include <sys/stat.h>
+
+#include "frame/remote/remote_error.hpp"
+#include "frame/remote/url.hpp"
+
+namespace bloscfs::frame::inline remote {
+
+std::string read_bearer(const std::string& path) {
+  constexpr std::size_t kLongest = 16384;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw RemoteError(errno, path);
+  if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
+    throw RemoteError(EACCES,
+                      path + ": a file that its owner alone can read is needed (chmod 600)");
+  std::ifstream file(path);
+  std::string token;
+  std::getline(file, token);
+  if (token.ends_with('\r')) token.pop_back();
+  const bool is_token =
+      !token.empty() && token.size() <= kLongest &&
+      std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7F; });
+  if (!is_token) throw RemoteError(EINVAL, path + ": the first line is no token");
+  return token;
+}
+
+void check_proxy(const std::string& url) {
+  const Url parsed = parse_url(url);
+  if (parsed.secure || (parsed.path != "/" && !parsed.path.empty()) || !parsed.query.empty())
+    throw UrlError("a proxy is http://HOST:PORT");
+}
+
+HttpSettings http_settings(const RemoteSettings& settings) {
+  HttpSettings result;
+  result.connections = settings.connections;
+  result.retry_time = settings.retry_time;
+  result.retries_first_contact = settings.retries_first_contact;
+  // Who gives up soon waits no longer for one attempt.
+  if (settings.retry_time.count() > 0)
+    result.stall_time = std::min(result.stall_time, settings.retry_time);
+  result.cafile = settings.cafile;
+  result.netrc = settings.netrc;
+  result.bearer = settings.bearer;
+  result.proxy = settings.proxy;
+  result.notice = settings.notice;
+  return result;
+}
+
+}  // namespace bloscfs::frame::inline remote
