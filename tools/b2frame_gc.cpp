@@ -19,7 +19,6 @@ constexpr std::chrono::hours kOld{24};
 void print(const frame::Leftovers& removed) {
   fmt::print("unnamed chunks: {} ({} bytes)\n", removed.chunks, removed.chunk_bytes);
   fmt::print("removed files: {}\n", removed.tombstones);
-  fmt::print("markers: {}\n", removed.markers);
   fmt::print("probes: {}\n", removed.probes);
 }
 
@@ -31,7 +30,9 @@ int run_gc(const GcOptions& options) {
   return guarded(options.source, [&] {
     const RemoteFiles remote(options.remote, true);
     const auto age = options.force ? std::chrono::hours::zero() : kOld;
-    const frame::Leftovers removed = frame::remove_leftovers(remote.tree(options.source), age);
+    const frame::Leftovers removed =
+        frame::remove_leftovers(remote.tree(options.source), age, options.dry_run);
+    for (const std::string& path : removed.paths) fmt::print("{}\n", fs::printable(path));
     print(removed);
     for (const std::string& path : removed.damaged)
       complain(path, "the index cannot be read: nothing of this frame was removed");

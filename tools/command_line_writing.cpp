@@ -145,6 +145,7 @@ void CommandLine::add_gc(const char* name) {
                   "Exit status: 0, or 1 if something failed or a damaged frame was left.\n");
   command->add_flag("--force", gc_.force,
                     "Also what is younger than a day; only while nothing writes there");
+  command->add_flag("--dry-run", gc_.dry_run, "Tells what would go, and removes nothing");
   command->add_option("SOURCE", gc_.source, "s3://BUCKET/PREFIX, with all that is below it")
       ->required();
   add_remote(*command, gc_.remote);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -15,7 +17,7 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-constexpr std::string_view kProbe = ".bloscfs-probe-", kMarker = ".bloscfs-removed-";
+constexpr std::string_view kProbe = ".bloscfs-probe-";
 
 bool is_missing(const std::system_error& error) {
   return error.code() == std::errc::no_such_file_or_directory;
@@ -37,10 +39,11 @@ std::int64_t time_of_store(ObjectTree& tree) {
 
 class Sweep {
  public:
-  Sweep(std::shared_ptr<ObjectTree> tree, std::int64_t newest)
+  Sweep(std::shared_ptr<ObjectTree> tree, std::int64_t newest, bool is_dry)
       : tree_(*tree),
         frames_(std::make_shared<ObjectFrames>(std::move(tree), [](const std::string&) {})),
-        newest_(newest) {}
+        newest_(newest),
+        is_dry_(is_dry) {}
 
   void sweep_root() {
     if (const auto& single = tree_.single()) {
@@ -68,122 +71,126 @@ class Sweep {
            entry.state->modified <= newest_;
   }
 
-  static const ObjectEntry* find(const Entries& entries, const std::string& name) {
-    const auto found = std::lower_bound(
-        entries.begin(), entries.end(), name,
-        [](const ObjectEntry& entry, const std::string& wanted) { return entry.name < wanted; });
-    return found != entries.end() && found->name == name ? &*found : nullptr;
-  }
-
   void sweep(const std::string& directory);
   /// Chunks, and the index where it is a tombstone. Listed before the index is read: what a commit
   /// has named since is in that.
   void sweep_frame(const std::string& directory, const Entries& entries);
-  void sweep_markers(const std::string& directory, const Entries& entries);
-  void take_tombstone(const std::string& directory, const Entries& entries, std::size_t kept);
-  bool names_of(const std::string& directory, std::vector<std::string>& named);
-  bool is_gone(const std::string& path);
+  std::shared_ptr<const ObjectSource> open_if_any(const std::string& path);
+  /// Nothing where nobody can tell.
+  std::optional<std::vector<std::string>> names_in(const std::string& directory);
+  void remove(std::vector<std::string> paths);
+  void remove_tombstone(const std::string& path, const ObjectState& state);
 
   ObjectTree& tree_;
   const std::shared_ptr<ObjectFrames> frames_;
   const std::int64_t newest_;
+  const bool is_dry_;
   Leftovers result_;
 };
+
+void Sweep::remove(std::vector<std::string> paths) {
+  if (!is_dry_) return tree_.remove_all(paths);
+  std::move(paths.begin(), paths.end(), std::back_inserter(result_.paths));
+}
 
 void Sweep::sweep(const std::string& directory) {
   const Entries entries = tree_.list(directory);
   sweep_frame(directory, entries);
+  std::vector<std::string> probes;
   for (const ObjectEntry& entry : entries) {
     const std::string path = below(directory, entry.name);
     if (entry.is_directory) {
       sweep_single(path);
     } else if (entry.name.starts_with(kProbe) && is_old(entry)) {
-      tree_.remove(path, {});
+      probes.push_back(path);
       result_.probes++;
     }
   }
-  sweep_markers(directory, entries);
+  remove(std::move(probes));
 }
 
-/// False where nobody can tell.
-bool Sweep::names_of(const std::string& directory, std::vector<std::string>& named) {
+std::shared_ptr<const ObjectSource> Sweep::open_if_any(const std::string& path) {
   try {
-    named = chunks_of_shared_frame(*frames_, directory);
-  } catch (const codec::Error&) {
-    result_.damaged.push_back(directory);
-    return false;
+    return tree_.open(path, nullptr);
   } catch (const std::system_error& error) {
     if (!is_missing(error)) throw;
+    return nullptr;
   }
-  std::sort(named.begin(), named.end());
-  return true;
+}
+
+std::optional<std::vector<std::string>> Sweep::names_in(const std::string& directory) {
+  try {
+    std::vector<std::string> named = chunks_of_shared_frame(*frames_, directory);
+    std::sort(named.begin(), named.end());
+    return named;
+  } catch (const codec::Error&) {
+    result_.damaged.push_back(directory);
+    return std::nullopt;
+  }
 }
 
 void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
   const auto is_chunk = [](const ObjectEntry& entry) {
     return !entry.is_directory && chunk_file_number(entry.name);
   };
-  const bool has_index = find(entries, kSframeIndexName) != nullptr;
-  if (directory.empty() || (!has_index && std::none_of(entries.begin(), entries.end(), is_chunk)))
+  const auto is_index = [](const ObjectEntry& entry) {
+    return !entry.is_directory && entry.name == kSframeIndexName;
+  };
+  if (directory.empty() || std::none_of(entries.begin(), entries.end(), [&](const auto& entry) {
+        return is_chunk(entry) || is_index(entry);
+      }))
     return;
+  const auto index = open_if_any(below(directory, kSframeIndexName));
+  const bool is_removed = index && index->state().size == 0;
   std::vector<std::string> named;
-  if (!names_of(directory, named)) return;
+  if (index && !is_removed) {
+    auto names = names_in(directory);
+    if (!names) return;
+    named = *std::move(names);
+  }
+  const bool is_own = index && !commit_of(index->state()).empty();
   std::size_t kept = 0;
   std::vector<std::string> unnamed;
   for (const ObjectEntry& entry : entries) {
+    if (is_index(entry)) continue;
     const std::string path = below(directory, entry.name);
     const bool may_go =
         is_chunk(entry) && is_old(entry) && !std::binary_search(named.begin(), named.end(), path);
-    if (!may_go) {
-      kept += entry.name != kSframeIndexName;
+    const auto has_mark = [&] {
+      const auto chunk = open_if_any(path);
+      return chunk && chunk->state().metadata.contains(kMark);
+    };
+    if (!may_go || !(is_own || has_mark())) {
+      kept++;
       continue;
     }
     unnamed.push_back(path);
     result_.chunks++;
     result_.chunk_bytes += entry.state->size;
   }
-  frames_->calls().for_each(unnamed.size(), [&](std::size_t i) { tree_.remove(unnamed[i], {}); });
-  take_tombstone(directory, entries, kept);
+  remove(std::move(unnamed));
+  // Once nothing else is there: who makes the frame again may have stored chunks for it.
+  if (kept == 0 && is_removed && is_own && index->state().modified <= newest_)
+    remove_tombstone(below(directory, kSframeIndexName), index->state());
 }
 
-/// Once nothing else is there: who makes the frame again may have stored chunks for it.
-void Sweep::take_tombstone(const std::string& directory, const Entries& entries, std::size_t kept) {
-  const ObjectEntry* const index = find(entries, kSframeIndexName);
-  if (kept > 0 || index == nullptr || !is_old(*index) || index->state->size > 0) return;
+void Sweep::remove_tombstone(const std::string& path, const ObjectState& state) {
+  result_.tombstones++;
+  if (is_dry_) return result_.paths.push_back(path);
   try {
-    tree_.remove(below(directory, index->name), {ObjectCondition::Kind::same, *index->state});
-    result_.tombstones++;
+    tree_.remove(path, {ObjectCondition::Kind::same, state});
   } catch (const std::system_error& error) {
     // It was made again.
     if (error.code() != std::errc(ESTALE)) throw;
-  }
-}
-
-/// Whether no listing has that name, or a frame has it that is no removed one.
-bool Sweep::is_gone(const std::string& path) {
-  try {
-    const Entries entries = tree_.list(path);
-    const ObjectEntry* const index = find(entries, kSframeIndexName);
-    return index != nullptr && index->state && index->state->size > 0;
-  } catch (const std::system_error& error) {
-    if (!is_missing(error)) throw;
-    return true;
-  }
-}
-
-void Sweep::sweep_markers(const std::string& directory, const Entries& entries) {
-  for (const ObjectEntry& entry : entries) {
-    if (!entry.name.starts_with(kMarker) || !is_old(entry)) continue;
-    if (!is_gone(below(directory, entry.name.substr(kMarker.size())))) continue;
-    tree_.remove(below(directory, entry.name), {});
-    result_.markers++;
+    result_.tombstones--;
   }
 }
 
 }  // namespace
 
-Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age) {
-  Sweep sweep(tree, time_of_store(*tree) - age.count());
+Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age,
+                           bool is_dry) {
+  Sweep sweep(tree, time_of_store(*tree) - age.count(), is_dry);
   sweep.sweep_root();
   return std::move(sweep.result());
 }

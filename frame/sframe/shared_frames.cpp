@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <system_error>
 
 #include "codec/block_decoder.hpp"
@@ -32,26 +33,22 @@ std::vector<std::string> inside(const std::string& path, std::vector<std::string
   return names;
 }
 
-std::vector<std::uint8_t> bytes_of(const ObjectSource& index) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(index.state().size));
-  index.read_exactly_at(0, bytes, "index");
+/// The frame in that state, in use as long as the result lives: what somebody commits there
+/// meanwhile is not what is removed.
+std::shared_ptr<StoreDirectory> open_known(ObjectFrames& frames, const KnownFrame& frame) {
+  if (auto used = frames.in_state(frame.path, frame.state)) return used;
+  const auto index = frame.index ? frame.index : frames.tree().open(index_of(frame.path), nullptr);
+  if (!index->state().same_bytes(frame.state)) throw_errno(ESTALE, frame.path);
+  return frames.frame(frame.path, index);
+}
+
+std::vector<std::uint8_t> index_bytes(const StoreDirectory& frame) {
+  const auto index = frame.open_source(kSframeIndexName);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(index->stamp().size));
+  index->read_exactly_at(0, bytes, "index");
   return bytes;
 }
 
-/// Null where there is none, or one of a frame that was removed.
-std::shared_ptr<const ObjectSource> find_index(ObjectTree& tree, const std::string& path,
-                                               std::optional<ObjectState>& present) {
-  try {
-    auto source = tree.open(index_of(path), nullptr);
-    present = source->state();
-    return source->state().size > 0 ? source : nullptr;
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_such_file_or_directory) throw;
-    return nullptr;
-  }
-}
-
-/// What was here under the same numbers may still go: it is removed after a while.
 void require_free(ObjectTree& tree, const std::string& path,
                   const std::vector<std::string>& names) {
   try {
@@ -62,82 +59,90 @@ void require_free(ObjectTree& tree, const std::string& path,
   }
 }
 
+/// `names` are sorted. Nobody writes to a chunk of a number that an index names.
 void copy_chunks(const ObjectFrames& frames, const std::string& from,
-                 std::vector<std::string> names, const std::string& to) {
-  ObjectTree& tree = frames.tree();
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  require_free(tree, to, names);
-  std::vector<ObjectEntry> chunks;
-  for (ObjectEntry& entry : tree.list(from)) {
-    const auto wanted = std::lower_bound(names.begin(), names.end(), entry.name);
-    if (wanted == names.end() || *wanted != entry.name || !entry.state) continue;
-    chunks.push_back(std::move(entry));
-  }
-  if (chunks.size() < names.size()) throw_errno(ESTALE, from);
-  frames.calls().for_each(chunks.size(), [&](std::size_t i) {
-    const ObjectEntry& chunk = chunks[i];
-    tree.copy(from + "/" + chunk.name, *chunk.state, to + "/" + chunk.name);
+                 const std::vector<std::string>& names, const std::string& to) {
+  frames.calls().for_each(names.size(), [&](std::size_t i) {
+    try {
+      frames.tree().copy(from + "/" + names[i], to + "/" + names[i]);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
+      throw_errno(ESTALE, from);
+    }
   });
+}
+
+ObjectCondition condition_for(const std::optional<ObjectState>& place) {
+  return place ? ObjectCondition{ObjectCondition::Kind::same, *place}
+               : ObjectCondition{ObjectCondition::Kind::absent, {}};
+}
+
+/// Over a tombstone, too.
+ObjectState put_new_index(ObjectFrames& frames, const std::string& path, Bytes bytes,
+                          const std::map<std::string, std::string>& metadata) {
+  try {
+    return frames.tree().put(index_of(path), bytes, condition_for(std::nullopt), metadata);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc(ESTALE)) throw;
+  }
+  return frames.tree().put(index_of(path), bytes, condition_for(frames.place_for(path)), metadata);
 }
 
 }  // namespace
 
 std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std::string& path) {
-  std::optional<ObjectState> present;
-  const auto index = find_index(frames.tree(), path, present);
-  if (!index) throw_errno(ENOENT, path);
+  const auto index = frames.tree().open(index_of(path), nullptr);
+  if (index->state().size == 0) throw_errno(ENOENT, path);
   return inside(path, names_in(frames.frame(path, index)));
 }
 
-std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::string& path,
-                                             const ObjectState& base) {
-  std::vector<std::string> chunks;
+RemovedFrame remove_shared_frame(ObjectFrames& frames, const KnownFrame& frame) {
+  std::shared_ptr<StoreDirectory> in_use;
+  RemovedFrame removed;
   try {
-    chunks = chunks_of_shared_frame(frames, path);
+    in_use = open_known(frames, frame);
+    removed.chunks = inside(frame.path, names_in(in_use));
   } catch (const codec::Error&) {
     // Of a damaged one nobody knows what belongs to it: gc finds it.
   }
-  frames.remove(path, base);
-  return chunks;
+  removed.tombstone = frames.remove(frame.path, frame.state);
+  return removed;
 }
 
-RenamedFrame rename_shared_frame(ObjectFrames& frames, const std::string& from,
-                                 const ObjectState& base, const std::string& to, bool replaces) {
+RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
+                                 const std::string& to, const std::optional<KnownFrame>& replaced,
+                                 bool may_be_left) {
   ObjectTree& tree = frames.tree();
-  std::optional<ObjectState> state, target;
-  const auto index = find_index(tree, from, state);
-  if (!index) throw_errno(ENOENT, from);
-  if (!state->same_bytes(base)) throw_errno(ESTALE, from);
-  const auto replaced = find_index(tree, to, target);
-  if (replaced && !replaces) throw_errno(EEXIST, to);
-  std::vector<std::string> old;
-  if (replaced) old = inside(to, names_in(frames.frame(to, replaced)));
-  // In use until the end: what somebody commits there meanwhile is not what is removed.
-  const auto source = frames.frame(from, index);
-  const auto names = names_in(source);
-  copy_chunks(frames, from, names, to);
-  std::vector<std::uint8_t> bytes = bytes_of(*index);
-  const std::vector<std::uint8_t> before =
-      replaced ? bytes_of(*replaced) : std::vector<std::uint8_t>();
-  std::map<std::string, std::string> metadata = state->metadata;
-  metadata["commit"] = new_commit_id();
-  stamp_index(bytes, metadata["commit"]);
-  const auto condition = target ? ObjectCondition{ObjectCondition::Kind::same, *target}
-                                : ObjectCondition{ObjectCondition::Kind::absent, {}};
-  const ObjectState made = tree.put(index_of(to), bytes, condition, metadata);
+  const auto old = replaced ? open_known(frames, *replaced) : nullptr;
+  RenamedFrame result;
+  if (old) result.replaced = inside(to, names_in(old));
+  const auto source = open_known(frames, from);
+  std::vector<std::string> names = names_in(source);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (may_be_left) require_free(tree, to, names);
+  copy_chunks(frames, from.path, names, to);
+  std::vector<std::uint8_t> bytes = index_bytes(*source);
+  std::map<std::string, std::string> metadata = from.state.metadata;
+  metadata[kCommit] = new_commit_id();
+  stamp_index(bytes, metadata[kCommit]);
+  result.state = replaced ? tree.put(index_of(to), bytes, condition_for(replaced->state), metadata)
+                          : put_new_index(frames, to, bytes, metadata);
   try {
-    frames.remove(from, base);
+    result.removed.tombstone = frames.remove(from.path, from.state);
   } catch (const std::system_error& error) {
     // Somebody has committed to the old name: the new one is undone. After other errors the old one
     // may have gone.
     if (error.code() != std::errc(ESTALE)) throw;
-    tree.put(index_of(to), before, {ObjectCondition::Kind::same, made},
-             replaced ? target->metadata : std::map<std::string, std::string>{});
+    if (old)
+      tree.put(index_of(to), index_bytes(*old), condition_for(result.state),
+               replaced->state.metadata);
+    else
+      tree.remove_all(frames.remove(to, result.state));
     throw;
   }
-  for (std::string& path : inside(from, names)) old.push_back(std::move(path));
-  return {made, std::move(old)};
+  result.removed.chunks = inside(from.path, std::move(names));
+  return result;
 }
 
 }  // namespace bloscfs::frame::inline sframe

@@ -19,6 +19,12 @@ bool is_same_state(const ObjectState& one, const ObjectState& other) {
 
 constexpr std::string_view kChunkSuffix = ".chunk";
 
+std::vector<std::uint8_t> stamped_bytes(const ObjectIndex& index, const std::string& commit) {
+  std::vector<std::uint8_t> bytes = index.bytes();
+  stamp_index(bytes, commit);
+  return bytes;
+}
+
 bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
 
 }  // namespace
@@ -80,27 +86,22 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
   };
   const auto before = known();
-  const auto require_followed = [&](const std::string& left) {
-    if (!services_->may_follow(path_, left)) throw_errno(ESTALE, path_);
-  };
-  if (!before || before->size == 0) require_followed(before ? commit_of(*before) : std::string());
-  std::vector<std::uint8_t> bytes = index.bytes();
-  stamp_index(bytes, commit);
-  try {
-    return services_->tree().put(path, bytes, condition(before), metadata);
-  } catch (const std::system_error& error) {
-    if (!is_error(error, std::errc(ESTALE)) || before) throw;
+  const std::vector<std::uint8_t> bytes = stamped_bytes(index, commit);
+  if (!before || before->size > 0) {
+    if (!before && !services_->may_follow(path_, {})) throw_errno(ESTALE, path_);
+    try {
+      return services_->tree().put(path, bytes, condition(before), metadata);
+    } catch (const std::system_error& error) {
+      if (!is_error(error, std::errc(ESTALE)) || before) throw;
+    }
   }
   // What a removed frame has left is no frame.
-  const auto left = services_->open_index(path_);
-  const bool is_own = left && services_->was_attempted(path_, commit_of(left->state()));
-  if (!left || (left->state().size > 0 && !is_own)) throw_errno(ESTALE, path_);
-  if (left->state().size == 0) require_followed(commit_of(left->state()));
+  const std::optional<ObjectState> place = services_->place_for(path_);
   {
     const std::lock_guard guard(mutex_);
-    known_ = left->state();
+    known_ = place;
   }
-  return services_->tree().put(path, bytes, condition(left->state()), metadata);
+  return services_->tree().put(path, bytes, condition(place), metadata);
 }
 
 void ObjectFrame::require_stored(const Chunks& chunks) const {
@@ -159,7 +160,11 @@ void ObjectFrame::resolve_locked() {
     const std::lock_guard guard(mutex_);
     if (state_ != State::unknown) return;
   }
-  const auto present = services_->open_index(path_);
+  resolve_by(services_->open_index(path_));
+  if (is_removed()) remove_tombstone();
+}
+
+void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present) {
   const std::lock_guard guard(mutex_);
   state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
@@ -172,10 +177,15 @@ void ObjectFrame::resolve_locked() {
     return;
   }
   // Where something was removed that was not there before, that may have been this commit.
-  const bool is_same = known_ ? present && is_same_state(present->state(), *known_) : !present;
-  if (!is_same) return become_overtaken();
+  if (!is_known(present)) return become_overtaken();
   // Not stored, and no index names its chunks; a new one is to be made on what is there.
   if (stored_) pending_.reset();
+}
+
+bool ObjectFrame::is_known(const std::shared_ptr<const ObjectSource>& present) const {
+  // A tombstone may have gone.
+  if (!present) return !known_ || known_->size == 0;
+  return known_ && is_same_state(present->state(), *known_);
 }
 
 ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
@@ -240,7 +250,7 @@ void ObjectFrame::become_removed() {
   pending_.reset();
 }
 
-void ObjectFrame::put_tombstone(const ObjectState& base) {
+void ObjectFrame::remove(const ObjectState& base) {
   const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
   require_base(base);
@@ -249,8 +259,9 @@ void ObjectFrame::put_tombstone(const ObjectState& base) {
     commit_ = new_commit_id();
   }
   try {
-    ObjectState state = services_->tree().put(
-        inside(kSframeIndexName), {}, {ObjectCondition::Kind::same, base}, {{kCommit, commit_}});
+    ObjectState state =
+        services_->tree().put(inside(kSframeIndexName), {}, {ObjectCondition::Kind::same, base},
+                              metadata_of_tombstone(commit_));
     const std::lock_guard guard(mutex_);
     stored_as(std::move(state));
     become_removed();
@@ -258,6 +269,21 @@ void ObjectFrame::put_tombstone(const ObjectState& base) {
     put_failed(error);
     throw;
   }
+  if (services_->tree().keeps_conditions_of_removals()) remove_tombstone();
+}
+
+/// Once: whoever repeated it could hit what another host has made there since.
+void ObjectFrame::remove_tombstone() {
+  const auto tombstone = known();
+  if (!tombstone) return;
+  try {
+    services_->tree().remove_once(inside(kSframeIndexName), *tombstone);
+  } catch (const std::system_error&) {
+    // It stays for who meets it (ObjectFrameServices::place_for()), or for gc.
+    return;
+  }
+  const std::lock_guard guard(mutex_);
+  known_.reset();
 }
 
 ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::string path,
@@ -272,6 +298,13 @@ ObjectFrame::~ObjectFrame() {
   if (state_ == State::unknown) return;
   for (const auto& [name, chunk] : unnamed_)
     if (!chunk->is_taken()) services_->remove_later(inside(name));
+}
+
+std::shared_ptr<const ObjectSource> ObjectFrame::own_index() const {
+  const auto state = own_state();
+  const std::lock_guard guard(mutex_);
+  if (!state || !stored_ || !known_ || !known_->same_bytes(*state)) return nullptr;
+  return std::make_shared<KeptIndex>(*state, stamped_bytes(*stored_, commit_of(*state)));
 }
 
 FileAttributes ObjectFrame::attributes() const {
@@ -305,11 +338,12 @@ void ObjectFrame::compare_with_store() const {
   const auto one_at_a_time = Interruption::lock(putting_);
   {
     const std::lock_guard guard(mutex_);
-    if (!known_ || is_overtaken_now() || state_ == State::unknown) return;
+    const bool is_stored = known_ || state_ == State::removed;
+    if (!is_stored || is_overtaken_now() || state_ == State::unknown) return;
   }
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  if (!present || !is_same_state(present->state(), *known_)) become_overtaken();
+  if (!is_known(present)) become_overtaken();
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

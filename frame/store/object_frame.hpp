@@ -27,17 +27,17 @@ namespace bloscfs::frame::inline store {
 ///
 /// | state     | what holds                            | what leads to which state                |
 /// |-----------|---------------------------------------|------------------------------------------|
-/// | current   | the store has the last known index,   | a put: current; put_tombstone(): removed |
-/// |           | or none                               | a put fails with ESTALE: overtaken       |
-/// |           |                                       | a put fails otherwise: unknown           |
-/// |           |                                       | another index is seen: overtaken         |
-/// | unknown   | the answer to the last put was lost   | the next put or comparison looks first:  |
-/// |           |                                       | the index of that put, or the one before |
-/// |           |                                       | it: current; its tombstone: removed;     |
-/// |           |                                       | another one: overtaken                   |
-/// | overtaken | another host has put or removed one   | none; puts fail with ESTALE              |
-/// | removed   | the store has our tombstone           | another index is seen: succeeded         |
-/// | succeeded | another host has put one over that    | none; puts fail with ESTALE              |
+/// | current   | the store has the last known index,   | a put: current; remove(): removed | | | or
+/// none                               | a put fails with ESTALE: overtaken       | |           | |
+/// a put fails otherwise: unknown           | |           |                                       |
+/// another index is seen: overtaken         | | unknown   | the answer to the last put was lost   |
+/// the next put or comparison looks first:  | |           |                                       |
+/// the index of that put, or the one before | |           |                                       |
+/// it: current; its tombstone: removed;     | |           |                                       |
+/// another one: overtaken                   | | overtaken | another host has put or removed one   |
+/// none; puts fail with ESTALE              | | removed   | the store has our tombstone, or       |
+/// another index is seen: succeeded         | |           | nothing any more                      |
+/// | | succeeded | another host has put one over that    | none; puts fail with ESTALE |
 ///
 /// In each state there may be a new index that the store does not have yet (`pending_`), beside the
 /// one that it has (`stored_`). create() and rename() make it. It goes with the sync() that stores
@@ -55,6 +55,13 @@ class ObjectFrame final : public StoreDirectory {
   std::optional<ObjectState> own_state() const {
     const std::lock_guard guard(mutex_);
     return has_put_ && !is_overtaken_now() && state_ != State::unknown ? known_ : std::nullopt;
+  }
+  /// The index that a put of this object has stored; null where own_state() gives nothing.
+  std::shared_ptr<const ObjectSource> own_index() const;
+  /// Its last known index is that one, which the store has.
+  bool has_stored(const ObjectState& state) const {
+    const std::lock_guard guard(mutex_);
+    return state_ == State::current && stored_ && known_ && known_->same_bytes(state);
   }
   bool is_overtaken() const {
     const std::lock_guard guard(mutex_);
@@ -77,8 +84,10 @@ class ObjectFrame final : public StoreDirectory {
   FileAttributes attributes() const;
   /// Puts the index `base` again with these. Returns its state then.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
-  /// An empty index, which readers take for none, in the place of `base`.
-  void put_tombstone(const ObjectState& base);
+  /// Puts a tombstone in the place of `base`: an empty index, which readers take for none. That is
+  /// the removal. The tombstone is left to the caller unless the store keeps conditions of
+  /// removals.
+  void remove(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override;
@@ -110,6 +119,8 @@ class ObjectFrame final : public StoreDirectory {
 
   // With mutex_ held.
   bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
+  /// Whether the store has what is known of it.
+  bool is_known(const std::shared_ptr<const ObjectSource>& present) const;
   void become_overtaken() const {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
   }
@@ -119,6 +130,9 @@ class ObjectFrame final : public StoreDirectory {
 
   // With putting_ held.
   void resolve_locked();
+  /// `present` is the index that the store has; null: there is none.
+  void resolve_by(const std::shared_ptr<const ObjectSource>& present);
+  void remove_tombstone();
   void put_failed(const std::system_error& error);
   /// Somebody else's commit may be why a chunk has gone.
   void compare_with_store() const;

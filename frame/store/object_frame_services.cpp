@@ -1,10 +1,29 @@
 #include "frame/store/object_frame_services.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <system_error>
 
+#include "frame/store/object_index.hpp"
 #include "frame/store/sframe_names.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_context.hpp"
 
 namespace bloscfs::frame::inline store {
+namespace {
+
+/// The removal of a tombstone takes one round trip, unless its answer was lost.
+constexpr std::chrono::seconds kLongestWait{2};
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+/// Of a tombstone to which no removal comes any more: stores take no signature of over 15 minutes.
+constexpr std::int64_t kOver = 20 * 60;
+
+bool is_over(const ObjectState& tombstone) {
+  return tombstone.modified > 0 && tombstone.told - tombstone.modified >= kOver;
+}
+
+}  // namespace
 
 std::shared_ptr<const ObjectSource> ObjectFrameServices::open_index(const std::string& path) const {
   try {
@@ -28,9 +47,32 @@ void ObjectFrameServices::set_owner(const std::string& path, const FileAttribute
   planned.is_taken = false;
 }
 
+bool ObjectFrameServices::is_planned(const std::string& path) const {
+  const std::lock_guard guard(mutex_);
+  return planned_.contains(path);
+}
+
 void ObjectFrameServices::forget_plan(const std::string& path) {
   const std::lock_guard guard(mutex_);
   planned_.erase(path);
+}
+
+std::optional<ObjectState> ObjectFrameServices::place_for(const std::string& path) const {
+  const auto end = wait_clock().now() + kLongestWait;
+  for (bool is_followed = false;;) {
+    const auto left = open_index(path);
+    const std::string commit = left ? commit_of(left->state()) : std::string();
+    if (left && left->state().size > 0) {
+      if (!was_attempted(path, commit)) throw_errno(ESTALE, path);
+      return left->state();
+    }
+    is_followed |= may_follow(path, commit);
+    if (!is_followed) throw_errno(ESTALE, path);
+    if (!left) return std::nullopt;
+    if (tree_->keeps_conditions_of_removals() || is_over(left->state())) return left->state();
+    if (wait_clock().now() >= end) throw_errno(EBUSY, path + ": its removal is under way");
+    Interruption::pause(kBetweenLooks);
+  }
 }
 
 FileAttributes ObjectFrameServices::owned(const std::string& path,

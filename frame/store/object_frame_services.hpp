@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ class ObjectFrameServices {
   // Of frames that have no index yet.
 
   void set_owner(const std::string& path, const FileAttributes& owner);
+  bool is_planned(const std::string& path) const;
   void forget_plan(const std::string& path);
   /// Another host was first.
   void note_taken(const std::string& path);
@@ -53,6 +55,11 @@ class ObjectFrameServices {
   /// False where a tombstone of that commit, or nothing, may stand for the end of what such a
   /// commit has stored: what somebody has removed is not stored again.
   bool may_follow(const std::string& path, const std::string& commit) const;
+  /// What the index of a new frame is put over: a tombstone, an index that was_attempted() here, or
+  /// nothing. Nobody puts anything over a tombstone whose removal may be on its way, unless the
+  /// store keeps the condition of that: it waits for the tombstone to go, then throws EBUSY. ESTALE
+  /// where another host has made it.
+  std::optional<ObjectState> place_for(const std::string& path) const;
   /// The same attributes with the owner and the mode that it is to have.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;
   /// It has one now.

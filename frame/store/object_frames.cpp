@@ -6,6 +6,7 @@
 
 #include "frame/store/object_frame.hpp"
 #include "frame/store/object_index.hpp"
+#include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline store {
@@ -19,7 +20,7 @@ class ObjectParent final : public StoreDirectory {
   /// Of a frame: it is there as soon as somebody commits something to it.
   void make_directory(const std::string&, mode_t) override {}
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
-    return frames_->opened(path_.empty() ? name : path_ + "/" + name);
+    return frames_->to_write(path_.empty() ? name : path_ + "/" + name);
   }
   std::optional<FileStamp> stamp(const std::string&) const override { return std::nullopt; }
   std::vector<std::string> names() const override { return {}; }
@@ -63,6 +64,17 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   return made;
 }
 
+/// One that is to be made is not asked for: its put fails where something is there.
+std::shared_ptr<ObjectFrame> ObjectFrames::to_write(const std::string& path) {
+  if (in_use(path) || !services_->is_planned(path)) return opened(path);
+  auto made = std::make_shared<ObjectFrame>(services_, path, nullptr);
+  const std::lock_guard guard(mutex_);
+  auto& known = frames_[path];
+  if (auto other = known.lock()) return other;
+  known = made;
+  return made;
+}
+
 std::shared_ptr<StoreDirectory> ObjectFrames::frame(
     const std::string& path, const std::shared_ptr<const ObjectSource>& index) {
   const auto used = in_use(path);
@@ -93,6 +105,11 @@ std::optional<ObjectState> ObjectFrames::own_state(const std::string& path) {
   return used ? used->own_state() : std::nullopt;
 }
 
+std::shared_ptr<const ObjectSource> ObjectFrames::own_index(const std::string& path) {
+  const auto used = in_use(path);
+  return used ? used->own_index() : nullptr;
+}
+
 std::optional<ObjectState> ObjectFrames::sent_state(const std::string& path) {
   if (const auto used = in_use(path)) {
     used->resolve();
@@ -119,12 +136,24 @@ ObjectState ObjectFrames::set_attributes(const std::string& path, const FileAttr
   return opened(path)->put_attributes(attributes, base);
 }
 
+std::optional<ObjectState> ObjectFrames::place_for(const std::string& path) {
+  return services_->place_for(path);
+}
+
 FileAttributes ObjectFrames::attributes(const std::string& path) {
   return opened(path)->attributes();
 }
 
-void ObjectFrames::remove(const std::string& path, const ObjectState& base) {
-  opened(path)->put_tombstone(base);
+std::vector<std::string> ObjectFrames::remove(const std::string& path, const ObjectState& base) {
+  opened(path)->remove(base);
+  if (tree().keeps_conditions_of_removals()) return {};
+  return {path + "/" + kSframeIndexName};
+}
+
+std::shared_ptr<StoreDirectory> ObjectFrames::in_state(const std::string& path,
+                                                       const ObjectState& state) {
+  auto used = in_use(path);
+  return used && used->has_stored(state) ? used : nullptr;
 }
 
 }  // namespace bloscfs::frame::inline store

@@ -1,9 +1,12 @@
 #include "frame/store/object_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
+#include <ctime>
 #include <optional>
 #include <random>
 #include <span>
@@ -48,6 +51,14 @@ std::optional<timespec> time_in(const ObjectState& state) {
   return time;
 }
 
+std::size_t copy_from(const std::vector<std::uint8_t>& bytes, std::uint64_t offset,
+                      MutableBytes out) {
+  if (offset >= bytes.size()) return 0;
+  const std::size_t size = std::min(out.size(), bytes.size() - static_cast<std::size_t>(offset));
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), size, out.begin());
+  return size;
+}
+
 void apply(timespec& time, const timespec& wanted) {
   if (wanted.tv_nsec == UTIME_OMIT) return;
   if (wanted.tv_nsec == UTIME_NOW)
@@ -88,6 +99,14 @@ std::map<std::string, std::string> metadata_of(const FileAttributes& attributes)
       {"mtime", fmt::format("{}.{:09}", attributes.modified.tv_sec, attributes.modified.tv_nsec)}};
 }
 
+std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit) {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  std::string name = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+  // A header holds no other characters.
+  std::erase_if(name, [](char c) { return c <= ' ' || c > '~'; });
+  return {{kCommit, commit}, {"host", name}, {"time", std::to_string(::time(nullptr))}};
+}
+
 FileAttributes attributes_of(const ObjectState& state) {
   FileAttributes attributes;
   attributes.owner = static_cast<uid_t>(number_in(state, "uid", 10).value_or(::geteuid()));
@@ -111,6 +130,16 @@ ObjectIndex::ObjectIndex(std::shared_ptr<const ObjectSource> source)
       number_(next_number++),
       attributes_(attributes_of(source_->state())) {}
 
+std::size_t KeptIndex::read_at(std::uint64_t offset, MutableBytes out) const {
+  return copy_from(bytes_, offset, out);
+}
+
+FileStamp KeptIndex::stamp() const {
+  FileStamp stamp;
+  stamp.size = static_cast<std::int64_t>(bytes_.size());
+  return stamp;
+}
+
 std::vector<std::uint8_t> ObjectIndex::bytes() const {
   if (source_) {
     std::vector<std::uint8_t> all(source_->state().size);
@@ -124,10 +153,7 @@ std::vector<std::uint8_t> ObjectIndex::bytes() const {
 std::size_t ObjectIndex::read_at(std::uint64_t offset, MutableBytes out) const {
   if (source_) return source_->read_at(offset, out);
   const std::lock_guard guard(mutex_);
-  if (offset >= bytes_.size()) return 0;
-  const std::size_t size = std::min(out.size(), bytes_.size() - static_cast<std::size_t>(offset));
-  std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), size, out.begin());
-  return size;
+  return copy_from(bytes_, offset, out);
 }
 
 FileStamp ObjectIndex::stamp() const {

@@ -18,6 +18,8 @@ namespace bloscfs::frame::inline store {
 /// digits.
 std::string new_commit_id();
 inline constexpr const char* kCommit = "commit";
+/// In the metadata of each chunk that is put here: gc removes no other program's.
+inline constexpr const char* kMark = "bloscfs";
 /// That of the metadata; empty if there is none.
 std::string commit_of(const ObjectState& state);
 
@@ -28,8 +30,10 @@ void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
 /// Owner, mode, and time of modification as they are put with an object; mode in octal, the time in
 /// seconds since 1970 with a fraction.
 std::map<std::string, std::string> metadata_of(const FileAttributes& attributes);
-/// The counterpart; what is missing, or cannot be, is the process's own, 0644, and what the store
-/// says.
+/// That of an empty index which says that a frame was removed: by which commit, host, and when.
+std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit);
+/// The counterpart of metadata_of(); what is missing, or cannot be, is the process's own, 0644, and
+/// what the store says.
 FileAttributes attributes_of(const ObjectState& state);
 
 /// Thread-safe. One that was made here is written in memory, another one is read where it is.
@@ -69,6 +73,22 @@ class ObjectIndex final : public StoreFile {
   mutable std::mutex mutex_;
   std::vector<std::uint8_t> bytes_;  ///< without a source
   FileAttributes attributes_;
+};
+
+/// One that a commit of this host has stored, in memory.
+class KeptIndex final : public ObjectSource {
+ public:
+  KeptIndex(ObjectState state, std::vector<std::uint8_t> bytes)
+      : state_(std::move(state)), bytes_(std::move(bytes)) {}
+
+  const ObjectState& state() const override { return state_; }
+  bool is_in_memory() const override { return true; }
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  FileStamp stamp() const override;
+
+ private:
+  const ObjectState state_;
+  const std::vector<std::uint8_t> bytes_;
 };
 
 }  // namespace bloscfs::frame::inline store

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 
@@ -42,7 +43,7 @@ struct ObjectUploads::Upload::Sent {
 
   void put(ObjectTree& tree) {
     try {
-      tree.put(path, bytes, {ObjectCondition::Kind::absent, {}}, {});
+      tree.put(path, bytes, {ObjectCondition::Kind::absent, {}}, {{kMark, "chunk"}});
     } catch (const std::system_error& error) {
       if (error.code() == std::errc(ESTALE)) {
         taken = true;

@@ -40,8 +40,7 @@ ContainerHandle::ContainerHandle(Contents& contents, NodeId node, int flags, pid
       epoch_(file_->content->epoch()) {
   const auto snapshot = content().snapshot();
   is_far_ = snapshot && snapshot->is_far();
-  // Behind a network small pieces would take more round trips.
-  if (opener == 0 || is_far_) return;
+  if (opener == 0) return;
   may_be_mapped_ = file_->last_reader == opener && file_->beginners > 0;
   if ((flags & O_ACCMODE) != O_RDONLY) return;
   file_->last_reader = opener;

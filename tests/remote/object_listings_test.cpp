@@ -45,8 +45,7 @@ BOOST_AUTO_TEST_CASE(a_listing_in_the_midst_of_which_a_name_was_made_is_not_reme
   ObjectListings listings(tree, budget, std::chrono::minutes(10), frame::system_clock());
   Request request;
   const auto get = [&] {
-    return listings.get(
-        request, "", [](const frame::ObjectEntry&) { return ShownAs::itself; }, nullptr);
+    return listings.get(request, "", [](const frame::ObjectEntry&) { return ShownAs::itself; });
   };
   tree->meanwhile = [&] {
     tree->entries = {{"one", false, std::nullopt}};

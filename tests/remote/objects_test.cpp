@@ -31,26 +31,6 @@ ObjectNode new_file(const std::string& directory, const std::string& name) {
   return node;
 }
 
-/// Lists a removed directory whose last object goes at that moment.
-class VanishingTree final : public frame::ObjectTree {
- public:
-  const std::optional<std::string>& single() const override { return single_; }
-  std::string url(const std::string& path) const override { return path; }
-  std::vector<frame::ObjectEntry> list(const std::string& path, frame::MemoryCharge&) override {
-    if (!path.empty()) frame::throw_errno(ENOENT, path);
-    return {{removal_marker("d"), false, std::nullopt},
-            {"d", true, std::nullopt},
-            {"e", false, std::nullopt}};
-  }
-  std::shared_ptr<const frame::ObjectSource> open(
-      const std::string& path, const std::shared_ptr<const frame::ObjectSource>&) override {
-    frame::throw_errno(ENOENT, path);
-  }
-
- private:
-  const std::optional<std::string> single_;
-};
-
 std::string new_names(const ObjectNodes& nodes, const std::string& directory) {
   std::string names;
   for (const ObjectNode& node : nodes.new_in(directory)) names += node.shown_name + " ";
@@ -110,18 +90,6 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_written_to_keeps_its_node_until_another_stat
   BOOST_TEST(nodes.leads(one));
   BOOST_TEST(nodes.enter(looked_at("third"), std::nullopt) != one);
   BOOST_TEST(!nodes.leads(one));
-}
-
-BOOST_AUTO_TEST_CASE(a_directory_that_goes_while_it_is_listed_is_left_out) {
-  MemoryBudget budget(1 << 20, [] { return false; });
-  Objects objects(
-      std::make_shared<VanishingTree>(), {}, budget, [](const std::string&) {}, {},
-      frame::system_clock(), [](const std::string&) { return nullptr; });
-  Request request;
-  MemoryBudget::Listing charge(request, budget, {});
-  const auto entries = objects.list(request, "", charge, [] { return true; });
-  BOOST_TEST_REQUIRE(entries.value().size() == 1U);
-  BOOST_TEST(entries->front().shown_name == "e");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,10 +50,7 @@ class Intruder final : public frame::ObjectTree {
   void remove(const std::string& path, const frame::ObjectCondition& condition) override {
     tree_.remove(path, condition);
   }
-  void copy(const std::string& from, const frame::ObjectState& state,
-            const std::string& to) override {
-    tree_.copy(from, state, to);
-  }
+  void copy(const std::string& from, const std::string& to) override { tree_.copy(from, to); }
 
  private:
   frame::ObjectTree& tree_;
@@ -78,8 +75,11 @@ BOOST_AUTO_TEST_CASE(a_rename_that_comes_too_late_loses_neither_file) {
       [](const std::string&) {});
   const frame::ObjectState base =
       place.tree().open("from.b2frame/chunks.b2frame", nullptr)->state();
-  BOOST_CHECK_THROW(frame::rename_shared_frame(*frames, "from.b2frame", base, "to.b2frame", true),
-                    std::system_error);
+  const frame::ObjectState old = place.tree().open("to.b2frame/chunks.b2frame", nullptr)->state();
+  BOOST_CHECK_THROW(
+      frame::rename_shared_frame(*frames, {"from.b2frame", base, nullptr}, "to.b2frame",
+                                 frame::KnownFrame{"to.b2frame", old, nullptr}, true),
+      std::system_error);
   const ObjectMount reader(place);
   BOOST_TEST(file_text(reader / "from") == "new text");
   BOOST_TEST(file_text(reader / "to") == "old text");

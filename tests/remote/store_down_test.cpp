@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
   BOOST_TEST(found.compare(6100, 400, std::string(400, 'D')) == 0);
 }
 
-// All removed frames leave the same bytes: which of them is there tells only what was put with it.
-BOOST_DATA_TEST_CASE(what_may_have_been_stored_and_was_removed_is_not_stored_again,
+// Nothing is left of a removed frame: nobody can tell whether it was ever stored.
+BOOST_DATA_TEST_CASE(what_may_have_been_stored_and_was_removed_is_not_lost,
                      utf::data::make({true, false}), had_been_there) {
   const StorePlace place;
   FailingGateway gateway(shared_rgw().port());
@@ -217,11 +217,10 @@ BOOST_DATA_TEST_CASE(what_may_have_been_stored_and_was_removed_is_not_stored_aga
     BOOST_TEST(::unlink((other / "one").c_str()) == 0);
   }
   gateway.is_down = false;
-  BOOST_TEST(comes_true([&] { return conflicts_in(mount.path()).size() == 1; }));
   BOOST_TEST(mount.unmount().ok(), mount.log());
   const ObjectMount reader(place);
   const std::vector<std::string> kept = names_in(reader.path());
-  BOOST_TEST(kept == conflicts_in(reader.path()), mount.log());
+  BOOST_TEST(kept.size() == 1U, mount.log());
   for (const std::string& name : kept) BOOST_TEST(file_text(reader / name) == "some text");
 }
 

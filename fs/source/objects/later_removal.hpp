@@ -1,10 +1,11 @@
 #pragma once
-// Objects that nobody needs any more, and that readers on other hosts may still be reading.
+// Objects that nobody needs any more.
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -14,61 +15,122 @@
 #include "frame/store/clock.hpp"
 #include "frame/store/object_tree.hpp"
 #include "frame/store/store_calls.hpp"
+#include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
 
-/// Removes them after a while. What is left when this ends stays for `b2frame gc`: a store that
-/// does not answer keeps no unmount waiting. Thread-safe.
+/// Removes them beside requests, many at once. What cannot be removed, or is not due when this
+/// ends, stays for `b2frame gc`. Thread-safe.
 class LaterRemoval {
  public:
   LaterRemoval(std::shared_ptr<frame::ObjectTree> tree, std::chrono::milliseconds delay,
                const frame::Clock& clock)
       : tree_(std::move(tree)), delay_(delay), clock_(clock) {}
+  /// Waits for what is to be removed soon: one request for each thousand.
+  ~LaterRemoval() {
+    {
+      const MutexLock lock(mutex_);
+      collect();
+    }
+    calling_.wait_for_end();
+  }
+  LaterRemoval(const LaterRemoval&) = delete;
+  LaterRemoval& operator=(const LaterRemoval&) = delete;
 
+  /// After the delay: readers on other hosts may still be reading it.
   void add(const std::string& path) {
     const MutexLock lock(mutex_);
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// Begins to remove what is due, unless it is still removing what was due before. True if any is
-  /// left for later calls.
+  /// At once, and `used` as soon as `user` has gone, who reads these here.
+  void add(std::vector<std::string> paths, std::vector<std::string> used,
+           const std::weak_ptr<const void>& user) {
+    const MutexLock lock(mutex_);
+    std::move(paths.begin(), paths.end(), std::back_inserter(now_));
+    for (std::string& path : used) used_.emplace_back(user, std::move(path));
+    collect();
+  }
+
+  /// True if any is left for later calls.
   bool begin_due() {
     const MutexLock lock(mutex_);
-    if (left_ > 0) return true;
-    for (begun_.clear(); !due_.empty() && due_.front().first <= clock_.now(); due_.pop_front()) {
-      left_++;
-      try {
-        begun_.push_back(calls_.begin([this, path = due_.front().second] { remove(path); }));
-      } catch (const std::system_error&) {
-        left_--;  // no thread can be made
-        return true;
-      }
+    for (; !due_.empty() && due_.front().first <= clock_.now(); due_.pop_front())
+      now_.push_back(std::move(due_.front().second));
+    collect();
+    return !due_.empty() || !used_.empty() || is_calling_;
+  }
+
+  /// Until nothing below the directory is to be removed soon. Who has just closed a file is told to
+  /// us a little later.
+  void wait_for(Request& request, const std::string& directory) {
+    const auto is_below = [&](const std::string& path) {
+      return path.starts_with(directory + "/");
+    };
+    const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
+    for (const auto patience = clock_.now() + kCloses;; request.check()) {
+      const MutexLock lock(mutex_);
+      collect();
+      const bool is_used = std::any_of(used_.begin(), used_.end(), is_used_below);
+      if (!(is_used && clock_.now() < patience) &&
+          std::none_of(now_.begin(), now_.end(), is_below) &&
+          std::none_of(sent_.begin(), sent_.end(), is_below))
+        return;
+      changed_.wait_for(mutex_, kLooks);
     }
-    return !due_.empty() || left_ > 0;
   }
 
  private:
-  /// Readers have the other connections.
-  static constexpr unsigned kAtOnce = 4;
+  static constexpr std::chrono::milliseconds kCloses{500}, kLooks{20};
 
-  void remove(const std::string& path) {
+  void collect() REQUIRES(mutex_) {
+    const auto in_use = std::stable_partition(
+        used_.begin(), used_.end(), [](const auto& used) { return used.first.expired(); });
+    for (auto used = used_.begin(); used != in_use; ++used) now_.push_back(std::move(used->second));
+    used_.erase(used_.begin(), in_use);
+    begin();
+  }
+
+  void begin() REQUIRES(mutex_) {
+    if (is_calling_ || now_.empty()) return;
     try {
-      tree_->remove(path, {});
-    } catch (const std::exception&) {
-      // It is found as left over.
+      calling_ = calls_.begin([this] { remove(); });
+      is_calling_ = true;
+    } catch (const std::system_error&) {
+      // No thread can be made: begin_due() tries again.
     }
-    left_--;
+  }
+
+  void remove() {
+    for (std::vector<std::string> paths; !(paths = next()).empty();) {
+      try {
+        tree_->remove_all(paths);
+      } catch (const std::exception&) {
+        // It is found as left over.
+      }
+    }
+  }
+
+  std::vector<std::string> next() {
+    const MutexLock lock(mutex_);
+    sent_ = std::exchange(now_, {});
+    is_calling_ = !sent_.empty();
+    changed_.notify_all();
+    return sent_;
   }
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::chrono::milliseconds delay_;
   const frame::Clock& clock_;
   Mutex mutex_;
+  CondVar changed_;
   std::deque<std::pair<frame::Clock::TimePoint, std::string>> due_ GUARDED_BY(mutex_);
-  std::atomic<std::size_t> left_{0};  ///< of those that were begun
-  std::vector<frame::StoreCalls::Pending> begun_ GUARDED_BY(mutex_);
-  frame::StoreCalls calls_{kAtOnce};
+  std::vector<std::pair<std::weak_ptr<const void>, std::string>> used_ GUARDED_BY(mutex_);
+  std::vector<std::string> now_ GUARDED_BY(mutex_), sent_ GUARDED_BY(mutex_);
+  bool is_calling_ GUARDED_BY(mutex_) = false;
+  frame::StoreCalls::Pending calling_ GUARDED_BY(mutex_);
+  frame::StoreCalls calls_{1};
 };
 
 }  // namespace bloscfs::fs

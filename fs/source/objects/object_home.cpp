@@ -88,10 +88,9 @@ void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
   const ObjectNode stored = services_.nodes.stored_as(node_, full_name);
   rewritten();
   objects.forget_listing(parent_of(stored.path));
-  objects.remove_marker(change, stored.path);
   if (before.path == stored.path || before.is_new) return;
   try {
-    objects.remove_frame(change, before.path, before.look->state);
+    objects.remove_frame(change, before.path, before.look->state, before.open_file);
   } catch (const std::system_error& error) {
     // Another host has committed there: its state stays as a file of its own.
     if (error.code() != std::errc(ESTALE)) throw;

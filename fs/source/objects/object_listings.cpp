@@ -16,9 +16,8 @@ constexpr int kTimesItsCost = 10;
 /// Of an entry, beside its texts: its place among the shown names.
 constexpr std::size_t kEntryCost = 64;
 
-/// Names of this program's own objects, and of those that tell what was removed.
+/// Names of this program's own objects.
 constexpr std::string_view kOwn = ".bloscfs-";
-constexpr std::string_view kRemoved = ".bloscfs-removed-";
 
 /// Null if there is none of that name.
 const frame::ObjectEntry* entry_of(const std::vector<frame::ObjectEntry>& entries,
@@ -38,10 +37,6 @@ bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const std::string
 
 }  // namespace
 
-std::string removal_marker(const std::string& path) {
-  return path_in(parent_of(path), std::string(kRemoved) + name_of(path));
-}
-
 /// The shown name, its place and how it was found, the entry of the directory, and copies of names.
 std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& entries) {
   constexpr std::size_t kCost =
@@ -53,17 +48,21 @@ std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& e
   return bytes;
 }
 
-ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                             const HasGone& has_gone, TimePoint begun, Duration cost,
+ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEntry> entries,
+                             const Judge& judge, TimePoint begun, Duration cost,
                              std::shared_ptr<MemoryBudget::Listing> charge)
-    : entries_(std::move(entries)), begun_(begun), cost_(cost), charge_(std::move(charge)) {
-  for (const frame::ObjectEntry& entry : entries_)
-    if (entry.name.starts_with(kRemoved)) markers_.insert(entry.name.substr(kRemoved.size()));
+    : directory_(std::move(directory)),
+      entries_(std::move(entries)),
+      begun_(begun),
+      cost_(cost),
+      charge_(std::move(charge)) {
   // Each is judged by what stands beside it: what goes is known before anything does.
   std::vector<bool> goes;
   goes.reserve(entries_.size());
-  for (const frame::ObjectEntry& entry : entries_)
-    goes.push_back(is_hidden(entries_, entry.name) || (has_marker(entry.name) && has_gone(entry)));
+  for (const frame::ObjectEntry& entry : entries_) {
+    if (entry.is_left_over()) left_over_.insert(entry.name);
+    goes.push_back(entry.is_left_over() || is_hidden(entries_, entry.name));
+  }
   std::size_t at = 0;
   std::erase_if(entries_, [&](const frame::ObjectEntry&) { return goes[at++]; });
   std::vector<NamedEntry> named;
@@ -76,7 +75,7 @@ ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judg
                      entries_.size() * (sizeof(std::string) + kEntryCost);
   for (const frame::ObjectEntry& entry : entries_)
     kept += entry.memory() - sizeof entry + frame::heap_size(entry.name.size());
-  for (const std::string& name : markers_) kept += kEntryCost + frame::heap_size(name.size());
+  for (const std::string& name : left_over_) kept += kEntryCost + frame::heap_size(name.size());
   charge_->keep(kept);
 }
 
@@ -90,7 +89,7 @@ const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) cons
 }
 
 bool ObjectListing::is_fresh(std::chrono::milliseconds trusted, TimePoint now) const {
-  return now - begun_ < std::max<Duration>(trusted, cost_ * kTimesItsCost);
+  return !is_changed_ && now - begun_ < std::max<Duration>(trusted, cost_ * kTimesItsCost);
 }
 
 void ObjectListings::forget(const std::string& directory) {
@@ -98,7 +97,12 @@ void ObjectListings::forget(const std::string& directory) {
     const MutexLock lock(mutex_);
     if (const auto making = making_.find(directory); making != making_.end()) making->second = true;
   }
-  known_.put(directory, nullptr);
+  if (const auto listing = known(directory)) listing->note_change();
+}
+
+ListingPointer ObjectListings::fresh(const std::string& directory) {
+  auto listing = known(directory);
+  return listing && listing->is_fresh(revalidate_, clock_.now()) ? listing : nullptr;
 }
 
 void ObjectListings::begin_making(Request& request, const std::string& directory) {
@@ -116,17 +120,17 @@ void ObjectListings::end_making(const std::string& directory) {
 }
 
 ListingPointer ObjectListings::get(Request& request, const std::string& directory,
-                                   const ObjectListing::Judge& judge,
-                                   const ObjectListing::HasGone& has_gone) {
+                                   const ObjectListing::Judge& judge) {
   const auto wanted = clock_.now();
-  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_, wanted))
-    return listing;
+  if (auto listing = fresh(directory)) return listing;
   request.need_slot();
   // One at a time of each directory: who has waited takes what was listed since.
   begin_making(request, directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
-  if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
+  if (auto listing = known(directory);
+      listing && listing->begun() >= wanted && !listing->is_changed())
+    return listing;
   const auto begun = clock_.now();
   auto charge = known_.charge_for(request, {});
   std::vector<frame::ObjectEntry> entries = telling_failures(request, log_, *tree_, directory, [&] {
@@ -134,7 +138,7 @@ ListingPointer ObjectListings::get(Request& request, const std::string& director
     charge->take(ObjectListing::cost_to_show(found));
     return found;
   });
-  auto listing = std::make_shared<const ObjectListing>(std::move(entries), judge, has_gone, begun,
+  auto listing = std::make_shared<const ObjectListing>(directory, std::move(entries), judge, begun,
                                                        clock_.now() - begun, std::move(charge));
   const MutexLock lock(mutex_);
   // A change may have come in the midst of it, which it may not have.

@@ -1,6 +1,7 @@
 #pragma once
 // What directories of objects hold, with the names that are shown, each known for a while.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -22,10 +23,6 @@
 
 namespace bloscfs::fs {
 
-/// Path of an empty object beside what was removed, and may still have objects: no listing tells
-/// that they are nobody's.
-std::string removal_marker(const std::string& path);
-
 /// One directory, as it was. Immutable.
 class ObjectListing {
  public:
@@ -34,16 +31,13 @@ class ObjectListing {
   /// How an entry is shown, which may be a guess.
   using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
 
-  /// Whether an entry that may have been removed has been.
-  using HasGone = std::function<bool(const frame::ObjectEntry& entry)>;
-
   /// What is to be taken, before, of the charge that the entries were listed with.
   static std::size_t cost_to_show(const std::vector<frame::ObjectEntry>& entries);
-  /// `charge` is left with what is kept. Throws what `has_gone` throws, which is asked where a
-  /// marker is (removal_marker()).
-  ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                const HasGone& has_gone, TimePoint begun, Duration cost,
-                std::shared_ptr<MemoryBudget::Listing> charge);
+  /// `charge` is left with what is kept.
+  ObjectListing(std::string directory, std::vector<frame::ObjectEntry> entries, const Judge& judge,
+                TimePoint begun, Duration cost, std::shared_ptr<MemoryBudget::Listing> charge);
+
+  const std::string& directory() const { return directory_; }
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
   /// In the same order.
@@ -51,19 +45,27 @@ class ObjectListing {
   /// Null if there is none. By the shown name, and by that which it has in the store.
   const frame::ObjectEntry* find_shown(const std::string& name) const;
   const frame::ObjectEntry* find(const std::string& full_name) const;
-  bool has_marker(const std::string& full_name) const { return markers_.count(full_name) != 0; }
+  /// True if there are, or may be, objects inside of what has that name, shown or not.
+  bool may_hold(const std::string& full_name) const {
+    return left_over_.contains(full_name) || find(full_name) != nullptr;
+  }
   /// True for as long as it may be believed: one that took long to make for longer.
   bool is_fresh(std::chrono::milliseconds trusted, TimePoint now) const;
+  /// A change has come since: its names are known, and no longer believed.
+  void note_change() const { is_changed_ = true; }
+  bool is_changed() const { return is_changed_; }
   TimePoint begun() const { return begun_; }
 
  private:
-  std::set<std::string> markers_;            ///< names that have one
+  const std::string directory_;
+  std::set<std::string> left_over_;          ///< names of removed frames
   std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
   const TimePoint begun_;
   const Duration cost_;
   const std::shared_ptr<MemoryBudget::Listing> charge_;
+  mutable std::atomic<bool> is_changed_{false};
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
@@ -76,11 +78,13 @@ class ObjectListings {
 
   /// What the directory holds, or held not longer ago than may be.
   ListingPointer get(Request& request, const std::string& directory,
-                     const ObjectListing::Judge& judge, const ObjectListing::HasGone& has_gone);
+                     const ObjectListing::Judge& judge);
   /// The last one, however old; null if there is none.
   ListingPointer known(const std::string& directory) { return known_.find(directory); }
+  /// The last one, if get() would give it.
+  ListingPointer fresh(const std::string& directory);
   /// Once the store has answered a change of names: what was listed before, and what is being
-  /// listed, is not remembered.
+  /// listed, is not believed.
   void forget(const std::string& directory);
 
  private:

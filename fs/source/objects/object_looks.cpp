@@ -47,7 +47,8 @@ LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, cons
   if (!known) return nullptr;
   const ObjectLook& look = *known->look;
   if (look.is_object() == is_directory) return nullptr;
-  if (listed.state && look.is_object() && look.state.same_bytes(*listed.state))
+  const bool has_state = look.is_object() || look.kind == Kind::sframe;
+  if (listed.state && has_state && look.state.same_bytes(*listed.state))
     known->checked = std::max(known->checked, listed.at);
   const frame::Clock::Duration trusted =
       look.kind == Kind::directory
@@ -68,18 +69,33 @@ void ObjectLooks::forget(const std::string& path) {
 }
 
 /// What stays the same stays the same look: nodes are told apart by it.
-LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, TimePoint checked) {
+LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, TimePoint checked,
+                                  TimePoint stored) {
   const MutexLock lock(mutex_);
   if (const Known* const known = known_.peek(path); known && known->look->same_as(*look))
     look = known->look;
-  static_cast<void>(known_.put(path, {look, checked}));
+  static_cast<void>(known_.put(path, {look, checked, stored}));
   return look;
 }
 
 LookPointer ObjectLooks::committed(const std::string& path, const frame::Snapshot& snapshot,
                                    const frame::ObjectState& state) {
   const Verdict verdict = judge(snapshot, Role::index, settings_);
-  return remember(path, look_of(Kind::sframe, verdict, state), clock_.now());
+  constexpr std::uint64_t kSmall = 64 << 10;
+  if (state.size <= kSmall)
+    if (SourcePointer index = frames_->own_index(path))
+      sources_.put(path_in(path, kIndexName), std::move(index));
+  const auto now = clock_.now();
+  return remember(path, look_of(Kind::sframe, verdict, state), now, now);
+}
+
+LookPointer ObjectLooks::just_stored(const std::string& path) {
+  constexpr std::chrono::seconds kJust{1};
+  const MutexLock lock(mutex_);
+  const Known* const known = known_.peek(path);
+  const bool is_just =
+      known && known->stored != TimePoint() && clock_.now() - known->stored < kJust;
+  return is_just ? known->look : nullptr;
 }
 
 LookPointer ObjectLooks::stored(const std::string& path, const ObjectLook& look,
@@ -208,6 +224,12 @@ ObjectLooks::SourcePointer ObjectLooks::source(Request& request, const std::stri
   if (source->state().same_bytes(look.state)) return source;
   forget(path);
   frame::throw_errno(ESTALE, path);
+}
+
+ObjectLooks::SourcePointer ObjectLooks::kept_index(const std::string& path,
+                                                   const frame::ObjectState& state) {
+  SourcePointer index = sources_.find(path_in(path, kIndexName));
+  return index && index->state().same_bytes(state) ? index : nullptr;
 }
 
 std::shared_ptr<const frame::Snapshot> ObjectLooks::open(Request& request, const std::string& path,

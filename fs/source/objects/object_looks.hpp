@@ -82,7 +82,8 @@ class ObjectLooks {
         clock_(clock),
         sources_(budget, 64) {}
 
-  /// What its directory's listing tells of an object, and when it was begun.
+  /// What its directory's listing tells of an object, or of a sparse frame's index, and when it was
+  /// begun.
   struct Listed {
     std::optional<frame::ObjectState> state;
     TimePoint at;
@@ -99,6 +100,8 @@ class ObjectLooks {
   LookPointer committed(const std::string& path, const frame::Snapshot& snapshot,
                         const frame::ObjectState& state);
 
+  /// The same, of the last second; null otherwise.
+  LookPointer just_stored(const std::string& path);
   /// The look at it, once this mount has stored that state of the same contents there.
   LookPointer stored(const std::string& path, const ObjectLook& look,
                      const frame::ObjectState& state);
@@ -107,6 +110,9 @@ class ObjectLooks {
   /// has another one.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
+  /// A sparse frame's index in that state, if it is at hand; else null.
+  std::shared_ptr<const frame::ObjectSource> kept_index(const std::string& path,
+                                                        const frame::ObjectState& state);
   /// A container's. Errors: as of source().
   std::shared_ptr<const frame::Snapshot> open(Request& request, const std::string& path,
                                               const ObjectLook& look);
@@ -121,6 +127,7 @@ class ObjectLooks {
   struct Known {
     LookPointer look;
     TimePoint checked;
+    TimePoint stored;  ///< by this mount; the beginning of time: it was not
   };
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
 
@@ -128,8 +135,8 @@ class ObjectLooks {
 
   LookPointer recent(const std::string& path, bool is_directory, const Listed& listed)
       EXCLUDES(mutex_);
-  LookPointer remember(const std::string& path, LookPointer look, TimePoint checked)
-      EXCLUDES(mutex_);
+  LookPointer remember(const std::string& path, LookPointer look, TimePoint checked,
+                       TimePoint stored = {}) EXCLUDES(mutex_);
   SourcePointer current(Request& request, const std::string& object);
   SourcePointer current_if_any(Request& request, const std::string& object);
   LookPointer judge_object(Request& request, const std::string& path);

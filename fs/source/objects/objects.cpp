@@ -18,16 +18,22 @@ namespace {
 
 using Kind = ObjectLook::Kind;
 
+/// What a listing tells of an entry, or of its index.
+ObjectLooks::Listed told_of(const frame::ObjectEntry& entry, const ObjectListing& listing) {
+  return {entry.inside ? entry.inside->index : entry.state, listing.begun()};
+}
+
 }  // namespace
 
 Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
-                 MemoryBudget& budget, frame::ObjectFrames::RemoveLater remove_later,
-                 frame::UploadSettings uploads, const frame::Clock& clock, Leading leading)
+                 MemoryBudget& budget, LaterRemoval& removal, frame::UploadSettings uploads,
+                 unsigned at_once, const frame::Clock& clock, Leading leading)
     : clock_(clock),
       tree_(tree),
-      remove_later_(std::move(remove_later)),
+      removal_(removal),
       frames_(std::make_shared<frame::ObjectFrames>(
-          tree, remove_later_, frame::ObjectFrames::kSafeAge, std::move(uploads))),
+          tree, [&removal](const std::string& path) { removal.add(path); },
+          frame::ObjectFrames::kSafeAge, std::move(uploads))),
       budget_(budget),
       leading_(std::move(leading)),
       looks_(
@@ -36,7 +42,13 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
             return has_object(request, directory, name);
           },
           budget, clock),
-      listings_(std::move(tree), budget, settings.revalidate, clock) {
+      listings_(std::move(tree), budget, settings.revalidate, clock),
+      ahead_(at_once, [this](const ListingPointer& listing, std::size_t number) {
+        Request request;
+        const frame::ObjectEntry& entry = listing->entries()[number];
+        looks_.look(request, path_in(listing->directory(), entry.name), entry.is_directory,
+                    told_of(entry, *listing));
+      }) {
   tree_->set_charges([this](const std::string& directory) {
     // What a frame lists of its own chunks: that is of no user's share.
     Request request;
@@ -77,11 +89,7 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
 }
 
 ListingPointer Objects::listing(Request& request, const std::string& directory) {
-  return listings_.get(request, directory, judge_in(directory),
-                       [this, &request, directory](const frame::ObjectEntry& entry) {
-                         return entry.is_directory &&
-                                has_gone(request, path_in(directory, entry.name));
-                       });
+  return listings_.get(request, directory, judge_in(directory));
 }
 
 /// What the root shows where SOURCE is one object.
@@ -90,20 +98,24 @@ ListingPointer Objects::single_listing(Request& request) {
   const auto known = looks_.known(name);
   const frame::ObjectEntry entry{name, known && !known->is_object(), std::nullopt};
   return std::make_shared<const ObjectListing>(
-      std::vector{entry}, judge_in(""), nullptr, clock_.now(), frame::Clock::Duration::zero(),
+      "", std::vector{entry}, judge_in(""), clock_.now(), frame::Clock::Duration::zero(),
       std::make_shared<MemoryBudget::Listing>(request, budget_, tree_->url(name)));
 }
 
 std::optional<Objects::Found> Objects::look_at(Request& request, const std::string& directory,
                                                const frame::ObjectEntry& entry,
-                                               const ObjectListing& listing) {
+                                               const ListingPointer& listing) {
   Found found{path_in(directory, entry.name), nullptr};
   found.look = leading_(found.path);
   found.is_leading = found.look != nullptr;
   if (found.is_leading) return found;
   try {
-    found.look =
-        looks_.look(request, found.path, entry.is_directory, {entry.state, listing.begun()});
+    const auto number = static_cast<std::size_t>(&entry - listing->entries().data());
+    if (const auto look = ahead_.pass(listing, number)) {
+      request.need_slot();
+      look->wait();
+    }
+    found.look = looks_.look(request, found.path, entry.is_directory, told_of(entry, *listing));
     // A commit of this mount has come since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
@@ -122,16 +134,16 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
 /// full name where the bytes promise less than that.
 std::optional<Objects::Found> Objects::find_in(Request& request, const std::string& directory,
                                                const std::string& name,
-                                               const ObjectListing& listing) {
-  if (const auto* const entry = listing.find_shown(name))
+                                               const ListingPointer& listing) {
+  if (const auto* const entry = listing->find_shown(name))
     return look_at(request, directory, *entry, listing);
   for (const std::string& full_name : possible_full_names(name)) {
-    const auto* const entry = listing.find(full_name);
+    const auto* const entry = listing->find(full_name);
     if (entry == nullptr) continue;
     auto found = look_at(request, directory, *entry, listing);
     if (found && preferred_name(full_name, found->look->shown) == name) return found;
   }
-  const auto* const entry = listing.find(name);
+  const auto* const entry = listing->find(name);
   if (entry == nullptr) return std::nullopt;
   auto found = look_at(request, directory, *entry, listing);
   return found && found->look->shown == ShownAs::itself ? found : std::nullopt;
@@ -140,16 +152,15 @@ std::optional<Objects::Found> Objects::find_in(Request& request, const std::stri
 std::optional<Objects::Found> Objects::find(Request& request, const std::string& directory,
                                             const std::string& name) {
   if (tree_->single() && directory.empty())
-    return find_in(request, directory, name, *single_listing(request));
+    return find_in(request, directory, name, single_listing(request));
   // A name that is known is asked for itself, so that its listing may be old.
   ListingPointer known = listings_.known(directory);
-  if (!known) known = listing(request, directory);
-  auto found = find_in(request, directory, name, *known);
-  // The listing tells of an empty directory whether it is there for what is left of its files.
-  if (found && (found->look->kind != Kind::directory || !is_empty(request, found->path)))
-    return found;
+  const auto* const entry = known ? known->find_shown(name) : nullptr;
+  const bool is_known = entry != nullptr && looks_.known(path_in(directory, entry->name));
+  if (!known || (known->is_changed() && !is_known)) known = listing(request, directory);
+  if (auto found = find_in(request, directory, name, known)) return found;
   const ListingPointer present = listing(request, directory);
-  return present == known ? found : find_in(request, directory, name, *present);
+  return present == known ? std::nullopt : find_in(request, directory, name, present);
 }
 
 std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
@@ -167,8 +178,8 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
     charge.take(2 * frame::heap_size(entry.name.size()));
     const std::string path = path_in(directory, entry.name);
     const LookPointer look = looks_.known(path);
-    // Others may have put no marker beside it, or it was lost.
-    if (look && look->kind == Kind::removed && has_gone(request, path)) continue;
+    // A listing that does not tell what is inside has those, too.
+    if (look && look->kind == Kind::removed && is_removed(request, path)) continue;
     const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
     const bool is_directory =
         look && look->is_object() != entry.is_directory
@@ -211,25 +222,9 @@ void Objects::forget(const std::string& path) {
   listings_.forget(parent_of(path));
 }
 
-/// Of a directory of the store, which may be there for what is left of its files, or of a frame,
-/// alone.
-bool Objects::has_gone(Request& request, const std::string& path) {
+bool Objects::is_removed(Request& request, const std::string& path) {
   try {
-    const LookPointer look = looks_.look(request, path, true);
-    if (look->kind != Kind::directory) return look->kind == Kind::removed;
-    // A directory is gone when nothing in it is shown, and its own key is not there.
-    if (!is_empty(request, path)) return false;
-    tree_->open(path + "/", nullptr);
-    return false;
-  } catch (const std::system_error& error) {
-    if (!is_absent(error)) throw;
-    return true;
-  }
-}
-
-bool Objects::is_empty(Request& request, const std::string& directory) {
-  try {
-    return listing(request, directory)->entries().empty();
+    return looks_.look(request, path, true)->kind == Kind::removed;
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
     return true;
@@ -238,19 +233,41 @@ bool Objects::is_empty(Request& request, const std::string& directory) {
 
 // --- changes
 
-void Objects::make_directory(const Change& change, const std::string& path) {
-  try {
-    tree_->put(path + "/", {}, {frame::ObjectCondition::Kind::absent, {}}, {});
-  } catch (const std::system_error& error) {
-    // What was left of one that was removed; or another host was first.
-    if (error.code() != std::errc(ESTALE)) throw;
+void Objects::make_directory(const Change&, const std::string& path) {
+  {
+    // Another host may have removed it.
+    const MutexLock lock(mutex_);
+    with_keys_.erase(path);
   }
-  remove_marker(change, path);
+  put_key_of(path);
   forget(path);
 }
 
-void Objects::remove_directory(const Change&, const std::string& path) {
-  put_marker(path);
+/// With that it is there for as long as nobody removes it, whatever is in it.
+void Objects::put_key_of(const std::string& directory) {
+  {
+    const MutexLock lock(mutex_);
+    if (directory.empty() || with_keys_.contains(directory)) return;
+  }
+  try {
+    tree_->put(directory + "/", {}, {frame::ObjectCondition::Kind::absent, {}}, {});
+  } catch (const std::system_error& error) {
+    // It has one.
+    if (error.code() != std::errc(ESTALE)) throw;
+  }
+  constexpr std::size_t kMost = 10'000;
+  const MutexLock lock(mutex_);
+  if (with_keys_.size() >= kMost) with_keys_.clear();
+  with_keys_.insert(directory);
+}
+
+void Objects::remove_directory(Request& request, const Change&, const std::string& path) {
+  // Chunks of what was removed would show it again.
+  removal_.wait_for(request, path);
+  {
+    const MutexLock lock(mutex_);
+    with_keys_.erase(path);
+  }
   try {
     tree_->remove(path + "/", {});
   } catch (const std::system_error& error) {
@@ -260,42 +277,45 @@ void Objects::remove_directory(const Change&, const std::string& path) {
   forget(path);
 }
 
-void Objects::remove_frame(const Change&, const std::string& path, const frame::ObjectState& base) {
-  frame_has_gone(path, frame::remove_shared_frame(*frames_, path, base));
+frame::KnownFrame Objects::frame_at(const std::string& path, const frame::ObjectState& state) {
+  return {path, state, looks_.kept_index(path, state)};
 }
 
-frame::ObjectState Objects::rename_frame(const Change& change, const std::string& from,
-                                         const frame::ObjectState& base, const std::string& to,
-                                         bool may_replace) {
-  frame::RenamedFrame renamed = frame::rename_shared_frame(*frames_, from, base, to, may_replace);
-  frame_has_gone(from, renamed.left);
-  forget(to);
-  remove_marker(change, to);
-  return std::move(renamed.state);
-}
-
-/// From its name, and `chunks` are nobody's. Where the store takes no marker, other hosts list the
-/// name until they look at it.
-void Objects::frame_has_gone(const std::string& path, const std::vector<std::string>& chunks) {
-  for (const std::string& chunk : chunks) remove_later_(chunk);
-  try {
-    put_marker(path);
-  } catch (const std::system_error&) {
-    // The frame has gone all the same.
-  }
+void Objects::remove_frame(const Change&, const std::string& path, const frame::ObjectState& base,
+                           const User& user) {
+  put_key_of(parent_of(path));
+  frame::RemovedFrame removed = frame::remove_shared_frame(*frames_, frame_at(path, base));
+  removal_.add(std::move(removed.tombstone), std::move(removed.chunks), user);
   forget(path);
 }
 
-void Objects::put_marker(const std::string& path) { tree_->put(removal_marker(path), {}, {}, {}); }
+void Objects::remove_object(const Change&, const std::string& path) {
+  put_key_of(parent_of(path));
+  tree_->remove(path, {});
+  forget(path);
+}
 
-void Objects::remove_marker(const Change&, const std::string& path) {
-  const ListingPointer known = listings_.known(parent_of(path));
-  if (known && !known->has_marker(name_of(path))) return;
+frame::ObjectState Objects::rename_frame(Request& request, const Change&, const std::string& from,
+                                         const frame::ObjectState& base, const User& user,
+                                         const std::string& to,
+                                         const std::optional<Replaced>& replaced) {
+  put_key_of(parent_of(from));
+  removal_.wait_for(request, to);
+  const ListingPointer listing = listings_.fresh(parent_of(to));
+  const auto old = replaced ? std::optional(frame_at(to, replaced->state)) : std::nullopt;
+  frame::RenamedFrame renamed;
   try {
-    tree_->remove(removal_marker(path), {});
-  } catch (const std::system_error&) {
-    // Then the name is looked at whenever it is listed.
+    renamed = frame::rename_shared_frame(*frames_, frame_at(from, base), to, old,
+                                         !listing || listing->may_hold(name_of(to)));
+  } catch (...) {
+    forget(to);
+    throw;
   }
+  if (replaced) removal_.add({}, std::move(renamed.replaced), replaced->user);
+  removal_.add(std::move(renamed.removed.tombstone), std::move(renamed.removed.chunks), user);
+  forget(from);
+  forget(to);
+  return std::move(renamed.state);
 }
 
 }  // namespace bloscfs::fs

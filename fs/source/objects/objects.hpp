@@ -4,12 +4,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "frame/sframe/shared_frames.hpp"
 #include "frame/store/clock.hpp"
 #include "frame/store/object_frames.hpp"
 #include "fs/source/node.hpp"
+#include "fs/source/objects/later_removal.hpp"
+#include "fs/source/objects/look_ahead.hpp"
 #include "fs/source/objects/object_listings.hpp"
 #include "fs/source/objects/object_looks.hpp"
 #include "fs/view/memory_budget.hpp"
@@ -23,10 +27,11 @@ class Objects {
   /// there is none. Such a file counts, whatever the store has.
   using Leading = std::function<LookPointer(const std::string& path)>;
 
-  /// `budget` and `clock` outlive this object. `remove_later` and `uploads` as of ObjectFrames.
+  /// `budget`, `removal` and `clock` outlive this object. `uploads` as of ObjectFrames.
+  /// For who goes through a listing, `at_once` names are looked at at once.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
-          MemoryBudget& budget, frame::ObjectFrames::RemoveLater remove_later,
-          frame::UploadSettings uploads, const frame::Clock& clock, Leading leading);
+          MemoryBudget& budget, LaterRemoval& removal, frame::UploadSettings uploads,
+          unsigned at_once, const frame::Clock& clock, Leading leading);
 
   /// Looks at SOURCE itself: throws where it cannot be shown.
   void require_shown(Request& request);
@@ -61,39 +66,49 @@ class Objects {
 
   void make_directory(const Change& change, const std::string& path);
   /// One that is empty.
-  void remove_directory(const Change& change, const std::string& path);
+  void remove_directory(Request& request, const Change& change, const std::string& path);
+  /// Who reads on what has lost its name; its chunks stay for so long.
+  using User = std::weak_ptr<const void>;
   /// In the state `base`: ESTALE where the store has another one.
-  void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base);
-  /// In the state `base`, too. EEXIST where a frame has the new name, and it may not be replaced.
-  /// Returns the state of what has the new name now.
-  frame::ObjectState rename_frame(const Change& change, const std::string& from,
-                                  const frame::ObjectState& base, const std::string& to,
-                                  bool may_replace);
-  /// A frame was stored there: nothing says any more that it was removed.
-  void remove_marker(const Change& change, const std::string& path);
+  void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base,
+                    const User& user);
+  /// What is no frame.
+  void remove_object(const Change& change, const std::string& path);
+  struct Replaced {
+    frame::ObjectState state;
+    User user;
+  };
+  /// In the state `base`, too. `replaced` is the frame that has the new name; ESTALE where another
+  /// one has it. Returns the state of what has the new name now.
+  frame::ObjectState rename_frame(Request& request, const Change& change, const std::string& from,
+                                  const frame::ObjectState& base, const User& user,
+                                  const std::string& to, const std::optional<Replaced>& replaced);
 
  private:
   ListingPointer listing(Request& request, const std::string& directory);
   ObjectListing::Judge judge_in(const std::string& directory);
   ListingPointer single_listing(Request& request);
   std::optional<Found> find_in(Request& request, const std::string& directory,
-                               const std::string& name, const ObjectListing& listing);
+                               const std::string& name, const ListingPointer& listing);
   std::optional<Found> look_at(Request& request, const std::string& directory,
-                               const frame::ObjectEntry& entry, const ObjectListing& listing);
+                               const frame::ObjectEntry& entry, const ListingPointer& listing);
   bool has_object(Request& request, const std::string& directory, const std::string& name);
-  bool has_gone(Request& request, const std::string& path);
-  bool is_empty(Request& request, const std::string& directory);
-  void put_marker(const std::string& path);
-  void frame_has_gone(const std::string& path, const std::vector<std::string>& chunks);
+  bool is_removed(Request& request, const std::string& path);
+  frame::KnownFrame frame_at(const std::string& path, const frame::ObjectState& state);
+  void put_key_of(const std::string& directory);
 
   const frame::Clock& clock_;
   const std::shared_ptr<frame::ObjectTree> tree_;
-  const frame::ObjectFrames::RemoveLater remove_later_;
+  LaterRemoval& removal_;
   const std::shared_ptr<frame::ObjectFrames> frames_;
   MemoryBudget& budget_;
   const Leading leading_;
   ObjectLooks looks_;
   ObjectListings listings_;
+  Mutex mutex_;
+  LookAhead ahead_;
+  std::set<std::string> with_keys_
+      GUARDED_BY(mutex_);  ///< directories, of which the store has keys
 };
 
 }  // namespace bloscfs::fs

@@ -59,7 +59,8 @@ void RemoteSource::require_present(Request& request, const Node& node) {
   if (objects_.frames().is_overtaken(node.path)) throw_errno(ESTALE, node.path);
   const auto file = node.open_file.lock();
   if (file && file->content->leads()) return;
-  const LookPointer present = objects_.looks().look_anew(request, node.path, true);
+  LookPointer present = objects_.looks().just_stored(node.path);
+  if (!present) present = objects_.looks().look_anew(request, node.path, true);
   if (!node.is_own(*present, objects_.frames().own_state(node.path)))
     throw_errno(ESTALE, node.path);
 }
@@ -222,7 +223,7 @@ void RemoteSource::remove_sent(const Change& change, NodeId id) {
   if (!sent && !node.is_new) sent = node.look->state;
   if (!sent) return;
   try {
-    objects_.remove_frame(change, node.path, *sent);
+    objects_.remove_frame(change, node.path, *sent, node.open_file);
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
   }
@@ -239,12 +240,11 @@ void RemoteSource::remove_file(Request& request, NodeId directory, const std::st
       remove_sent(change, held.id);
     } else if (found.look->kind == Kind::sframe) {
       change_state(held.id, found, [&](const frame::ObjectState& base) {
-        objects_.remove_frame(change, found.path, base);
+        objects_.remove_frame(change, found.path, base, found.open_file);
         return nullptr;
       });
     } else {
-      objects_.tree().remove(found.path, {});
-      objects_.forget(found.path);
+      objects_.remove_object(change, found.path);
     }
     nodes_.take_names(held.id);
   }
@@ -260,7 +260,7 @@ void RemoteSource::remove_directory(Request& request, NodeId directory, const st
   objects_.forget_listing(found.path);
   if (!list(request, held.id, [] { return true; }).value().empty()) throw_errno(ENOTEMPTY, name);
   const Change change(request);
-  objects_.remove_directory(change, found.path);
+  objects_.remove_directory(request, change, found.path);
 }
 
 /// The name in the store that a sparse frame has as `name`. EXDEV where its bytes must be copied.
@@ -285,11 +285,10 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   if (found.look->kind != Kind::sframe || found.is_new) throw_errno(EXDEV, from_name);
   const std::string full_name = full_name_for(found, to_name);
   require_name(to_name, full_name);
-  const bool may_replace = (flags & kNoReplace) == 0;
   const auto old = find_held(request, to, to_name);
   if (old) {
     if (old->id == held.id) return;
-    if (!may_replace) throw_errno(EEXIST, to_name);
+    if ((flags & kNoReplace) != 0) throw_errno(EEXIST, to_name);
     if (old->node.look->is_directory()) throw_errno(EISDIR, to_name);
     // Two representations would be two names for a moment, and one of them
     // ours.
@@ -298,12 +297,18 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   const auto replaced = old ? old->node.open_file.lock() : nullptr;
   const Change change(request);
   const std::string path = path_in(target_directory.path, full_name);
+  const bool replaces_frame = old && old->node.path == path;
+  const auto gives_way =
+      replaces_frame
+          ? std::optional(Objects::Replaced{base_of(old->id, old->node), old->node.open_file})
+          : std::nullopt;
   const LookPointer look = change_state(held.id, found, [&](const frame::ObjectState& base) {
-    return look_of_change(path, found, base,
-                          objects_.rename_frame(change, found.path, base, path, may_replace));
+    return look_of_change(
+        path, found, base,
+        objects_.rename_frame(request, change, found.path, base, found.open_file, path, gives_way));
   });
-  if (old && name_of(old->node.path) != full_name)
-    objects_.remove_frame(change, old->node.path, base_of(old->id, old->node));
+  if (old && !replaces_frame)
+    objects_.remove_frame(change, old->node.path, base_of(old->id, old->node), old->node.open_file);
   // Who has it open goes on with it, as with a file that was removed.
   if (old) nodes_.take_names(old->id);
   nodes_.renamed(held.id, path, to, to_name, look);

@@ -65,17 +65,18 @@ RemoteSource::RemoteSource(const SourceServices& services,
                            const MountOptions& options)
     : services_(services),
       writable_(tree->is_writable() && !options.read_only),
+      connections_(options.remote.connections),
       owner_(options.owner),
       began_(now()),
       later_(tree, kReadersHave, services.content.clock),
-      objects_(
-          tree, {{options.raw, options.stores}, options.remote.revalidate},
-          services.content.cache.budget(), [this](const std::string& path) { later_.add(path); },
-          uploads_of(options, services.content.cache.budget()), services.content.clock,
-          [this](const std::string& path) {
-            const auto known = leading(path);
-            return known ? known->second : nullptr;
-          }),
+      objects_(tree, {{options.raw, options.stores}, options.remote.revalidate},
+               services.content.cache.budget(), later_,
+               uploads_of(options, services.content.cache.budget()), options.remote.connections,
+               services.content.clock,
+               [this](const std::string& path) {
+                 const auto known = leading(path);
+                 return known ? known->second : nullptr;
+               }),
       nodes_(root_node()),
       archives_(services.content.cache.budget(), kRecentArchives),
       homes_{objects_,
@@ -111,8 +112,9 @@ void RemoteSource::follow_root(Request& request, NodeId id) {
 
 Committer::Services RemoteSource::committing() {
   Committer::Services committing;
-  // Each is stored by a request of its own: there is no flush to share.
-  committing.batch = 1;
+  // Each is stored by requests of its own: there is no flush to share, and waiting costs nothing.
+  committing.batch = committing.threads = connections_;
+  committing.worth_thread = 1;
   return committing;
 }
 

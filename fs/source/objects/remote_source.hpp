@@ -150,6 +150,7 @@ class RemoteSource final : public Source {
 
   const SourceServices& services_;
   const bool writable_;
+  const unsigned connections_;
   const OwnerOverride owner_;
   const timespec began_;
   LaterRemoval later_;
