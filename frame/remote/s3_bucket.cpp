@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "frame/python/utf8.hpp"
 #include "frame/remote/digests.hpp"
 #include "frame/remote/object_requests.hpp"
 #include "frame/remote/percent.hpp"
@@ -65,9 +66,8 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
 
 /// XML has no way to say the others.
 bool may_stand_in_xml(const std::string& key) {
-  return std::all_of(key.begin(), key.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 0x7F;
-  });
+  return is_utf8(key) && std::none_of(key.begin(), key.end(),
+                                      [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
 
 std::string escaped(const std::string& key) {
@@ -194,15 +194,22 @@ bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition,
 }
 
 void S3Bucket::remove_all(std::span<const std::string> keys) const {
+  keys = keys.first(std::min(keys.size(), kMostRemoved));
   std::string body = "<Delete><Quiet>true</Quiet>";
   std::size_t count = 0;
-  for (const std::string& key : keys.first(std::min(keys.size(), kMostRemoved))) {
+  for (const std::string& key : keys) {
     if (!may_stand_in_xml(key)) continue;
     body += "<Object><Key>" + escaped(key) + "</Key></Object>";
     count++;
   }
-  if (count == 0) return;
   body += "</Delete>";
+  if (count > 0) post_removal(body);
+  if (count == keys.size()) return;
+  for (const std::string& key : keys)
+    if (!may_stand_in_xml(key)) remove(key, {}, Sending::once);
+}
+
+void S3Bucket::post_removal(const std::string& body) const {
   const Bytes bytes{reinterpret_cast<const std::uint8_t*>(body.data()), body.size()};
   WebRequest wanted = request(HttpMethod::post, address_.whole_bucket("?delete="));
   wanted.retries = false;

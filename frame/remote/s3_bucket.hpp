@@ -59,14 +59,15 @@ class S3Bucket {
   /// False where the condition does not hold.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
-  /// At most kMostRemoved keys by one request, which is sent once. Keys that XML cannot hold are
-  /// left, and those that the store leaves.
+  /// At most kMostRemoved keys by one request, which is sent once; keys that XML cannot hold by one
+  /// for each. What the store does not remove stays.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 
   void copy(const std::string& from, const std::string& to) const;
 
  private:
+  void post_removal(const std::string& body) const;
   WebRequest request(HttpMethod method, const Url& url) const;
   void set_condition(WebRequest& request, const ObjectCondition& condition) const;
   HttpAnswer ask(const WebRequest& request) const;

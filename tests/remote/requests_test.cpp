@@ -6,6 +6,7 @@
 
 #include "frame/remote/http_client.hpp"
 #include "frame/remote/remote_error.hpp"
+#include "frame/remote/remote_settings.hpp"
 #include "tests/remote/scripted_server.hpp"
 
 namespace {
@@ -213,6 +214,64 @@ BOOST_AUTO_TEST_CASE(users_of_netrc_are_for_the_host_that_was_asked) {
   BOOST_TEST(server.seen().at(1).value("Authorization") == "Basic bWU6c2VjcmV0");
   BOOST_TEST(error_of(client, request_to(server.url("/far"))) == 0);
   BOOST_TEST(other.seen().at(0).value("Authorization").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_token_is_for_the_host_that_was_asked) {
+  ScriptedServer other(always(reply_of("200 OK", "", "")));
+  ScriptedServer server([&](const HttpRequest& request) {
+    if (request.head.starts_with("GET /near"))
+      return HttpReply{reply_of("200 OK", "", ""), {}, false};
+    return HttpReply{
+        reply_of("302 There", "Location: " + other.address("/") + "\r\n", ""), {}, false};
+  });
+  const TempDir folder;
+  const std::string file = (folder / "token").string();
+  std::ofstream(file) << "abc.def\r\nmore\n";
+  fs_std::permissions(file, fs_std::perms(0644));
+  BOOST_CHECK_THROW(read_bearer(file), RemoteError);
+  fs_std::permissions(file, fs_std::perms(0600));
+  HttpSettings settings = hasty();
+  settings.bearer = read_bearer(file);
+  HttpClient client(settings);
+  BOOST_TEST(error_of(client, request_to(server.url("/near"))) == 0);
+  BOOST_TEST(server.seen().at(0).value("Authorization") == "Bearer abc.def");
+  BOOST_TEST(error_of(client, request_to(server.url("/far"))) == 0);
+  BOOST_TEST(other.seen().at(0).value("Authorization").empty());
+  std::ofstream(file) << "two words\n";
+  BOOST_CHECK_THROW(read_bearer(file), RemoteError);
+}
+
+BOOST_AUTO_TEST_CASE(a_proxy_makes_the_connections) {
+  ScriptedServer proxy([](const HttpRequest& request) {
+    if (request.head.starts_with("CONNECT "))
+      return HttpReply{"HTTP/1.1 200 Connected\r\n\r\n", {}, false};
+    return HttpReply{reply_of("200 OK", "", "contents"), {}, false};
+  });
+  HttpSettings settings = hasty();
+  settings.proxy = proxy.address("");
+  HttpClient client(settings);
+  BOOST_TEST(error_of(client, request_to(parse_url("http://nowhere.invalid/x"))) == 0);
+  BOOST_TEST_REQUIRE(proxy.seen().size() == 2U);
+  BOOST_TEST(proxy.seen().at(0).head.starts_with("CONNECT nowhere.invalid:80 "));
+  BOOST_TEST(proxy.seen().at(1).head.starts_with("GET /x "));
+  BOOST_CHECK_NO_THROW(check_proxy(settings.proxy));
+  for (const char* url : {"https://a:1", "http://a:1/x", "a:1", "http://me:secret@a:1"})
+    BOOST_CHECK_THROW(check_proxy(url), UrlError);
+}
+
+BOOST_AUTO_TEST_CASE(a_first_contact_that_fails_is_told_at_once) {
+  const std::string nobody = "http://127.0.0.1:" + std::to_string(free_port()) + "/x";
+  HttpSettings settings = hasty(60'000);
+  settings.retries_first_contact = false;
+  HttpClient client(settings);
+  try {
+    client.send(request_to(parse_url(nobody))).wait();
+    BOOST_ERROR("answered");
+  } catch (const RemoteError& error) {
+    BOOST_TEST(error.explanation().find("onnect") != std::string::npos, error.explanation());
+    BOOST_TEST(error.code().value() != ETIMEDOUT);
+  }
+  BOOST_TEST(client.requests() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

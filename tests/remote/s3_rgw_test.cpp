@@ -283,12 +283,15 @@ BOOST_AUTO_TEST_CASE(objects_are_copied_with_what_was_put_with_them) {
 
 BOOST_AUTO_TEST_CASE(many_objects_are_removed_with_few_requests) {
   Tree tree(new_bucket());
-  const std::vector<std::string> paths{"one", "odd name+", "a&b<c>", "with/slash", "nothing"};
-  for (const std::string& path : std::span(paths).first(4)) put(*tree.tree, path, "text");
+  const std::vector<std::string> paths{
+      "one", "odd name+", "a&b<c>", "with/slash", "\xC3\xA9t\xC3\xA9", "tab\there", "nothing"};
+  for (const std::string& path : paths)
+    if (path != "nothing") put(*tree.tree, path, "text");
   put(*tree.tree, "other", "stays");
   const auto before = tree.tree->numbers().requests;
   tree.tree->remove_all(paths);
-  BOOST_TEST(tree.tree->numbers().requests - before == 1U);
+  // XML has no word for a tab in a key.
+  BOOST_TEST(tree.tree->numbers().requests - before == 2U);
   const auto left = tree.tree->list("");
   BOOST_TEST_REQUIRE(left.size() == 1U);
   BOOST_TEST(left.front().name == "other");
