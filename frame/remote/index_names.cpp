@@ -53,7 +53,7 @@ void IndexNames::add(std::string name, bool is_directory) {
   if (!is_entry_name(name) || name.size() > kMaxNameSize) return;
   if (entries_.size() == kMaxIndexNames)
     throw RemoteError(EFBIG, fmt::format("an index page of more than {} links", kMaxIndexNames));
-  ObjectEntry entry{std::move(name), is_directory, std::nullopt};
+  ObjectEntry entry{.name = std::move(name), .is_directory = is_directory};
   charge_.take(cost_of(entry));
   entries_.push_back(std::move(entry));
 }

@@ -98,8 +98,8 @@ std::int64_t seconds_of(const std::string& text) {
 }
 
 /// Nothing where the listing does not tell all of it.
-std::optional<ObjectState> state_in(const pugi::xml_node& contents) {
-  ObjectState state;
+std::optional<ListedState> state_in(const pugi::xml_node& contents) {
+  ListedState state;
   state.tag = quoted_etag(text_of(contents, "ETag"));
   state.modified = seconds_of(text_of(contents, "LastModified"));
   const std::string size = text_of(contents, "Size");
@@ -108,6 +108,10 @@ std::optional<ObjectState> state_in(const pugi::xml_node& contents) {
       state.size > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     return std::nullopt;
   return state;
+}
+
+ObjectEntry directory_named(std::string_view name) {
+  return {.name = std::string(name), .is_directory = true};
 }
 
 class PageParser {
@@ -148,21 +152,19 @@ class PageParser {
     const std::string_view name = below(key);
     const std::size_t slash = name.find('/');
     if (slash == std::string_view::npos)
-      return add_name({std::string(name), false, state_in(contents)});
-    ObjectEntry entry{std::string(name.substr(0, slash)), true, std::nullopt};
-    entry.inside.emplace();
+      return add_name({.name = std::string(name), .state = state_in(contents)});
+    ObjectEntry entry = directory_named(name.substr(0, slash));
+    entry.knows_inside = true;
     const std::string_view rest = name.substr(slash + 1);
-    if (rest == kSframeIndexName)
-      entry.inside->index = state_in(contents);
-    else
-      entry.inside->has_other = !chunk_file_number(rest);
+    if (rest == kSframeIndexName) entry.state = state_in(contents);
+    entry.has_other = !entry.state && !chunk_file_number(rest);
     add_name(std::move(entry));
   }
 
   void add_directory(const std::string& key) {
     count_key();
     const std::string_view name = below(key);
-    add_name({std::string(name.substr(0, name.find('/'))), true, std::nullopt});
+    add_name(directory_named(name.substr(0, name.find('/'))));
   }
 
   void add_name(ObjectEntry entry) {
@@ -172,7 +174,7 @@ class PageParser {
         page_.entries.back().name == entry.name) {
       add_inside(page_.entries.back(), entry);
       // The index's tag stays.
-      return charge_.give_back(cost_of(ObjectEntry{std::move(entry.name), true, std::nullopt}));
+      return charge_.give_back(cost_of(directory_named(entry.name)));
     }
     page_.entries.push_back(std::move(entry));
   }
@@ -238,12 +240,10 @@ S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& char
 }
 
 void add_inside(ObjectEntry& directory, const ObjectEntry& more) {
-  if (!directory.inside || !more.inside) {
-    directory.inside.reset();
-    return;
-  }
-  if (more.inside->index) directory.inside->index = more.inside->index;
-  directory.inside->has_other |= more.inside->has_other;
+  directory.knows_inside &= more.knows_inside;
+  directory.has_other |= more.has_other;
+  if (more.state) directory.state = more.state;
+  if (!directory.knows_inside) directory.state.reset();
 }
 
 S3Problem parse_s3_problem(Bytes xml) {

@@ -112,7 +112,8 @@ class Listing {
     wanted_.start_after = wanted_.prefix + entries_.back().name;
     if (!entries_.back().is_directory) return;
     wanted_.start_after += '/';
-    entries_.back().inside.reset();
+    entries_.back().knows_inside = false;
+    entries_.back().state.reset();
   }
 
   const S3Bucket& bucket_;

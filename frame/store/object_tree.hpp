@@ -18,17 +18,21 @@
 namespace bloscfs::frame::inline store {
 
 /// One state of an object. Two that are equal are the same bytes, as far as the store tells.
-struct ObjectState {
+struct ListedState {
   /// Opaque: the store's name for the state, a date where it has none, or a hash of what was seen.
   std::string tag;
   std::uint64_t size = 0;
   std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
-  /// What was put with the object, by lower-case names; not where a listing tells of it.
-  std::map<std::string, std::string> metadata = {};
+
+  bool same_bytes(const ListedState& other) const { return tag == other.tag && size == other.size; }
+};
+
+/// What an answer about the object itself tells.
+struct ObjectState : ListedState {
+  /// What was put with the object, by lower-case names.
+  std::map<std::string, std::string> metadata;
   /// When the store told of it, by its own clock; 0: not told.
   std::int64_t told = 0;
-
-  bool same_bytes(const ObjectState& other) const { return tag == other.tag && size == other.size; }
 };
 
 /// An object in one state: reads fail with EIO once it has another.
@@ -53,32 +57,20 @@ class ObjectOpening {
   virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
 };
 
-/// What a directory holds, as far as sparse frames go.
-struct InsideDirectory {
-  std::optional<ObjectState> index;  ///< of its chunks.b2frame
-  bool has_other = false;            ///< more than that and chunks
-};
-
-/// What is one level below a directory.
+/// A name in a directory of the tree.
 struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
-  std::optional<ObjectState> state;  ///< of an object, where the listing tells it
-
-  /// Of a directory, where the listing tells all that is in it.
-  std::optional<InsideDirectory> inside = std::nullopt;
+  bool knows_inside = false;  ///< of a directory: the listing tells all that is in it
+  bool has_other = false;     ///< of such a one: more than chunks of a sparse frame and its index
+  /// Of an object, or of the index in a directory, where the listing tells it.
+  std::optional<ListedState> state = std::nullopt;
 
   /// A frame that was removed, or whose first commit is under way: an empty index or none, and
   /// nothing but chunks.
-  bool is_left_over() const {
-    return inside && !inside->has_other && (!inside->index || inside->index->size == 0);
-  }
+  bool is_left_over() const { return knows_inside && !has_other && (!state || state->size == 0); }
   std::size_t memory() const {
-    const auto of_state = [](const std::optional<ObjectState>& told) {
-      return told ? heap_size(told->tag.size()) : 0;
-    };
-    return sizeof *this + heap_size(name.size()) + of_state(state) +
-           (inside ? of_state(inside->index) : 0);
+    return sizeof *this + heap_size(name.size()) + (state ? heap_size(state->tag.size()) : 0);
   }
 };
 

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_listing_in_the_midst_of_which_a_name_was_made_is_not_reme
     return listings.get(request, "", [](const frame::ObjectEntry&) { return ShownAs::itself; });
   };
   tree->meanwhile = [&] {
-    tree->entries = {{"one", false, std::nullopt}};
+    tree->entries = {{.name = "one"}};
     listings.forget("");
   };
   get();

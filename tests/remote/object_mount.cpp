@@ -44,7 +44,7 @@ MountSettings StorePlace::settings(const std::vector<std::string>& options,
 }
 
 void StorePlace::add_objects(const std::string& directory,
-                             std::map<std::string, frame::ObjectState>& found) const {
+                             std::map<std::string, frame::ListedState>& found) const {
   std::vector<frame::ObjectEntry> entries;
   try {
     entries = tree_->list(directory);
@@ -61,8 +61,8 @@ void StorePlace::add_objects(const std::string& directory,
   }
 }
 
-std::map<std::string, frame::ObjectState> StorePlace::objects() const {
-  std::map<std::string, frame::ObjectState> found;
+std::map<std::string, frame::ListedState> StorePlace::objects() const {
+  std::map<std::string, frame::ListedState> found;
   add_objects("", found);
   return found;
 }

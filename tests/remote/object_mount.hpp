@@ -22,7 +22,7 @@ class StorePlace {
   MountSettings settings(const std::vector<std::string>& options,
                          const std::string& endpoint = {}) const;
   /// Of all keys below the prefix, without the prefix.
-  std::map<std::string, frame::ObjectState> objects() const;
+  std::map<std::string, frame::ListedState> objects() const;
   /// Of one object, with its metadata.
   frame::ObjectState state(const std::string& path) const;
   std::string contents(const std::string& path) const;
@@ -35,7 +35,7 @@ class StorePlace {
 
  private:
   void add_objects(const std::string& directory,
-                   std::map<std::string, frame::ObjectState>& found) const;
+                   std::map<std::string, frame::ListedState>& found) const;
 
   const std::string bucket_, prefix_ = "some/place";
   std::shared_ptr<frame::S3Tree> tree_;

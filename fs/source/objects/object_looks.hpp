@@ -85,7 +85,7 @@ class ObjectLooks {
   /// What its directory's listing tells of an object, or of a sparse frame's index, and when it was
   /// begun.
   struct Listed {
-    std::optional<frame::ObjectState> state;
+    std::optional<frame::ListedState> state;
     TimePoint at;
   };
   /// What is there now, or was not longer ago than that.

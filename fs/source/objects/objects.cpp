@@ -18,11 +18,6 @@ namespace {
 
 using Kind = ObjectLook::Kind;
 
-/// What a listing tells of an entry, or of its index.
-ObjectLooks::Listed told_of(const frame::ObjectEntry& entry, const ObjectListing& listing) {
-  return {entry.inside ? entry.inside->index : entry.state, listing.begun()};
-}
-
 }  // namespace
 
 Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
@@ -47,7 +42,7 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
         Request request;
         const frame::ObjectEntry& entry = listing->entries()[number];
         looks_.look(request, path_in(listing->directory(), entry.name), entry.is_directory,
-                    told_of(entry, *listing));
+                    {entry.state, listing->begun()});
       }) {
   tree_->set_charges([this](const std::string& directory) {
     // What a frame lists of its own chunks: that is of no user's share.
@@ -96,7 +91,7 @@ ListingPointer Objects::listing(Request& request, const std::string& directory) 
 ListingPointer Objects::single_listing(Request& request) {
   const std::string& name = *tree_->single();
   const auto known = looks_.known(name);
-  const frame::ObjectEntry entry{name, known && !known->is_object(), std::nullopt};
+  const frame::ObjectEntry entry{.name = name, .is_directory = known && !known->is_object()};
   return std::make_shared<const ObjectListing>(
       "", std::vector{entry}, judge_in(""), clock_.now(), frame::Clock::Duration::zero(),
       std::make_shared<MemoryBudget::Listing>(request, budget_, tree_->url(name)));
@@ -115,7 +110,8 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
       request.need_slot();
       look->wait();
     }
-    found.look = looks_.look(request, found.path, entry.is_directory, told_of(entry, *listing));
+    found.look =
+        looks_.look(request, found.path, entry.is_directory, {entry.state, listing->begun()});
     // A commit of this mount has come since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
