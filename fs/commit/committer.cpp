@@ -358,15 +358,18 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
       case FollowResult::being_written:
         outcome = {Next::wait_for_writer, frame::errno_code(ESTALE),
                    content->path() + ": being written"};
-        return false;
+        break;
       case FollowResult::no:
         // Another thread may have had the content follow first: then this commit, too, was made
         // from a state that is gone, and may be made again.
-        return content->epoch() != epoch;
+        if (content->epoch() != epoch) return true;
+        break;
     }
   } catch (const std::exception& error) {
     outcome = failure_of(error);
   }
+  // Removed since the commit failed: nobody can miss what it has not stored.
+  if (outcome.error && content->is_orphan()) outcome = {Next::removed};
   return false;
 }
 

@@ -70,8 +70,9 @@ class ObjectHome::Lock final : public NameLock {
 ObjectHome::~ObjectHome() { services_.nodes.forget(node_, 0); }
 
 std::string ObjectHome::path() {
-  const ObjectNode node = services_.nodes.get(node_);
-  return node.is_removed ? std::string() : node.path;
+  // A commit that ends behind the removal of its file may find no node.
+  const auto node = services_.nodes.find(node_);
+  return node && !node->is_removed ? node->path : std::string();
 }
 
 std::unique_ptr<NameLock> ObjectHome::lock_name(Request& request) {
@@ -128,7 +129,7 @@ bool ObjectHome::is_in_place() {
 
 bool ObjectHome::is_removed_here() {
   const auto node = services_.nodes.find(node_);
-  return node && (node->is_removed || services_.objects.frames().is_removed(node->path));
+  return !node || node->is_removed || services_.objects.frames().is_removed(node->path);
 }
 
 /// What has its name is somebody else's: it has none any more.
