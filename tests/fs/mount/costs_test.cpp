@@ -132,37 +132,35 @@ const std::vector<Operation> kOperations{
      [](KernelSide& k) { k.open("dict/a.npy").read(0, 1000); }},
     // PUT: the directory's own object. LIST: its parent and itself, after that.
     {"mkdir", "2 LIST, 1 PUT", "none", 14, [](KernelSide& k) { k.make_directory("e"); }},
-    // LIST: whether it is empty. PUT: a removal marker. DELETE: its object.
-    {"rmdir", "1 DELETE, 1 LIST, 1 PUT", "none", 35,
-     [](KernelSide& k) { k.remove_directory("e"); }},
+    // LIST: whether it is empty. DELETE: its object.
+    {"rmdir", "1 DELETE, 1 LIST", "none", 35, [](KernelSide& k) { k.remove_directory("e"); }},
     // LIST: whether the name is free.
     {"create a file, write to it", "1 LIST", "none", 14, [](KernelSide& k) { k.create("new"); }},
-    // GET: whether a frame is there. PUT: chunk and index. DELETE: a removal marker.
-    {"commit that", "1 DELETE, 1 GET, 2 PUT", "none", 28, [](KernelSide& k) { k.commit(); }},
+    // PUT: chunk and index.
+    {"commit that", "2 PUT", "none", 28, [](KernelSide& k) { k.commit(); }},
     // LIST: the directory, which has changed.
     {"look it up", "1 LIST", "none", 7, [](KernelSide& k) { k.look_up("new"); }},
-    // GET: the index and the chunk.
-    {"read it", "2 GET", "2 of 340 bytes", 9, [](KernelSide& k) { k.open("new").contents(); }},
-    // GET: whether the index is the same; the chunk. PUT: chunk and index.
-    {"overwrite it, commit", "2 GET, 2 PUT", "7 of 825 bytes", 57,
+    // GET: the chunk.
+    {"read it", "1 GET", "2 of 340 bytes", 9, [](KernelSide& k) { k.open("new").contents(); }},
+    // GET: the chunk. PUT: chunk and index.
+    {"overwrite it, commit", "1 GET, 2 PUT", "7 of 825 bytes", 57,
      [](KernelSide& k) { k.overwrite("new"); }},
     // GET: whether the index is the same; the chunk twice. PUT: chunk and index.
     {"change a byte of a sparse frame, commit", "3 GET, 2 PUT", "4 of 65872 bytes", 169,
      [](KernelSide& k) { k.change("s"); }},
-    // GET: whether the index is the same.
-    {"set an extended attribute", "1 GET", "2 of 459 bytes", 17,
+    {"set an extended attribute", "none", "2 of 459 bytes", 17,
      [](KernelSide& k) { k.set_attribute("new"); }},
     // PUT: the index.
     {"commit that", "1 PUT", "3 of 291 bytes", 137, [](KernelSide& k) { k.commit(); }},
     // GET: the index twice. PUT: the index.
     {"chmod", "2 GET, 1 PUT", "1 of 298 bytes", 14, [](KernelSide& k) { k.chmod("new"); }},
-    // GET, LIST: both names. PUT: a removal marker, chunk, index, an empty index at the old name.
-    // DELETE: a removal marker of the new name.
-    {"rename", "1 DELETE, 2 GET, 2 LIST, 4 PUT", "2 of 596 bytes", 36,
+    // GET: the index. PUT: copies of the chunk, the index, a tombstone of the old name. DELETE: the
+    // tombstone.
+    {"rename", "1 DELETE, 1 GET, 3 PUT", "2 of 596 bytes", 36,
      [](KernelSide& k) { k.rename("new", "other"); }},
-    // LIST: the directory. GET: the indexes of both names, twice. PUT: a removal marker, an empty
-    // index.
-    {"remove", "4 GET, 1 LIST, 2 PUT", "none", 9, [](KernelSide& k) { k.remove("other"); }},
+    // LIST: the directory. GET: the index. PUT, DELETE: the tombstone.
+    {"remove", "1 DELETE, 1 GET, 1 LIST, 1 PUT", "none", 9,
+     [](KernelSide& k) { k.remove("other"); }},
 };
 
 /// `counted` returns what was counted since its last call.
@@ -176,11 +174,15 @@ void check_each(InProcess& mount, SetClock& clock, const std::function<std::stri
   }
 }
 
-/// How many requests of each kind there are behind the first `begin` ones.
+bool removes_many(const HttpRequest& request) { return request.head.starts_with("POST "); }
+
+/// How many requests of each kind there are behind the first `begin` ones, but for those that
+/// remove many objects: they are sent in the background.
 std::string told(const std::vector<HttpRequest>& requests, std::size_t begin) {
   std::map<std::string, int> counts;
   for (std::size_t i = begin; i < requests.size(); i++) {
     const std::string line = requests[i].head.substr(0, requests[i].head.find('\r'));
+    if (removes_many(requests[i])) continue;
     const bool has_query = line.find('?') != std::string::npos;
     counts[has_query ? "LIST" : line.substr(0, line.find(' '))]++;
   }
@@ -264,7 +266,11 @@ BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
   // Replaced chunks are removed when readers on other hosts no longer need them.
   clock.move(std::chrono::minutes(11));
   mount.source().tidy();
-  BOOST_TEST(comes_true([&] { return told(store.seen(), begin) == "4 DELETE"; }));
+  BOOST_TEST(comes_true([&] {
+    const auto requests = store.seen();
+    return requests.size() > begin && removes_many(requests.back());
+  }));
+  BOOST_TEST(told(store.seen(), begin) == "none");
 }
 
 BOOST_AUTO_TEST_CASE(reads_of_local_files) {
@@ -313,11 +319,12 @@ BOOST_AUTO_TEST_CASE(memory_for_each_file_that_the_kernel_knows,
     InProcess mount(store.tree(true), {}, clock);
     return files.memory_of_each(mount);
   };
-  // Limits are 10 % above what was measured.
+  // Limits are 10 % above what was measured. Objects are so many since their connections take
+  // memory.
   BOOST_TEST(of_local({5'000, ".txt", ".txt", bytes_of("text")}) <= 277U);
   BOOST_TEST(of_local({2'000, ".b2frame", "", flat_frame("text")}) <= 265U);
-  BOOST_TEST(of_objects({1'000, ".txt", ".txt", bytes_of("text")}) <= 869U);
-  BOOST_TEST(of_objects({1'000, ".b2frame", "", flat_frame("text")}) <= 878U);
+  BOOST_TEST(of_objects({4'000, ".txt", ".txt", bytes_of("text")}) <= 869U);
+  BOOST_TEST(of_objects({4'000, ".b2frame", "", flat_frame("text")}) <= 878U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
