@@ -29,7 +29,10 @@ HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
   request.size = 0;
   try {
     return client.send(std::move(request)).wait();
-  } catch (const RemoteError&) {
+  } catch (const RemoteError& error) {
+    const bool tells_size = answer.headers.range && answer.headers.range->total == 0;
+    // It may have been removed since.
+    if (!tells_size || error.code() == std::errc::no_such_file_or_directory) throw;
     return answer;
   }
 }

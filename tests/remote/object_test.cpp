@@ -208,6 +208,19 @@ BOOST_AUTO_TEST_CASE(empty_objects_can_be_opened) {
   BOOST_CHECK_THROW(served.open(), RemoteError);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_object_that_is_removed_between_two_answers_is_not_there) {
+  Served served(1);
+  for (const char* told : {"", "Content-Range: bytes */0\r\n"}) {
+    served.respond = [told](const HttpRequest& request) {
+      return request.value("Range").empty() ? reply_of("404 Gone", "", "")
+                                            : reply_of("416 No", told, "");
+    };
+    BOOST_CHECK_EXCEPTION(served.open(), RemoteError, [](const RemoteError& error) {
+      return error.code() == std::errc::no_such_file_or_directory;
+    });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(where_redirects_led_is_remembered_while_it_works) {
   Served served(1 << 20);
   std::string target = "/one";

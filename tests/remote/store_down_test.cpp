@@ -230,7 +230,7 @@ BOOST_DATA_TEST_CASE(a_file_that_is_removed_while_it_is_stored_is_gone,
   FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"sync=strict"}, gateway.endpoint());
   for (int after = -450; after <= 550; after += 50) {
-    if (!is_new) BOOST_TEST(errno_of_writing(mount / "one", 0, "old text") == 0);
+    if (!is_new) BOOST_TEST(errno_of_writing(mount / "one", 0, "old text") == 0, mount.log());
     const int file = ::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     BOOST_TEST(::pwrite(file, "some text", 9, 0) == 9);
     gateway.delay_ms = 150;
