@@ -117,8 +117,10 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
   }
   const std::lock_guard guard(mutex_);
   if (method == "POST") return {remove_all(request.body), {}, false};
-  if (const auto query = key.find('?'); query != std::string::npos)
+  if (const auto query = key.find('?'); query != std::string::npos) {
+    when_listing();
     return {list(key.substr(query)), {}, false};
+  }
   if (method == "GET") return {get(request, key), {}, false};
   if (method == "DELETE") return {remove(request, key), {}, false};
   if (!request.value("x-amz-copy-source").empty()) return {copy(request, key), {}, false};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,9 @@ class FakeStore {
   std::vector<HttpRequest> seen() const { return server_.seen(); }
   /// Puts of indexes, of which the last may be under way.
   int indexes_begun() const { return indexes_begun_; }
+
+  /// Called while something is listed; to be set before the first request.
+  std::function<void()> when_listing = [] {};
 
  private:
   struct Object {

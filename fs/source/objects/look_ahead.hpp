@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "frame/store/store_calls.hpp"
 #include "fs/source/objects/object_listings.hpp"
@@ -17,14 +20,19 @@
 namespace bloscfs::fs {
 
 /// `ls -l` asks for the attributes of one name after the other, and each may take a round trip to
-/// the store: several are looked at at once. Thread-safe.
+/// the store: several are looked at at once. Programs go through names as they are listed, or by
+/// their inode numbers, as cp and tar do. Thread-safe.
 class LookAhead {
  public:
   /// Looks at the entry; what that finds is remembered by whoever asks for it. Called by threads.
   using Look = std::function<void(const ListingPointer& listing, std::size_t entry)>;
+  using InodeOf = std::function<ino_t(const ObjectListing& listing, std::size_t entry)>;
 
-  LookAhead(unsigned at_once, Look look)
-      : at_once_(at_once), look_(std::move(look)), calls_(at_once) {}
+  LookAhead(unsigned at_once, Look look, InodeOf inode_of)
+      : at_once_(at_once),
+        look_(std::move(look)),
+        inode_of_(std::move(inode_of)),
+        calls_(at_once) {}
 
   using Pending = std::shared_ptr<frame::StoreCalls::Pending>;
   /// To be called before the entry is looked at. The look that is under way; null: none is.
@@ -32,28 +40,79 @@ class LookAhead {
     Walk dropped;  // destroyed behind the lock
     const MutexLock lock(mutex_);
     Walk& walk = walk_through(listing, dropped);
-    if (entry + 1 != walk.next) {
-      walk.in_order = entry == walk.next ? walk.in_order + 1 : 0;
-      if (walk.in_order == 0) walk.begun = entry + 1;
-      walk.next = entry + 1;
+    follow(walk, entry);
+    const std::size_t place = walk.place_of(entry);
+    if (place + 1 != walk.next) {
+      walk.in_order = place == walk.next ? walk.in_order + 1 : 0;
+      if (walk.in_order == 0) walk.begun = place + 1;
+      walk.next = place + 1;
     }
-    walk.pending.erase(walk.pending.begin(), walk.pending.lower_bound(entry));
+    walk.pending.erase(walk.pending.begin(), walk.pending.lower_bound(place));
     if (walk.in_order >= kInOrder) begin(walk);
-    const auto begun = walk.pending.find(entry);
+    const auto begun = walk.pending.find(place);
     return begun == walk.pending.end() ? nullptr : begun->second;
   }
 
  private:
-  /// So many names in their order are no chance.
-  static constexpr std::size_t kInOrder = 2;
+  /// So many names in their order are no chance, and so many inode numbers that rise.
+  static constexpr std::size_t kInOrder = 2, kRising = 4;
   static constexpr std::size_t kMostWalks = 8;
+  static constexpr std::size_t kMostByInode = 100'000;
 
+  /// Places are those of the order in which somebody goes.
   struct Walk {
     ListingPointer listing;
     std::size_t next = 0, in_order = 0;
-    std::size_t begun = 0;  ///< entries before this one were looked at, or are being
+    std::size_t begun = 0;  ///< places before this one were looked at, or are being
     std::map<std::size_t, Pending> pending = {};
+    ino_t last = 0;
+    std::size_t rising = 0;
+    std::vector<std::uint32_t> by_inode = {}, places = {};  ///< empty: in the order of the listing
+
+    std::size_t place_of(std::size_t entry) const { return places.empty() ? entry : places[entry]; }
+    std::size_t entry_at(std::size_t place) const {
+      return by_inode.empty() ? place : by_inode[place];
+    }
+    void go_in_listed_order() {
+      by_inode.clear();
+      places.clear();
+      pending.clear();
+      next = in_order = begun = rising = 0;
+    }
   };
+
+  /// Finds the order.
+  void follow(Walk& walk, std::size_t entry) const REQUIRES(mutex_) {
+    if (!walk.places.empty()) {
+      const std::size_t place = walk.place_of(entry);
+      if (place + 1 < walk.next || place > walk.next + at_once_) walk.go_in_listed_order();
+      return;
+    }
+    if (walk.in_order >= kInOrder || walk.listing->entries().size() > kMostByInode) return;
+    const ino_t inode = inode_of_(*walk.listing, entry);
+    if (inode == walk.last) return;
+    walk.rising = inode > walk.last ? walk.rising + 1 : 0;
+    walk.last = inode;
+    if (walk.rising < kRising) return;
+    sort_by_inode(walk);
+    walk.next = walk.place_of(entry);
+    walk.in_order = walk.begun = 0;
+  }
+
+  void sort_by_inode(Walk& walk) const REQUIRES(mutex_) {
+    const std::size_t count = walk.listing->entries().size();
+    std::vector<std::pair<ino_t, std::uint32_t>> sorted;
+    sorted.reserve(count);
+    for (std::uint32_t i = 0; i < count; i++) sorted.emplace_back(inode_of_(*walk.listing, i), i);
+    std::sort(sorted.begin(), sorted.end());
+    walk.pending.clear();
+    walk.by_inode.resize(count);
+    walk.places.resize(count);
+    for (std::uint32_t place = 0; place < count; place++) {
+      walk.by_inode[place] = sorted[place].second;
+      walk.places[sorted[place].second] = place;
+    }
+  }
 
   Walk& walk_through(const ListingPointer& listing, Walk& dropped) REQUIRES(mutex_) {
     const auto found = std::find_if(walks_.begin(), walks_.end(),
@@ -75,8 +134,10 @@ class LookAhead {
     const std::size_t end = std::min(walk.next + at_once_, walk.listing->entries().size());
     try {
       for (; walk.begun < end; walk.begun++)
-        walk.pending[walk.begun] = std::make_shared<frame::StoreCalls::Pending>(calls_.begin(
-            [this, listing = walk.listing, entry = walk.begun] { look_(listing, entry); }));
+        walk.pending[walk.begun] = std::make_shared<frame::StoreCalls::Pending>(
+            calls_.begin([this, listing = walk.listing, entry = walk.entry_at(walk.begun)] {
+              look_(listing, entry);
+            }));
     } catch (const std::system_error&) {
       // No thread can be made: whoever comes there looks.
     }
@@ -84,6 +145,7 @@ class LookAhead {
 
   const unsigned at_once_;
   const Look look_;
+  const InodeOf inode_of_;
   Mutex mutex_;
   std::vector<Walk> walks_ GUARDED_BY(mutex_);  ///< the last one first
   frame::StoreCalls calls_;

@@ -89,7 +89,11 @@ const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) cons
 }
 
 bool ObjectListing::is_fresh(std::chrono::milliseconds trusted, TimePoint now) const {
-  return !is_changed_ && now - begun_ < std::max<Duration>(trusted, cost_ * kTimesItsCost);
+  return !is_changed_ && now < fresh_until(trusted);
+}
+
+ObjectListing::TimePoint ObjectListing::fresh_until(std::chrono::milliseconds trusted) const {
+  return begun_ + std::max<Duration>(trusted, cost_ * kTimesItsCost);
 }
 
 void ObjectListings::forget(const std::string& directory) {

@@ -51,6 +51,7 @@ class ObjectListing {
   }
   /// True for as long as it may be believed: one that took long to make for longer.
   bool is_fresh(std::chrono::milliseconds trusted, TimePoint now) const;
+  TimePoint fresh_until(std::chrono::milliseconds trusted) const;
   /// A change has come since: its names are known, and no longer believed.
   void note_change() const { is_changed_ = true; }
   bool is_changed() const { return is_changed_; }

@@ -48,8 +48,10 @@ LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, cons
   const ObjectLook& look = *known->look;
   if (look.is_object() == is_directory) return nullptr;
   const bool has_state = look.is_object() || look.kind == Kind::sframe;
-  if (listed.state && has_state && look.state.same_bytes(*listed.state))
+  if (listed.state && has_state && look.state.same_bytes(*listed.state)) {
     known->checked = std::max(known->checked, listed.at);
+    if (clock_.now() < listed.fresh_until) return known->look;
+  }
   const frame::Clock::Duration trusted =
       look.kind == Kind::directory
           ? std::max<frame::Clock::Duration>(settings_.revalidate, kKindTrusted)

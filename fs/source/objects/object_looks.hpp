@@ -82,11 +82,11 @@ class ObjectLooks {
         clock_(clock),
         sources_(budget, 64) {}
 
-  /// What its directory's listing tells of an object, or of a sparse frame's index, and when it was
-  /// begun.
+  /// What its directory's listing tells of an object, or of a sparse frame's index; when that was
+  /// begun, and for how long it counts.
   struct Listed {
     std::optional<frame::ListedState> state;
-    TimePoint at;
+    TimePoint at, fresh_until;
   };
   /// What is there now, or was not longer ago than that.
   LookPointer look(Request& request, const std::string& path, bool is_directory,

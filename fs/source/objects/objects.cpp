@@ -38,12 +38,17 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
           },
           budget, clock),
       listings_(std::move(tree), budget, settings.revalidate, clock),
-      ahead_(at_once, [this](const ListingPointer& listing, std::size_t number) {
-        Request request;
-        const frame::ObjectEntry& entry = listing->entries()[number];
-        looks_.look(request, path_in(listing->directory(), entry.name), entry.is_directory,
-                    {entry.state, listing->begun()});
-      }) {
+      ahead_(
+          at_once,
+          [this](const ListingPointer& listing, std::size_t number) {
+            Request request;
+            const frame::ObjectEntry& entry = listing->entries()[number];
+            looks_.look(request, path_in(listing->directory(), entry.name), entry.is_directory,
+                        told_of(entry, *listing));
+          },
+          [this](const ObjectListing& listing, std::size_t number) {
+            return inode_of(path_in(listing.directory(), listing.entries()[number].name));
+          }) {
   tree_->set_charges([this](const std::string& directory) {
     // What a frame lists of its own chunks: that is of no user's share.
     Request request;
@@ -83,6 +88,15 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
+/// As long as the listing is taken for true, so is what it tells of an object that has not changed;
+/// but who trusts no state for any time asks for each.
+ObjectLooks::Listed Objects::told_of(const frame::ObjectEntry& entry,
+                                     const ObjectListing& listing) const {
+  const auto trusted = looks_.settings().revalidate;
+  const auto until = trusted.count() > 0 ? listing.fresh_until(trusted) : listing.begun();
+  return {entry.state, listing.begun(), until};
+}
+
 ListingPointer Objects::listing(Request& request, const std::string& directory) {
   return listings_.get(request, directory, judge_in(directory));
 }
@@ -110,8 +124,7 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
       request.need_slot();
       look->wait();
     }
-    found.look =
-        looks_.look(request, found.path, entry.is_directory, {entry.state, listing->begun()});
+    found.look = looks_.look(request, found.path, entry.is_directory, told_of(entry, *listing));
     // A commit of this mount has come since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {

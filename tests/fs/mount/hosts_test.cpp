@@ -1,13 +1,17 @@
 // Several hosts that write to one object store: two mounts without a kernel, and a store in memory.
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/core.h>
 
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/random_files.hpp"
 #include "tests/remote/fake_store.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/npy.hpp"
@@ -223,6 +227,55 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_given_away_is_taken_back) {
   host.mount.remove("two");
   BOOST_TEST((Host(store).mount.names() == Names{"one"}));
   BOOST_TEST((Host(store).mount.read("one") == other));
+}
+
+/// How many objects are asked for, in the end, once the first few of a directory were looked up in
+/// that order.
+std::size_t asked_for(
+    const std::function<bool(const fs::DirectoryEntry&, const fs::DirectoryEntry&)>& less) {
+  constexpr int kObjects = 60, kLookedUp = 8;
+  FakeStore store;
+  for (int i = 0; i < kObjects; i++) store.add(fmt::format("{:02}.txt", i), bytes_of("text"));
+  const SetClock clock;
+  InProcess mount(store.tree(false), {}, clock);
+  auto entries = mount.source().list(mount.request(), fs::kRootId, [] { return true; }).value();
+  std::sort(entries.begin(), entries.end(), less);
+  const auto begun = store.requests();
+  for (int i = 0; i < kLookedUp; i++)
+    BOOST_TEST(mount.has(entries[static_cast<std::size_t>(i)].shown_name));
+  const auto asked = [&] { return static_cast<std::size_t>(store.requests() - begun); };
+  comes_true([&] { return asked() > kLookedUp; }, std::chrono::seconds(1));
+  return asked();
+}
+
+BOOST_AUTO_TEST_CASE(who_goes_through_a_listing_is_looked_ahead_of) {
+  using Entry = fs::DirectoryEntry;
+  BOOST_TEST(asked_for([](const Entry& a, const Entry& b) { return a.shown_name < b.shown_name; }) >
+             8U);
+  BOOST_TEST(asked_for([](const Entry& a, const Entry& b) { return a.inode < b.inode; }) > 8U);
+  // The last digit first: neither.
+  BOOST_TEST(asked_for([](const Entry& a, const Entry& b) {
+               return a.shown_name.substr(1) + a.shown_name < b.shown_name.substr(1) + b.shown_name;
+             }) == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_listing_tells_counts_for_as_long_as_its_names) {
+  FakeStore store;
+  store.add("d/one.txt", bytes_of("text"));
+  SetClock clock;
+  // A listing that takes 2 s is believed for 20 s.
+  store.when_listing = [&] { clock.move(std::chrono::seconds(2)); };
+  InProcess mount(store.tree(false), {}, clock);
+  BOOST_TEST(mount.has("d/one.txt"));
+  clock.move(std::chrono::seconds(2));
+  BOOST_TEST(mount.has("d/one.txt"));
+  const auto begun = store.requests();
+  clock.move(std::chrono::seconds(3));
+  BOOST_TEST(mount.has("d/one.txt"));
+  BOOST_TEST(store.requests() == begun);
+  clock.move(std::chrono::seconds(30));
+  BOOST_TEST(mount.has("d/one.txt"));
+  BOOST_TEST(store.requests() > begun);
 }
 
 BOOST_AUTO_TEST_CASE(attributes_are_set_as_those_of_files) {
