@@ -22,7 +22,7 @@ from bench_run import Bench, Goal
 # Each module has GROUPS: by name, functions that take a Bench and give a Group.
 MODULES = ["reading", "random_reading", "random_staying", "warm_reading", "parallel_reading",
            "arrays", "writing", "overwriting", "trees", "small_files", "scale", "memory", "start",
-           "contention", "codec", "choices", "remote"]
+           "contention", "codec", "choices", "remote", "objects"]
 CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
 
 
