@@ -11,8 +11,9 @@
 namespace bloscfs::frame::inline remote {
 
 inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpNotModified = 304, kHttpNotFound = 404,
-                     kHttpConflict = 409, kHttpConditionFailed = 412, kHttpBadRange = 416,
-                     kHttpNotImplemented = 501;
+                     kHttpBadRequest = 400, kHttpConflict = 409, kHttpConditionFailed = 412,
+                     kHttpBadRange = 416, kHttpTooMany = 429, kHttpNotImplemented = 501,
+                     kHttpBusy = 503;
 
 /// Content-Range: the bytes [first, last] of `total`.
 struct ContentRange {

@@ -300,13 +300,16 @@ class HttpClient::Loop {
   }
 
   void try_again(Task task, const Verdict& verdict) {
-    const auto left = std::chrono::duration_cast<milliseconds>(task.began + settings_.retry_time -
-                                                               wait_clock().now());
+    const bool is_once = !task.exchange->request.retries;
+    const milliseconds time =
+        is_once ? std::min(settings_.retry_time, kRetriesOfOnce) : settings_.retry_time;
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(task.began + time - wait_clock().now());
     milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
     if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
     if (!has_answered_ && !settings_.retries_first_contact)
       return fail(task, verdict.error, verdict.text);
-    if (left.count() <= 0 || pause > left || !task.exchange->request.retries)
+    if (left.count() <= 0 || pause > left || (is_once && !verdict.not_done))
       return fail(task, task.answered ? EIO : ETIMEDOUT,
                   fmt::format("{}, tried {} times", verdict.text, task.attempts));
     if (task.attempts == 1 && settings_.notice)

@@ -56,6 +56,9 @@ struct HttpHeader {
   std::string name, value;  ///< neither with line breaks
 };
 
+/// A plain DELETE of a tombstone must arrive before another host may take its name.
+inline constexpr std::chrono::milliseconds kRetriesOfOnce{60'000};
+
 struct WebRequest {
   HttpPlace place;
   HttpMethod method = HttpMethod::get;
@@ -67,8 +70,8 @@ struct WebRequest {
   std::string if_match, if_none_match, if_unmodified_since, if_modified_since;
   std::vector<HttpHeader> headers;  ///< others
   std::vector<std::uint8_t> body;   ///< of put and post
-  /// False: there is one attempt. For what must not be done twice; what was done may be done again
-  /// where its answer was lost.
+  /// False for what must not be done twice: the request is repeated only if the server answers that
+  /// it did not carry it out, and for kRetriesOfOnce at most.
   bool retries = true;
   /// Statuses from 400 on that are not tried again are answers, with what comes along.
   bool takes_errors = false;

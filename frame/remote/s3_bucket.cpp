@@ -35,13 +35,28 @@ std::string query_value(const std::string& text) {
   return result;
 }
 
-/// An outcome that says: not now.
-bool is_busy(const HttpAnswer& answer) {
-  if (answer.headers.status == kHttpConflict) return true;
-  if (answer.headers.status != kHttpOk && answer.headers.status != 400) return false;
+enum class Outcome : std::uint8_t {
+  final,
+  not_done,    ///< the store did not carry the request out, and takes it later
+  may_be_done  ///< the store failed on the way
+};
+
+Outcome outcome_of(const HttpAnswer& answer) {
+  if (answer.headers.status == kHttpConflict) return Outcome::not_done;
+  if (answer.headers.status != kHttpOk && answer.headers.status != kHttpBadRequest)
+    return Outcome::final;
   const std::string code = parse_s3_problem(answer.body).code;
-  return code == "InternalError" || code == "SlowDown" || code == "ServiceUnavailable" ||
-         code == "RequestTimeout";
+  if (code == kS3SlowDown) return Outcome::not_done;
+  const bool has_failed =
+      code == "InternalError" || code == "ServiceUnavailable" || code == "RequestTimeout";
+  return has_failed ? Outcome::may_be_done : Outcome::final;
+}
+
+/// The store does not know that request, or a header of it.
+bool is_unknown_request(const HttpAnswer& answer) {
+  const int status = answer.headers.status;
+  return status == kHttpNotImplemented || status == 405 ||
+         (status == kHttpBadRequest && parse_s3_problem(answer.body).code == "NotImplemented");
 }
 
 void wait_a_while(int attempts) {
@@ -106,10 +121,13 @@ void S3Bucket::set_condition(WebRequest& request, const ObjectCondition& conditi
 }
 
 HttpAnswer S3Bucket::ask(const WebRequest& request) const {
-  const auto end = wait_clock().now() + retry_time_;
+  const auto end =
+      wait_clock().now() + (request.retries ? retry_time_ : std::min(retry_time_, kRetriesOfOnce));
   for (int attempts = 0;; attempts++) {
     HttpAnswer answer = client_->send(request).wait();
-    if (!is_busy(answer)) return answer;
+    const Outcome outcome = outcome_of(answer);
+    if (outcome == Outcome::final) return answer;
+    if (outcome == Outcome::may_be_done && !request.retries) fail(answer);
     if (wait_clock().now() >= end) fail(answer);
     wait_a_while(attempts);
   }
@@ -187,6 +205,8 @@ bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition,
   const HttpAnswer answer = ask(wanted);
   const int status = answer.headers.status;
   if (status == kHttpConditionFailed) return false;
+  if (!wanted.if_match.empty() && is_unknown_request(answer))
+    throw RemoteError(EOPNOTSUPP, told_problem(status, answer.body));
   if (status == kHttpNotFound && parse_s3_problem(answer.body).code != "NoSuchBucket")
     return condition.kind != ObjectCondition::Kind::same;
   if (!is_success(status)) fail(answer);
@@ -197,19 +217,23 @@ void S3Bucket::remove_all(std::span<const std::string> keys) const {
   keys = keys.first(std::min(keys.size(), kMostRemoved));
   std::string body = "<Delete><Quiet>true</Quiet>";
   std::size_t count = 0;
-  for (const std::string& key : keys) {
-    if (!may_stand_in_xml(key)) continue;
-    body += "<Object><Key>" + escaped(key) + "</Key></Object>";
-    count++;
-  }
+  if (removes_many_)
+    for (const std::string& key : keys) {
+      if (!may_stand_in_xml(key)) continue;
+      body += "<Object><Key>" + escaped(key) + "</Key></Object>";
+      count++;
+    }
   body += "</Delete>";
-  if (count > 0) post_removal(body);
+  if (count > 0 && !post_removal(body)) {
+    removes_many_ = false;
+    count = 0;
+  }
   if (count == keys.size()) return;
   for (const std::string& key : keys)
-    if (!may_stand_in_xml(key)) remove(key, {}, Sending::once);
+    if (count == 0 || !may_stand_in_xml(key)) remove(key, {}, Sending::once);
 }
 
-void S3Bucket::post_removal(const std::string& body) const {
+bool S3Bucket::post_removal(const std::string& body) const {
   const Bytes bytes{reinterpret_cast<const std::uint8_t*>(body.data()), body.size()};
   WebRequest wanted = request(HttpMethod::post, address_.whole_bucket("?delete="));
   wanted.retries = false;
@@ -219,7 +243,9 @@ void S3Bucket::post_removal(const std::string& body) const {
   wanted.headers.push_back({"Content-MD5", base64_of_md5(bytes)});
   wanted.headers.push_back({"Content-Type", "application/xml"});
   const HttpAnswer answer = ask(wanted);
+  if (is_unknown_request(answer)) return false;
   if (!is_success(answer.headers.status)) fail(answer);
+  return true;
 }
 
 void S3Bucket::copy(const std::string& from, const std::string& to) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Single requests for a bucket of an object store, with their outcomes as errors of files.
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -55,19 +56,23 @@ class S3Bucket {
   /// again.
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
+  /// `once`: the request is repeated only if the store answers that it did not carry it out.
   enum class Sending : std::uint8_t { again_if_lost, once };
-  /// False where the condition does not hold.
+  /// False where the condition does not hold. Throws RemoteError EOPNOTSUPP if the store knows no
+  /// such condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
-  /// At most kMostRemoved keys by one request, which is sent once; keys that XML cannot hold by one
-  /// for each. What the store does not remove stays.
+  /// Removes at most kMostRemoved keys by one request, which is sent once. Keys that XML cannot
+  /// hold take a request each, as do all keys if the store knows no such request. What the store
+  /// does not remove stays.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 
   void copy(const std::string& from, const std::string& to) const;
 
  private:
-  void post_removal(const std::string& body) const;
+  /// False if the store knows no such request.
+  bool post_removal(const std::string& body) const;
   WebRequest request(HttpMethod method, const Url& url) const;
   void set_condition(WebRequest& request, const ObjectCondition& condition) const;
   HttpAnswer ask(const WebRequest& request) const;
@@ -77,6 +82,7 @@ class S3Bucket {
   const std::shared_ptr<HttpClient> client_;
   const std::chrono::milliseconds retry_time_;
   S3Manners manners_;
+  mutable std::atomic<bool> removes_many_{true};
 };
 
 }  // namespace bloscfs::frame::inline remote

@@ -36,6 +36,8 @@ struct S3Problem {
 
 /// Of an error's answer, whatever it is.
 S3Problem parse_s3_problem(Bytes xml);
+/// The code of a store that did not carry a request out since there are too many.
+inline constexpr const char* kS3SlowDown = "SlowDown";
 
 /// The status of an error's answer, what the store says of it, and what helps, where that is known.
 std::string told_problem(int status, Bytes body);

@@ -137,9 +137,19 @@ class Probe {
     S3Manners manners = bucket_.manners();
     manners.remove_if_same = true;
     bucket_.set_manners(manners);
-    manners.remove_if_same = !bucket_.remove(key_, {Wanted::same, stale}, S3Bucket::Sending::once);
+    manners.remove_if_same = keeps_condition_of_removal(stale);
     bucket_.set_manners(manners);
     if (!manners.remove_if_same) left_.erase(key_);
+  }
+
+  bool keeps_condition_of_removal(const ObjectState& stale) {
+    try {
+      if (!bucket_.remove(key_, {Wanted::same, stale}, S3Bucket::Sending::once)) return true;
+    } catch (const RemoteError& error) {
+      if (error.code() != std::errc::operation_not_supported) throw;
+      bucket_.remove(key_, {});
+    }
+    return false;
   }
 
   S3Bucket& bucket_;

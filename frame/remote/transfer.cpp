@@ -390,6 +390,8 @@ Verdict Transfer::judge_status() {
   if (is_redirect(status)) return judge_redirect();
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
                            told_problem(status, body_), true);
+  result.not_done = status == kHttpTooMany ||
+                    (status == kHttpBusy && parse_s3_problem(body_).code == kS3SlowDown);
   curl_off_t seconds = 0;
   if (::curl_easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
     result.retry_after = std::chrono::seconds(std::min<curl_off_t>(seconds, 86'400));

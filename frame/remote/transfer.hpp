@@ -18,9 +18,10 @@ namespace bloscfs::frame::inline remote {
 /// How an attempt ended.
 struct Verdict {
   enum class Kind { good, redirect, passing, final } kind = Kind::final;
-  int error = 0;                        ///< of passing and final
-  std::string text;                     ///< the same: what was wrong, without the URL
-  bool answered = false;                ///< by a status
+  int error = 0;          ///< of passing and final
+  std::string text;       ///< the same: what was wrong, without the URL
+  bool answered = false;  ///< by a status
+  bool not_done = false;  ///< of passing: the server says that it did not carry the request out
   std::chrono::seconds retry_after{0};  ///< as the server asked
   HttpPlace next;                       ///< of redirect
 };

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <xxhash.h>
 
+#include "frame/remote/percent.hpp"
 #include "tests/support/pause.hpp"
 
 namespace bloscfs::test {
@@ -20,6 +21,10 @@ std::string store_error(const std::string& status, const std::string& code) {
 
 const char* const kOthersChunk = "another host's chunk";
 const char* const kRefused = "412 Precondition Failed";
+
+std::string not_implemented(const std::string& status) {
+  return store_error(status, "NotImplemented");
+}
 
 std::string without_percents(std::string_view text) {
   std::string plain;
@@ -42,9 +47,61 @@ std::string metadata_in(const std::string& head) {
 
 }  // namespace
 
+const StoreTraits kAws{.name = "AWS S3",
+                       .keeps_conditions_of_reads = true,
+                       .missing_is_404 = true,
+                       .encodes_space_as_plus = true,
+                       .conflict_every = 3,
+                       .busy_every = 5};
+const StoreTraits kAwsUntil2025{.name = "AWS S3 until September 2025",
+                                .remove_if_same = Conditions::refused,
+                                .keeps_conditions_of_reads = true,
+                                .missing_is_404 = true,
+                                .encodes_space_as_plus = true,
+                                .conflict_every = 3,
+                                .busy_every = 5};
+const StoreTraits kMinio{.name = "MinIO",
+                         .remove_if_same = Conditions::ignored,
+                         .keeps_conditions_of_reads = true,
+                         .missing_is_404 = true,
+                         .busy_every = 5};
+const StoreTraits kMinioUntil2025{.name = "MinIO until August 2025",
+                                  .remove_if_same = Conditions::ignored,
+                                  .keeps_conditions_of_reads = true,
+                                  .makes_missing = true};
+const StoreTraits kR2{.name = "Cloudflare R2",
+                      .remove_if_same = Conditions::ignored,
+                      .keeps_conditions_of_reads = true,
+                      .busy_every = 3,
+                      .busy = "429 Too Many Requests",
+                      .busy_code = "TooManyRequests"};
+const StoreTraits kGcs{.name = "Google Cloud Storage",
+                       .put_if_absent = Conditions::ignored,
+                       .put_if_same = Conditions::ignored,
+                       .remove_if_same = Conditions::ignored,
+                       .keeps_conditions_of_reads = true,
+                       .absent_removal_is_404 = true,
+                       .busy = "429 Too Many Requests"};
+const StoreTraits kCeph16{.name = "Ceph RGW 16",
+                          .remove_if_same = Conditions::ignored,
+                          .bare_etags_only = true,
+                          .keeps_conditions_of_reads = true,
+                          .busy_every = 5};
+const StoreTraits kCephTentacle{
+    .name = "Ceph RGW 20", .keeps_conditions_of_reads = true, .busy_every = 5};
+const StoreTraits kWithoutMultiDelete{.name = "a store without multi-object delete",
+                                      .remove_if_same = Conditions::ignored,
+                                      .absent_removal_is_404 = true,
+                                      .removes_many = false,
+                                      .unknown_request = "400 Bad Request"};
+
 FakeStore::FakeStore(StoreFaults faults, bool remembers)
     : faults_(faults),
       server_([this](const HttpRequest& request) { return answer(request); }, remembers) {}
+
+FakeStore::FakeStore(StoreTraits traits)
+    : traits_(std::move(traits)),
+      server_([this](const HttpRequest& request) { return answer(request); }) {}
 
 std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
   frame::HttpSettings settings;
@@ -58,7 +115,7 @@ std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
 void FakeStore::add(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   const std::lock_guard guard(mutex_);
   const std::string body(bytes.begin(), bytes.end());
-  objects_["/bucket/in/" + path] = {body, etag_of(body), ""};
+  objects_["/bucket/in/" + frame::percent_encoded(path)] = {body, etag_of(body), ""};
 }
 
 void FakeStore::set_faults(const StoreFaults& faults) {
@@ -116,7 +173,9 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
     simulate_delay(faults_.index_delay);
   }
   const std::lock_guard guard(mutex_);
-  if (method == "POST") return {remove_all(request.body), {}, false};
+  if (const std::string refused = refusal_in_between(request, method != "GET"); !refused.empty())
+    return {refused, {}, false};
+  if (method == "POST") return {remove_all(request), {}, false};
   if (const auto query = key.find('?'); query != std::string::npos) {
     when_listing();
     return {list(key.substr(query)), {}, false};
@@ -148,15 +207,62 @@ HttpReply FakeStore::answer_put(const HttpRequest& request, const std::string& k
   return {"", {}, true};
 }
 
-bool FakeStore::refuses(const HttpRequest& request, const std::string& key) const {
+/// What is not done now and may be asked for again.
+std::string FakeStore::refusal_in_between(const HttpRequest& request, bool is_change) {
+  if (!is_change) return {};
+  if (traits_.busy_every > 0 && ++changes_ % traits_.busy_every == 0)
+    return store_error(traits_.busy, traits_.busy_code);
+  const bool is_conditional_put =
+      request.head.starts_with("PUT") &&
+      (!request.value("If-Match").empty() || !request.value("If-None-Match").empty());
+  if (is_conditional_put && traits_.conflict_every > 0 &&
+      ++conditional_puts_ % traits_.conflict_every == 0)
+    return store_error("409 Conflict", "ConditionalRequestConflict");
+  return {};
+}
+
+/// Empty where the ETag is that of the object.
+std::string FakeStore::refusal_of_same(const std::string& wanted, const std::string& key) const {
   const auto found = objects_.find(key);
+  if (found == objects_.end()) {
+    if (faults_.makes_missing || traits_.makes_missing) return {};
+    return traits_.missing_is_404 ? store_error("404 Not Found", "NoSuchKey")
+                                  : store_error(kRefused, "PreconditionFailed");
+  }
+  const std::string& etag = found->second.etag;
+  const bool is_same = traits_.bare_etags_only ? "\"" + wanted + "\"" == etag : wanted == etag;
+  return is_same || faults_.ignores_same ? "" : store_error(kRefused, "PreconditionFailed");
+}
+
+/// Of a PUT. Empty where its conditions hold.
+std::string FakeStore::refusal(const HttpRequest& request, const std::string& key) const {
+  const bool wants_absent = request.value("If-None-Match") == "*";
   const std::string same = request.value("If-Match");
-  if (request.value("If-None-Match") == "*" && !faults_.ignores_absent && found != objects_.end())
-    return true;
-  if (same.empty()) return false;
-  if (faults_.refuses_same) return true;
-  if (found == objects_.end()) return !faults_.makes_missing;
-  return !faults_.ignores_same && same != found->second.etag;
+  if ((wants_absent && traits_.put_if_absent == Conditions::refused) ||
+      (!same.empty() && traits_.put_if_same == Conditions::refused))
+    return not_implemented(traits_.unknown_request);
+  if (wants_absent && !faults_.ignores_absent && traits_.put_if_absent == Conditions::kept &&
+      objects_.contains(key))
+    return store_error(kRefused, "PreconditionFailed");
+  if (same.empty() || traits_.put_if_same == Conditions::ignored) return {};
+  if (faults_.refuses_same) return store_error(kRefused, "PreconditionFailed");
+  return refusal_of_same(same, key);
+}
+
+/// Of a DELETE.
+std::string FakeStore::refusal_of_removal(const HttpRequest& request,
+                                          const std::string& key) const {
+  const std::string same = request.value("If-Match");
+  const bool asks = !same.empty() && !faults_.ignores_removal;
+  if (asks && traits_.remove_if_same == Conditions::refused)
+    return not_implemented(traits_.unknown_request);
+  if (asks && traits_.remove_if_same == Conditions::kept) {
+    if (faults_.refuses_same) return store_error(kRefused, "PreconditionFailed");
+    return refusal_of_same(same, key);
+  }
+  if (traits_.absent_removal_is_404 && !objects_.contains(key))
+    return store_error("404 Not Found", "NoSuchKey");
+  return {};
 }
 
 std::string FakeStore::put(const HttpRequest& request, const std::string& key) {
@@ -164,7 +270,8 @@ std::string FakeStore::put(const HttpRequest& request, const std::string& key) {
     return store_error("501 Not Implemented", "NotImplemented");
   const bool is_conditional =
       !request.value("If-Match").empty() || !request.value("If-None-Match").empty();
-  if (refuses(request, key) || (is_conditional && faults_.refused_puts-- > 0))
+  if (const std::string refused = refusal(request, key); !refused.empty()) return refused;
+  if (is_conditional && faults_.refused_puts-- > 0)
     return store_error(kRefused, "PreconditionFailed");
   const std::string metadata = faults_.forgets_metadata ? "" : metadata_in(request.head);
   objects_[key] = {request.body, etag_of(request.body), metadata};
@@ -188,15 +295,19 @@ std::string FakeStore::get(const HttpRequest& request, const std::string& key) c
   const auto found = objects_.find(key);
   if (found == objects_.end()) return store_error("404 Not Found", "NoSuchKey");
   const auto& [body, etag, metadata] = found->second;
-  const std::string headers = "ETag: " + etag + "\r\n" + metadata;
+  std::string headers = "ETag: " + etag + "\r\n" + metadata;
+  if (!traits_.name.empty()) headers += "Last-Modified: Thu, 01 Jan 1970 00:00:01 GMT\r\n";
+  const std::string same = request.value("If-Match");
+  if (traits_.keeps_conditions_of_reads && !same.empty() && same != etag)
+    return store_error(kRefused, "PreconditionFailed");
   if (request.value("Range").empty()) return reply_of("200 OK", headers, body);
   if (body.empty()) return store_error("416 No Range", "InvalidRange");
   return range_of(body, request, headers);
 }
 
 std::string FakeStore::remove(const HttpRequest& request, const std::string& key) {
-  if (!faults_.ignores_removal && refuses(request, key))
-    return store_error(kRefused, "PreconditionFailed");
+  if (const std::string refused = refusal_of_removal(request, key); !refused.empty())
+    return refused;
   objects_.erase(key);
   return "HTTP/1.1 204 No Content\r\n\r\n";
 }
@@ -214,6 +325,14 @@ std::string FakeStore::list(const std::string& query) const {
   };
   const std::string prefix = value("prefix"), token = value("continuation-token");
   const bool has_delimiter = !value("delimiter").empty();
+  const auto listed = [&](const std::string& key) {
+    std::string text = frame::percent_encoded(key);
+    for (std::size_t at = 0; traits_.encodes_space_as_plus;) {
+      if ((at = text.find("%20", at)) == std::string::npos) break;
+      text.replace(at, 3, "+");
+    }
+    return text;
+  };
   std::map<std::string, std::string> items;
   for (const auto& [path, object] : objects_) {
     const std::string key = without_percents(path).substr(kBucket.size());
@@ -223,12 +342,13 @@ std::string FakeStore::list(const std::string& query) const {
       items[key] = fmt::format(
           "<Contents><Key>{}</Key><LastModified>1970-01-01T00:00:01.000Z</LastModified>"
           "<ETag>{}</ETag><Size>{}</Size></Contents>",
-          path.substr(kBucket.size()), object.etag, object.body.size());
+          listed(key), object.etag, object.body.size());
     else
-      items[key.substr(0, slash + 1)] =
-          "<CommonPrefixes><Prefix>" + key.substr(0, slash + 1) + "</Prefix></CommonPrefixes>";
+      items[key.substr(0, slash + 1)] = "<CommonPrefixes><Prefix>" +
+                                        listed(key.substr(0, slash + 1)) +
+                                        "</Prefix></CommonPrefixes>";
   }
-  std::string body = "<ListBucketResult>", last;
+  std::string body = "<ListBucketResult><EncodingType>url</EncodingType>", last;
   int left = std::stoi(value("max-keys"));
   for (auto item = token.empty() ? items.begin() : items.upper_bound(token); item != items.end();
        ++item) {
@@ -244,11 +364,15 @@ std::string FakeStore::list(const std::string& query) const {
 }
 
 /// POST ?delete.
-std::string FakeStore::remove_all(const std::string& body) {
+std::string FakeStore::remove_all(const HttpRequest& request) {
+  if (!traits_.removes_many) return not_implemented(traits_.unknown_request);
+  if (request.value("Content-MD5").empty()) return store_error("400 Bad Request", "InvalidRequest");
+  const std::string& body = request.body;
   constexpr std::string_view kBegin = "<Key>", kEnd = "</Key>";
   for (std::size_t at = 0; (at = body.find(kBegin, at)) != std::string::npos;) {
     at += kBegin.size();
-    objects_.erase("/bucket/" + body.substr(at, body.find(kEnd, at) - at));
+    const std::string key = body.substr(at, body.find(kEnd, at) - at);
+    objects_.erase("/bucket/" + frame::percent_encoded(key));
   }
   return reply_of("200 OK", "", "<DeleteResult></DeleteResult>");
 }

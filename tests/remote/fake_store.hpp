@@ -1,5 +1,6 @@
 #pragma once
-// An object store in memory that keeps conditions as Amazon's does, unless it is told to lie.
+// An object store in memory. It keeps conditions, unless it is told to lie, and can behave as one
+// of the engines in frame/remote/README.md.
 
 #include <atomic>
 #include <chrono>
@@ -32,13 +33,39 @@ struct StoreFaults {
   std::chrono::milliseconds index_delay{0};
 };
 
+/// How an engine treats a condition of a request that changes an object.
+enum class Conditions : std::uint8_t { kept, ignored, refused };
+
+/// The documented behaviour of an engine.
+struct StoreTraits {
+  std::string name;
+  Conditions put_if_absent = Conditions::kept, put_if_same = Conditions::kept;
+  Conditions remove_if_same = Conditions::kept;
+  bool bare_etags_only = false;  ///< If-Match of a PUT or DELETE never matches in quotes
+  bool keeps_conditions_of_reads = false;
+  bool makes_missing = false;          ///< If-Match holds where there is no such key
+  bool missing_is_404 = false;         ///< If-Match on a key that does not exist gives 404, not 412
+  bool absent_removal_is_404 = false;  ///< also of a DELETE without condition
+  bool removes_many = true;            ///< POST ?delete
+  std::string unknown_request = "501 Not Implemented";
+  bool encodes_space_as_plus = false;  ///< in listings
+  int conflict_every = 0;              ///< so many conditional PUTs: one gets 409 and is not done
+  int busy_every = 0;                  ///< so many changes: one gets `busy` and is not done
+  std::string busy = "503 Slow Down", busy_code = "SlowDown";
+};
+
+extern const StoreTraits kAws, kAwsUntil2025, kMinio, kMinioUntil2025, kR2, kGcs, kCeph16,
+    kCephTentacle, kWithoutMultiDelete;
+
 /// Knows one bucket, "bucket", whatever is in the signature. Its objects have the time of the first
 /// second.
 class FakeStore {
  public:
   /// seen() is empty unless `remembers`.
   explicit FakeStore(StoreFaults faults = {}, bool remembers = true);
+  explicit FakeStore(StoreTraits traits);
 
+  std::string endpoint() const { return server_.address(""); }
   /// Of the objects below "in/".
   std::shared_ptr<frame::S3Tree> tree(bool writable);
   /// An object below "in/", without a request.
@@ -64,13 +91,16 @@ class FakeStore {
   HttpReply answer(const HttpRequest& request);
   HttpReply answer_put(const HttpRequest& request, const std::string& key);
   std::string put(const HttpRequest& request, const std::string& key);
+  std::string refusal_in_between(const HttpRequest& request, bool is_change);
   void wait_for_others();
   std::string copy(const HttpRequest& request, const std::string& key);
   std::string get(const HttpRequest& request, const std::string& key) const;
   std::string remove(const HttpRequest& request, const std::string& key);
   std::string list(const std::string& query) const;
-  std::string remove_all(const std::string& body);
-  bool refuses(const HttpRequest& request, const std::string& key) const;
+  std::string remove_all(const HttpRequest& request);
+  std::string refusal(const HttpRequest& request, const std::string& key) const;
+  std::string refusal_of_removal(const HttpRequest& request, const std::string& key) const;
+  std::string refusal_of_same(const std::string& wanted, const std::string& key) const;
   std::string etag_of(const std::string& body) const;
 
   mutable std::mutex mutex_;
@@ -79,6 +109,8 @@ class FakeStore {
   std::atomic<int> indexes_begun_{0};
   bool has_index_ = false, chunk_behind_index_ = false;
   StoreFaults faults_;
+  const StoreTraits traits_;
+  int changes_ = 0, conditional_puts_ = 0;
   std::map<std::string, Object> objects_;
   ScriptedServer server_;
 };
