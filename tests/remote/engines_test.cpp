@@ -42,7 +42,7 @@ std::string refusal_of(const FakeStore& store) {
   try {
     EngineMount mount(store);
     // The store is tried once the kernel has mounted.
-    return mount.wait(Seconds(20)) ? mount.result().err : "mounted";
+    return mount.wait(Seconds(60)) ? mount.log() : "mounted";
   } catch (const MountRefused& refused) {
     return refused.result.err;
   }
