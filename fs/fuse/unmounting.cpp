@@ -47,7 +47,7 @@ MountEntry require_own_mount(const std::string& mountpoint) {
 
 /// Empty where all went well. A read-only mount gives EROFS, and so does one whose SOURCE has
 /// become read-only: what waits then tells them apart.
-std::string commit_all() {
+std::string request_commit() {
   return ::ioctl(open_root().get(), kCommitRequest) == 0 ? "" : std::to_string(errno);
 }
 
@@ -103,7 +103,7 @@ DaemonNumbers Unmounting::numbers() const {
 
 std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress) {
   kept_before_ = kept_in_source([] {}, kLongestAnswer);
-  MountQuestion question(mount_, commit_all);
+  MountQuestion question(mount_, request_commit);
   std::optional<std::string> error;
   std::uint64_t least_dirty = std::numeric_limits<std::uint64_t>::max();
   auto end = Clock::now() + kLongestAnswer;
