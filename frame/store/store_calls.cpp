@@ -54,6 +54,11 @@ class StoreCalls::Call {
     if (error_) std::rethrow_exception(error_);
   }
 
+  bool is_over() {
+    const std::lock_guard guard(mutex_);
+    return over_;
+  }
+
   void wait_for_end() noexcept {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return over_; });
@@ -84,6 +89,8 @@ StoreCalls::Pending& StoreCalls::Pending::operator=(Pending&& other) noexcept {
 void StoreCalls::Pending::wait() {
   if (call_) call_->wait();
 }
+
+bool StoreCalls::Pending::is_over() const { return !call_ || call_->is_over(); }
 
 void StoreCalls::Pending::cancel() noexcept {
   if (call_) call_->cancel();

@@ -36,6 +36,8 @@ class StoreCalls {
     /// Until it is over; throws what it threw, and what ends the wait (Interruption), after which
     /// it may be called again.
     void wait();
+    /// wait() returns or throws at once.
+    bool is_over() const;
     /// It ends soon, or never begins.
     void cancel() noexcept;
     /// Until it is over, however.

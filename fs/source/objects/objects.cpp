@@ -120,7 +120,9 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
   if (found.is_leading) return found;
   try {
     const auto number = static_cast<std::size_t>(&entry - listing->entries().data());
-    if (const auto look = ahead_.pass(listing, number)) {
+    // A look that has failed before anybody asked says nothing about the object now.
+    const auto look = ahead_.pass(listing, number);
+    if (look && !look->is_over()) {
       request.need_slot();
       look->wait();
     }
