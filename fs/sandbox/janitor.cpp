@@ -104,57 +104,27 @@ class JanitorWork {
   std::optional<MountIdentity> own_ = before_;
 };
 
-constexpr int kSocket = 3;
-
-/// Keeps nothing of the daemon's but the socket, which becomes descriptor kSocket.
-bool leave_daemon(int socket) {
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nothing < 0) return false;
-  const int kept = ::fcntl(socket, F_DUPFD, kSocket + 1);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::dup2(nothing, fd) < 0) return false;
-  if (::dup3(kept, kSocket, O_CLOEXEC) < 0) return false;
-  ::close_range(kSocket + 1, ~0u, 0);
-  ::setsid();
-  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) ::signal(number, SIG_IGN);
-  ::signal(SIGCHLD, SIG_DFL);
-  ::prctl(PR_SET_DUMPABLE, 0);
-  ::prctl(PR_SET_NAME, "bloscfs-janitor");
-  return ::chdir("/") == 0;
-}
-
-[[noreturn]] void run_process(int socket, const std::string& mountpoint,
-                              const std::optional<MountIdentity>& before) {
-  if (!leave_daemon(socket)) ::_exit(1);
-  JanitorWork(kSocket, mountpoint, before).run();
-  ::_exit(0);
-}
-
 }  // namespace
 
-Janitor::Janitor(const std::string& mountpoint) : mountpoint_(mountpoint) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    frame::throw_errno(kJanitor);
-  socket_.reset(ends[0]);
-  const frame::UniqueFd other(ends[1]);
-  const auto before = mounted_at(mountpoint_);
-  process_ = ::fork();
-  if (process_ < 0) frame::throw_errno(kJanitor);
-  if (process_ == 0) run_process(other.get(), mountpoint_, before);
-}
+Janitor::Janitor(const std::string& mountpoint)
+    : mountpoint_(mountpoint),
+      process_("bloscfs-janitor", [&, before = mounted_at(mountpoint_)](int socket) {
+        JanitorWork(socket, mountpoint_, before).run();
+      }) {}
 
 Janitor::~Janitor() {
-  socket_.reset();
-  wait_for_end_of(process_);
+  process_.close_socket();
+  wait_for_end_of(process_.id());
 }
 
 void Janitor::take_charge() {
   const auto identity = mounted_at(mountpoint_);
-  if (!identity || !is_done_by(socket_.get(), {JanitorMessage::Kind::mounted, *identity}))
+  if (!identity || !is_done_by(process_.socket(), {JanitorMessage::Kind::mounted, *identity}))
     frame::throw_errno(kJanitor);
 }
 
-bool Janitor::unmount() { return is_done_by(socket_.get(), {JanitorMessage::Kind::unmount, {}}); }
+bool Janitor::unmount() {
+  return is_done_by(process_.socket(), {JanitorMessage::Kind::unmount, {}});
+}
 
 }  // namespace bloscfs::fs

@@ -3,9 +3,7 @@
 
 #include <string>
 
-#include <sys/types.h>
-
-#include "frame/store/byte_source.hpp"
+#include "fs/sandbox/outside_process.hpp"
 
 namespace bloscfs::fs {
 
@@ -33,8 +31,7 @@ class Janitor {
 
  private:
   const std::string mountpoint_;
-  frame::UniqueFd socket_;
-  pid_t process_ = -1;
+  OutsideProcess process_;
 };
 
 }  // namespace bloscfs::fs
