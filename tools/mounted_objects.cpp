@@ -7,9 +7,11 @@
 
 #include "frame/remote/cache_folder.hpp"
 #include "frame/remote/open_remote.hpp"
+#include "frame/remote/s3_address.hpp"
 #include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/support/log.hpp"
+#include "tools/credentials_process.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -41,14 +43,25 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   return settings;
 }
 
+/// For a daemon that can reach the store alone. Keys of the environment stay the same: they need no
+/// process.
+std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSettings& settings) {
+  auto found = frame::credentials_lookup(settings);
+  if (found->can_change()) found = std::make_shared<CredentialsProcess>(std::move(found));
+  frame::require_credentials(*found);
+  return found;
+}
+
 /// What is refused is refused before there is a mount. Afterwards nothing but what it needs can be
 /// reached, and every process has a copy of the environment that it began with.
 void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
+  if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
   if (frame::is_url(source))
     frame::parse_url(source);
-  else if (!settings.anonymous)
-    settings.credentials = frame::find_credentials();
-  if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
+  else
+    frame::parse_s3(source);
+  if (!frame::is_url(source) && !settings.anonymous)
+    settings.credentials = credentials_of(settings);
   if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
 }
 

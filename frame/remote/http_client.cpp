@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <functional>
 #include <list>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"
+#include "frame/remote/signals_blocked.hpp"
 #include "frame/remote/transfer.hpp"
 #include "frame/store/wait_context.hpp"
 
@@ -71,26 +71,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kMaxRedirects = 5;
 constexpr milliseconds kFirstPause{100}, kLongestPause{5000};
 /// What happens wakes the thread before.
 constexpr milliseconds kIdle{60'000};
-
-/// Signals are for the program's own threads, a SIGPIPE for none.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 struct FreeMulti {
   void operator()(CURLM* handle) const { ::curl_multi_cleanup(handle); }
@@ -104,7 +87,11 @@ struct Task {
   bool answered = false;
   bool is_paused = false;              ///< and told so
   Clock::TimePoint began, due;         ///< by wait_clock()
-  std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way
+  std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way, or was refused
+  Verdict verdict;                     ///< of a refused attempt
+  std::uint64_t version = 0;           ///< of the credentials that the attempt has
+  /// Becomes true once the credentials have been looked up for this task, which happens once.
+  std::shared_ptr<std::atomic<bool>> renewed;
 };
 
 }  // namespace
@@ -149,6 +136,10 @@ class HttpClient::Loop {
     wake();
   }
 
+  void stop_signer() {
+    if (settings_.signer) settings_.signer->stop();
+  }
+
   void wake() { ::curl_multi_wakeup(multi_.get()); }
   std::uint64_t requests() const { return requests_; }
   std::uint64_t bytes_received() const { return bytes_received_; }
@@ -157,6 +148,7 @@ class HttpClient::Loop {
   void run() {
     while (take_incoming()) {
       drop_cancelled();
+      resume_renewed();
       start_due();
       int running = 0;
       ::curl_multi_perform(multi_.get(), &running);
@@ -171,6 +163,8 @@ class HttpClient::Loop {
     running_.clear();
     for (Task& task : waiting_) task.exchange->fail(ECANCELED, "given up");
     waiting_.clear();
+    for (Task& task : refused_) task.exchange->fail(ECANCELED, "given up");
+    refused_.clear();
   }
 
   /// False at the end; what is waiting is then all that came.
@@ -198,6 +192,7 @@ class HttpClient::Loop {
 
   void drop_cancelled() {
     waiting_.remove_if(drop_if_cancelled);
+    refused_.remove_if(drop_if_cancelled);
     for (auto at = running_.begin(); at != running_.end();) {
       if (!drop_if_cancelled(at->second)) {
         ++at;
@@ -239,6 +234,10 @@ class HttpClient::Loop {
     if (task.attempts == 0 && task.redirects == 0) task.began = wait_clock().now();
     if (std::exchange(task.is_paused, false) && task.exchange->when_paused)
       task.exchange->when_paused(false);
+    if (settings_.signer) {
+      if (!task.renewed && settings_.signer->has_expired()) return renew(std::move(task));
+      task.version = settings_.signer->version();
+    }
     task.transfer =
         std::make_unique<Transfer>(task.exchange->request, task.place, settings_, sockets_);
     CURL* handle = task.transfer->handle();
@@ -269,10 +268,16 @@ class HttpClient::Loop {
   }
 
   void conclude(Task task, CURLcode code) {
+    task.verdict = task.transfer->judge(code);
+    task.answered |= task.verdict.answered;
+    has_answered_ |= task.verdict.answered;
+    if (task.verdict.refuses_credentials && !task.renewed) return renew(std::move(task));
+    act_on_verdict(std::move(task));
+  }
+
+  void act_on_verdict(Task task) {
     const std::unique_ptr<Transfer> transfer = std::move(task.transfer);
-    const Verdict verdict = transfer->judge(code);
-    task.answered |= verdict.answered;
-    has_answered_ |= verdict.answered;
+    const Verdict verdict = std::move(task.verdict);
     switch (verdict.kind) {
       case Verdict::Kind::good:
         return task.exchange->finish(transfer->take());
@@ -285,6 +290,38 @@ class HttpClient::Loop {
     }
   }
 
+  /// The task waits in refused_ until the credentials have been looked up again.
+  void renew(Task task) {
+    task.renewed = std::make_shared<std::atomic<bool>>(false);
+    settings_.signer->renew(task.version, [renewed = task.renewed, exchange = task.exchange] {
+      *renewed = true;
+      exchange->wake();
+    });
+    refused_.push_back(std::move(task));
+  }
+
+  void resume_renewed() {
+    for (auto at = refused_.begin(); at != refused_.end();) {
+      if (!*at->renewed) {
+        ++at;
+        continue;
+      }
+      Task task = std::move(*at);
+      at = refused_.erase(at);
+      guarded(task, [&] { resume(std::move(task)); });
+    }
+  }
+
+  void resume(Task task) {
+    if (task.transfer && settings_.signer->version() == task.version)
+      return act_on_verdict(std::move(task));
+    task.transfer.reset();
+    task.place = task.exchange->request.place;
+    task.redirects = 0;
+    task.due = wait_clock().now();
+    waiting_.push_front(std::move(task));
+  }
+
   static void fail(const Task& task, int error, std::string text) {
     if (!(task.place.url == task.exchange->request.place.url))
       text += " at " + task.place.url.shown();
@@ -292,8 +329,8 @@ class HttpClient::Loop {
   }
 
   void follow(Task task, const Verdict& verdict) {
-    if (++task.redirects > kMaxRedirects)
-      return fail(task, EIO, fmt::format("more than {} redirects", kMaxRedirects));
+    if (++task.redirects > settings_.most_redirects)
+      return fail(task, EIO, fmt::format("more than {} redirects", settings_.most_redirects));
     task.place = verdict.next;
     task.due = wait_clock().now();
     waiting_.push_front(std::move(task));
@@ -351,6 +388,7 @@ class HttpClient::Loop {
   // Of the thread alone.
   bool has_answered_ = false;
   std::list<Task> waiting_;
+  std::list<Task> refused_;  ///< whose credentials are being looked up
   std::map<CURL*, Task> running_;
   std::mt19937 random_{std::random_device{}()};
 
@@ -387,7 +425,11 @@ void PendingAnswer::cancel() {
 HttpClient::HttpClient(HttpSettings settings)
     : loop_(std::make_shared<Loop>(std::move(settings))) {}
 
-HttpClient::~HttpClient() { loop_->stop(); }
+/// The signer's thread may hold the loop for a moment, and must not be the last one that does.
+HttpClient::~HttpClient() {
+  loop_->stop();
+  loop_->stop_signer();
+}
 
 PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_over,
                                std::function<void(bool)> when_paused) {

@@ -37,7 +37,9 @@ class PendingAnswer {
 /// Thread-safe. Failures that may pass (no connection, a stalled or short answer, 408, 429, 5xx)
 /// are tried again after growing, jittered pauses, or as Retry-After says. Follows five redirects
 /// at most, and neither from https to http nor from public addresses to private ones. Proxies of
-/// the environment are not used, and no credentials sent but what the settings say.
+/// the environment are not used, and no credentials sent but what the settings say. Before a
+/// request fails because a server refuses its credentials, the signer looks these up again, once;
+/// if they have changed, the request is sent once more.
 class HttpClient {
  public:
   /// Throws std::system_error, RemoteError.

@@ -32,9 +32,12 @@ struct HttpSettings {
   /// is not looked at then: the proxy makes the connection.
   std::string proxy;
   /// Of all requests; null: none. What is signed follows no redirect.
-  std::shared_ptr<const RequestSigner> signer;
+  std::shared_ptr<RequestSigner> signer;
   /// An attempt that gets less than 1 KiB a second for so long has failed.
   std::chrono::seconds stall_time{20};
+  /// The longest time of one attempt; 0: 30 seconds, and more for large bodies.
+  std::chrono::milliseconds attempt_time{0};
+  int most_redirects = 5;
   /// Is told, by any thread, that something is tried again: once for each request. May be empty.
   std::function<void(const std::string&)> notice;
 };
@@ -95,6 +98,18 @@ class RequestSigner {
   /// The headers to be added to an attempt that sends `headers`. May throw std::bad_alloc.
   virtual std::vector<HttpHeader> sign(const WebRequest& request,
                                        const std::vector<HttpHeader>& headers) const = 0;
+  /// Changes whenever the credentials do.
+  virtual std::uint64_t version() const { return 0; }
+  /// The credentials are known to be too old.
+  virtual bool has_expired() const { return false; }
+  /// Looks up the credentials again, unless those of `version` have been replaced already, and then
+  /// calls `done` once, in any thread. Must not block.
+  virtual void renew(std::uint64_t version, std::function<void()> done) {
+    static_cast<void>(version);
+    done();
+  }
+  /// Ends what renew() has begun. No `done` is called after stop() has returned.
+  virtual void stop() {}
 };
 
 }  // namespace bloscfs::frame::inline remote

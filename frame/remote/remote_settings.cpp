@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "frame/remote/credentials_lookup.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/url.hpp"
 
@@ -49,6 +50,14 @@ HttpSettings http_settings(const RemoteSettings& settings) {
   result.proxy = settings.proxy;
   result.notice = settings.notice;
   return result;
+}
+
+std::shared_ptr<CredentialsSource> credentials_lookup(const RemoteSettings& settings) {
+  HttpSettings http;
+  http.cafile = settings.cafile;
+  http.proxy = settings.proxy;
+  return std::make_shared<CredentialsLookup>(take_aws_environment(), std::move(http),
+                                             settings.region);
 }
 
 }  // namespace bloscfs::frame::inline remote

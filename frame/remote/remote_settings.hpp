@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "frame/remote/http_request.hpp"
@@ -18,8 +18,8 @@ struct RemoteSettings {
   std::string region;         ///< empty: as the environment says, else us-east-1
   bool virtual_host = false;  ///< the bucket stands in the host's name
   bool anonymous = false;     ///< nothing is signed
-  /// Of s3://; nothing: as find_credentials() says.
-  std::optional<S3Credentials> credentials = std::nullopt;
+  /// Of s3://; null: credentials_lookup().
+  std::shared_ptr<CredentialsSource> credentials;
   std::string cafile;  ///< whom to trust in place of the system's authorities
   std::string netrc;   ///< file with HTTP users and passwords; empty: none
   std::string bearer;  ///< of http:// and https://: a token; empty: none
@@ -45,5 +45,8 @@ void check_proxy(const std::string& url);
 
 /// Of requests, without a signer.
 HttpSettings http_settings(const RemoteSettings& settings);
+
+/// As the environment and these settings say; take_aws_environment() tells more.
+std::shared_ptr<CredentialsSource> credentials_lookup(const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame::inline remote

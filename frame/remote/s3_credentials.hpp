@@ -1,8 +1,12 @@
 #pragma once
-// Who asks an object store, as the environment or a file of its owner says.
+// Credentials for an object store, and where they come from.
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "codec/bytes.hpp"
 
 namespace bloscfs::frame::inline remote {
 
@@ -10,17 +14,38 @@ namespace bloscfs::frame::inline remote {
 struct S3Credentials {
   std::string access_key, secret_key;
   std::string session_token;  ///< empty: none
+  std::int64_t expires = 0;   ///< in seconds since 1970; 0: never
+  bool operator==(const S3Credentials&) const = default;
 };
 
-/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else the shared credentials file
-/// (AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials; AWS_PROFILE). What is secret is taken out of
-/// the environment, and overwritten there, so that no child has it; later calls remember it.
-/// Nothing where there are none. Throws RemoteError where what is there cannot be used. For no
-/// thread while others use the environment.
-std::optional<S3Credentials> find_credentials();
+inline constexpr std::size_t kMaxKey = 4096, kMaxSessionToken = 32768;
 
-/// Of a shared credentials file; nothing where the profile is not there or lacks a key.
-std::optional<S3Credentials> parse_credentials(const std::string& text, const std::string& profile);
+/// Returns `found` if its words can stand in a header. Throws RemoteError(EINVAL).
+S3Credentials checked(S3Credentials found);
+
+/// From the answer of a credentials process, a container's server or the instance metadata. Nothing
+/// if it lacks a key. Throws RemoteError(EINVAL) if it makes no sense.
+std::optional<S3Credentials> parse_json_credentials(codec::Bytes json);
+/// From the answer of the Security Token Service.
+std::optional<S3Credentials> parse_sts_credentials(codec::Bytes xml);
+
+/// Where credentials come from. Thread-safe for one caller of find() and others of stop().
+class CredentialsSource {
+ public:
+  enum class Look : std::uint8_t {
+    if_changed,  ///< earlier results are given again until a file changes or they soon expire
+    again        ///< a server has refused the earlier results
+  };
+  virtual ~CredentialsSource() = default;
+  /// Blocks, for up to a minute. Nothing if there are no credentials. Throws RemoteError.
+  virtual std::optional<S3Credentials> find(Look look) = 0;
+  virtual bool can_change() const = 0;
+  /// Lets find() end soon, which then throws, if the source can.
+  virtual void stop() {}
+};
+
+/// find(if_changed). Throws RemoteError(EACCES) also if there are no credentials.
+S3Credentials require_credentials(CredentialsSource& source);
 
 /// `setting`, else AWS_REGION, AWS_DEFAULT_REGION, us-east-1. Throws RemoteError for what cannot be
 /// the name of a region.

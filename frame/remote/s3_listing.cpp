@@ -249,7 +249,8 @@ void add_inside(ObjectEntry& directory, const ObjectEntry& more) {
 S3Problem parse_s3_problem(Bytes xml) {
   pugi::xml_document document;
   if (xml.size() > kMaxListing || !parse_xml(document, xml)) return {};
-  const pugi::xml_node root = document.child("Error");
+  pugi::xml_node root = document.child("Error");
+  if (!root) root = document.child("ErrorResponse").child("Error");
   return {word_in(root, "Code"), line_in(root, "Message"), word_in(root, "Region")};
 }
 
@@ -263,6 +264,14 @@ std::string told_problem(int status, Bytes body) {
                                    [&](const auto& each) { return each.first == problem.code; });
   if (advice != kAdvice.end()) text += fmt::format(" ({})", advice->second);
   return text;
+}
+
+StsAnswer parse_sts_answer(Bytes xml) {
+  pugi::xml_document document;
+  if (xml.size() > kMaxListing || !parse_xml(document, xml)) return {};
+  const pugi::xml_node given = document.document_element().first_child().child("Credentials");
+  return {text_of(given, "AccessKeyId"), text_of(given, "SecretAccessKey"),
+          text_of(given, "SessionToken"), text_of(given, "Expiration")};
 }
 
 std::optional<std::string> parse_s3_copy(Bytes xml) {

@@ -42,6 +42,12 @@ inline constexpr const char* kS3SlowDown = "SlowDown";
 /// The status of an error's answer, what the store says of it, and what helps, where that is known.
 std::string told_problem(int status, Bytes body);
 
+/// What AssumeRole and its like answer; words that are not there are empty.
+struct StsAnswer {
+  std::string access_key, secret_key, session_token, expiration;
+};
+StsAnswer parse_sts_answer(Bytes xml);
+
 /// The strong ETag that a copy has; nothing where it failed, as parse_s3_problem() says.
 std::optional<std::string> parse_s3_copy(Bytes xml);
 

@@ -53,11 +53,12 @@ std::string amazon_time(std::time_t now) {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-Sha256 signing_key(const std::string& secret, const std::string& day, const std::string& region) {
+Sha256 signing_key(const std::string& secret, const std::string& day, const std::string& region,
+                   const std::string& service) {
   const std::string first = "AWS4" + secret;
   Sha256 key =
       hmac_sha256({reinterpret_cast<const std::uint8_t*>(first.data()), first.size()}, day);
-  for (const std::string& step : {region, std::string("s3"), std::string("aws4_request")})
+  for (const std::string& step : {region, service, std::string("aws4_request")})
     key = hmac_sha256(key, step);
   return key;
 }
@@ -68,7 +69,8 @@ std::string content_hash(codec::Bytes body) { return hexadecimal(sha256(body)); 
 
 std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std::string& region,
                                      const WebRequest& request,
-                                     const std::vector<HttpHeader>& headers, std::time_t now) {
+                                     const std::vector<HttpHeader>& headers, std::time_t now,
+                                     const std::string& service) {
   std::map<std::string, std::string> all;
   for (const HttpHeader& header : headers)
     all[lower_case(header.name)] = with_single_spaces(header.value);
@@ -91,10 +93,10 @@ std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std
   const std::string canonical =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}", name_of(request.method), request.place.url.path,
                   sorted_query(request.place.url.query), lines, names, all[kContentHash]);
-  const std::string scope = fmt::format("{}/{}/s3/aws4_request", day, region);
+  const std::string scope = fmt::format("{}/{}/{}/aws4_request", day, region, service);
   const std::string to_sign =
       fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, scope, hexadecimal(sha256(canonical)));
-  const Sha256 key = signing_key(credentials.secret_key, day, region);
+  const Sha256 key = signing_key(credentials.secret_key, day, region, service);
   added.push_back({"Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}",
                                                 kAlgorithm, credentials.access_key, scope, names,
                                                 hexadecimal(hmac_sha256(key, to_sign)))});

@@ -16,23 +16,10 @@ inline constexpr const char* kContentHash = "x-amz-content-sha256";
 std::string content_hash(codec::Bytes body);
 
 /// The headers that sign a request with `headers` at the time `now`. The URL's path and query are
-/// encoded as percent_encoded() does, '/' in a query as well.
+/// encoded as percent_encoded() does, '/' in a query as well. `service`: of Amazon's, by its name.
 std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std::string& region,
                                      const WebRequest& request,
-                                     const std::vector<HttpHeader>& headers, std::time_t now);
-
-class S3Signer final : public RequestSigner {
- public:
-  S3Signer(S3Credentials credentials, std::string region)
-      : credentials_(std::move(credentials)), region_(std::move(region)) {}
-  std::vector<HttpHeader> sign(const WebRequest& request,
-                               const std::vector<HttpHeader>& headers) const override {
-    return s3_signature(credentials_, region_, request, headers, std::time(nullptr));
-  }
-
- private:
-  const S3Credentials credentials_;
-  const std::string region_;
-};
+                                     const std::vector<HttpHeader>& headers, std::time_t now,
+                                     const std::string& service = "s3");
 
 }  // namespace bloscfs::frame::inline remote

@@ -10,7 +10,7 @@
 #include "frame/remote/remote_object.hpp"
 #include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/s3_probe.hpp"
-#include "frame/remote/s3_signature.hpp"
+#include "frame/remote/s3_signer.hpp"
 #include "frame/store/sframe_names.hpp"
 #include "frame/store/wait_context.hpp"
 
@@ -130,14 +130,12 @@ std::shared_ptr<HttpClient> make_client(const RemoteSettings& settings, const st
   HttpSettings http = http_settings(settings);
   http.netrc.clear();
   http.bearer.clear();
-  std::optional<S3Credentials> credentials;
   if (!settings.anonymous) {
-    credentials = settings.credentials ? settings.credentials : find_credentials();
-    if (!credentials)
-      throw RemoteError(EACCES,
-                        "no credentials: neither AWS_ACCESS_KEY_ID nor a credentials file has "
-                        "them; say anonymous to do without");
-    http.signer = std::make_shared<S3Signer>(std::move(*credentials), region);
+    auto source = settings.credentials ? settings.credentials : credentials_lookup(settings);
+    S3Credentials first = require_credentials(*source);
+    if (!source->can_change()) source.reset();
+    http.signer =
+        std::make_shared<S3Signer>(std::move(first), region, std::move(source), settings.notice);
   }
   return std::make_shared<HttpClient>(std::move(http));
 }

@@ -96,6 +96,14 @@ bool is_redirect(int status) {
   return (status >= 301 && status <= 303) || status == 307 || status == 308;
 }
 
+/// Amazon's services answer expired credentials with status 400.
+bool refuses_credentials(int status, Bytes body) {
+  if (status == 401 || status == 403) return true;
+  if (status != 400) return false;
+  const std::string code = parse_s3_problem(body).code;
+  return code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired";
+}
+
 int errno_of_status(int status) {
   if (status == 404 || status == 410) return ENOENT;
   if (status == 401 || status == 403 || status == 407) return EACCES;
@@ -167,7 +175,9 @@ void Transfer::set_options() {
   const auto size = static_cast<long>(std::max<std::size_t>(request_.size, request_.whole_size) +
                                       request_.body.size());
   set(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeout);
-  set(handle, CURLOPT_TIMEOUT_MS, kAttemptTime + size / kSlowestRate * 1000);
+  const auto longest = static_cast<long>(settings_.attempt_time.count());
+  set(handle, CURLOPT_TIMEOUT_MS,
+      longest > 0 ? longest : kAttemptTime + size / kSlowestRate * 1000);
   set(handle, CURLOPT_LOW_SPEED_LIMIT, kLowSpeed);
   set(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings_.stall_time.count()));
 }
@@ -352,6 +362,13 @@ int Transfer::on_connected(void* self, char* address, char*, int, int own_port) 
 }
 
 Verdict Transfer::judge(CURLcode code) {
+  Verdict result = judge_attempt(code);
+  result.refuses_credentials =
+      result.answered && is_signed() && refuses_credentials(headers_.status, body_);
+  return result;
+}
+
+Verdict Transfer::judge_attempt(CURLcode code) {
   if (refused_) return verdict(Kind::final, refusal_, *refused_, headers_.status != 0);
   // What comes with such a status, whole or cut off, says nothing more. Where a redirect leads may
   // be cut off, unless its body was too long for us.

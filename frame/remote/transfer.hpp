@@ -24,6 +24,7 @@ struct Verdict {
   bool not_done = false;  ///< of passing: the server says that it did not carry the request out
   std::chrono::seconds retry_after{0};  ///< as the server asked
   HttpPlace next;                       ///< of redirect
+  bool refuses_credentials = false;     ///< other credentials may help
 };
 
 struct FreeEasy {
@@ -69,6 +70,7 @@ class Transfer {
   std::size_t body_limit() const;
   bool keeps_body() const;
   bool make_room(std::size_t count);
+  Verdict judge_attempt(CURLcode code);
   Verdict judge_status();
   bool is_answer(int status) const;
   Verdict judge_redirect();

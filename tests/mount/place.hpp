@@ -22,12 +22,18 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What tells the process that unmounts (fs/sandbox/janitor.hpp) from its daemon.
-inline const std::string kJanitorName = "bloscfs-janitor";
+/// Names of the processes outside of the sandbox: the one that unmounts (fs/sandbox/janitor.hpp),
+/// and the one that looks up credentials (tools/credentials_process.hpp).
+inline const std::string kJanitorName = "bloscfs-janitor", kKeysName = "bloscfs-keys";
 
-/// A process whose command line names `point`: the daemon, or the janitor. Daemons in the
-/// background become our children.
-inline pid_t process_of(const fs_std::path& point, bool is_janitor) {
+inline bool is_called(const std::string& wanted, const std::string& comm) {
+  if (!wanted.empty()) return comm == wanted + "\n";
+  return comm != kJanitorName + "\n" && comm != kKeysName + "\n";
+}
+
+/// A process whose command line names `point`, with the name `wanted`; empty: the daemon. Daemons
+/// in the background become our children.
+inline pid_t process_of(const fs_std::path& point, const std::string& wanted) {
   for (const auto& entry : fs_std::directory_iterator("/proc")) {
     const std::string number = entry.path().filename();
     if (number.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -35,7 +41,7 @@ inline pid_t process_of(const fs_std::path& point, bool is_janitor) {
       const auto command = read_file(entry.path() / "cmdline");
       const auto name = read_file(entry.path() / "comm");
       if (contains({command.begin(), command.end()}, point.string()) &&
-          (bytes_of(kJanitorName + "\n") == name) == is_janitor)
+          is_called(wanted, {name.begin(), name.end()}))
         return std::stoi(number);
     } catch (const std::system_error&) {
       continue;  // ended meanwhile
@@ -43,8 +49,8 @@ inline pid_t process_of(const fs_std::path& point, bool is_janitor) {
   }
   return -1;
 }
-inline pid_t daemon_of(const fs_std::path& point) { return process_of(point, false); }
-inline pid_t janitor_of(const fs_std::path& point) { return process_of(point, true); }
+inline pid_t daemon_of(const fs_std::path& point) { return process_of(point, {}); }
+inline pid_t janitor_of(const fs_std::path& point) { return process_of(point, kJanitorName); }
 
 /// Exit status of an adopted daemon once it ends; -1 when it does not.
 inline int wait_for(pid_t pid) {

@@ -123,6 +123,13 @@ void FakeStore::set_faults(const StoreFaults& faults) {
   faults_ = faults;
 }
 
+void FakeStore::accept_only(const std::string& access_key,
+                            const std::pair<std::string, std::string>& refusal) {
+  const std::lock_guard guard(mutex_);
+  accepted_key_ = access_key;
+  refusal_ = refusal;
+}
+
 std::size_t FakeStore::objects() const {
   const std::lock_guard guard(mutex_);
   return objects_.size();
@@ -173,6 +180,10 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
     simulate_delay(faults_.index_delay);
   }
   const std::lock_guard guard(mutex_);
+  if (!accepted_key_.empty() && access_key_of(request) != accepted_key_) {
+    refused_++;
+    return {store_error(refusal_.first, refusal_.second), {}, false};
+  }
   if (const std::string refused = refusal_in_between(request, method != "GET"); !refused.empty())
     return {refused, {}, false};
   if (method == "POST") return {remove_all(request), {}, false};

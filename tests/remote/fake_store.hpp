@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/remote/s3_tree.hpp"
@@ -57,8 +58,8 @@ struct StoreTraits {
 extern const StoreTraits kAws, kAwsUntil2025, kMinio, kMinioUntil2025, kR2, kGcs, kCeph16,
     kCephTentacle, kWithoutMultiDelete;
 
-/// Knows one bucket, "bucket", whatever is in the signature. Its objects have the time of the first
-/// second.
+/// Knows one bucket, "bucket". Its objects have the time of the first second. Signatures are not
+/// checked, access keys only if accept_only() was called.
 class FakeStore {
  public:
   /// seen() is empty unless `remembers`.
@@ -71,6 +72,12 @@ class FakeStore {
   /// An object below "in/", without a request.
   void add(const std::string& path, const std::vector<std::uint8_t>& bytes);
   void set_faults(const StoreFaults& faults);
+  /// Others get `refusal`, a status and a code: "403 Forbidden", "InvalidAccessKeyId".
+  void accept_only(const std::string& access_key,
+                   const std::pair<std::string, std::string>& refusal = {"403 Forbidden",
+                                                                         "InvalidAccessKeyId"});
+  int refused() const { return refused_; }
+  std::string endpoint() const { return server_.address(""); }
   std::size_t objects() const;
   std::size_t objects_of_others() const;
   int most_chunks_together() const;
@@ -111,6 +118,9 @@ class FakeStore {
   StoreFaults faults_;
   const StoreTraits traits_;
   int changes_ = 0, conditional_puts_ = 0;
+  std::string accepted_key_;  ///< empty: any
+  std::pair<std::string, std::string> refusal_;
+  std::atomic<int> refused_{0};
   std::map<std::string, Object> objects_;
   ScriptedServer server_;
 };

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "frame/remote/s3_signature.hpp"
+#include "frame/remote/s3_signer.hpp"
 #include "tests/remote/scripted_server.hpp"
 #include "tests/support/comes_true.hpp"
 

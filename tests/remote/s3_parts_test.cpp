@@ -1,7 +1,6 @@
 // Signatures, names, credentials and listings of object stores, those of hostile hands included.
 
 #include <cstdlib>
-#include <fstream>
 #include <random>
 
 #include <boost/test/unit_test.hpp>
@@ -11,12 +10,10 @@
 #include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/s3_listing.hpp"
 #include "frame/remote/s3_signature.hpp"
-#include "tests/support/temp_dir.hpp"
 
 namespace {
 
 using namespace bloscfs::frame;
-using bloscfs::test::TempDir;
 
 /// Those of Amazon's examples, and their time: 2013-05-24, 0:00.
 const S3Credentials kExampleKeys{
@@ -129,45 +126,6 @@ BOOST_AUTO_TEST_CASE(buckets_are_in_the_path_or_in_the_host) {
   const S3Address address("abc", "http://h", "x", false);
   BOOST_TEST(address.whole_bucket("?list").text() == "http://h/abc?list");
   BOOST_TEST(address.copy_source("a b") == "/abc/a%20b");
-}
-
-BOOST_AUTO_TEST_CASE(credentials_leave_the_environment) {
-  ::setenv("AWS_ACCESS_KEY_ID", "id-1", 1);
-  ::setenv("AWS_SECRET_ACCESS_KEY", "secret-1", 1);
-  ::setenv("AWS_SESSION_TOKEN", "token-1", 1);
-  const char* const place = std::getenv("AWS_SECRET_ACCESS_KEY");
-  for (int i = 0; i < 2; i++) {
-    const auto found = find_credentials();
-    BOOST_TEST_REQUIRE(found.has_value());
-    BOOST_TEST(found->secret_key == "secret-1");
-    BOOST_TEST(found->session_token == "token-1");
-    BOOST_TEST(std::getenv("AWS_SECRET_ACCESS_KEY") == nullptr);
-    BOOST_TEST(std::getenv("AWS_SESSION_TOKEN") == nullptr);
-    BOOST_TEST(*place == '\0');
-  }
-  ::setenv("AWS_ACCESS_KEY_ID", "id-2", 1);
-  BOOST_CHECK_THROW(find_credentials(), RemoteError);
-  ::setenv("AWS_SECRET_ACCESS_KEY", "two\r\nlines", 1);
-  BOOST_CHECK_THROW(find_credentials(), RemoteError);
-  ::unsetenv("AWS_ACCESS_KEY_ID");
-}
-
-BOOST_AUTO_TEST_CASE(credentials_come_from_a_file) {
-  const TempDir folder;
-  const std::string file = (folder / "credentials").string();
-  ::setenv("AWS_SHARED_CREDENTIALS_FILE", file.c_str(), 1);
-  BOOST_TEST(!find_credentials());
-  std::ofstream(file) << "# note\n[default]\naws_access_key_id=a\naws_secret_access_key = s=1 \n"
-                         "[ other ]\r\naws_access_key_id = b\r\naws_secret_access_key = t\r\n"
-                         "aws_session_token = u\r\n[broken\naws_access_key_id = c\n";
-  BOOST_TEST(find_credentials()->secret_key == "s=1");
-  ::setenv("AWS_PROFILE", "other", 1);
-  BOOST_TEST(find_credentials()->access_key == "b");
-  BOOST_TEST(find_credentials()->session_token == "u");
-  ::setenv("AWS_PROFILE", "nobody", 1);
-  BOOST_CHECK_THROW(find_credentials(), RemoteError);
-  ::unsetenv("AWS_PROFILE");
-  ::unsetenv("AWS_SHARED_CREDENTIALS_FILE");
 }
 
 BOOST_AUTO_TEST_CASE(regions_come_from_the_setting_or_the_environment) {

@@ -70,6 +70,14 @@ std::string HttpRequest::value(const std::string& name) const {
   return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
+std::string access_key_of(const HttpRequest& request) {
+  const std::string signature = request.value("Authorization"), before = "Credential=";
+  const std::size_t at = signature.find(before);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + before.size();
+  return signature.substr(begin, signature.find('/', begin) - begin);
+}
+
 ScriptedServer::ScriptedServer(Answer answer, bool remembers, const std::string& host)
     : answer_(std::move(answer)), remembers_(remembers), host_(host) {
   listener_ = bound_socket(host_, port_);

@@ -79,6 +79,9 @@ class ScriptedServer {
 std::string reply_of(const std::string& status, const std::string& headers,
                      const std::string& body);
 
+/// Whose signature a request has; empty: none.
+std::string access_key_of(const HttpRequest& request);
+
 /// The right answer to a request for a range of `object`.
 std::string range_of(const std::string& object, const HttpRequest& request,
                      const std::string& headers = "ETag: \"1\"\r\n");

@@ -1,0 +1,303 @@
+// Mounts of an object store whose credentials change, expire, or are refused.
+
+#include <cerrno>
+#include <functional>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+
+#include "tests/mount/place.hpp"
+#include "tests/remote/credentials_server.hpp"
+#include "tests/remote/fake_store.hpp"
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/object_mount.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/proc.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+
+/// A store, and a mount of it with the sandbox where that can be had.
+struct StoreHome {
+  StoreHome() {
+    for (int i = 0; i < kFiles; i++) store.add(name(i) + ".b2frame", flat_frame(text(i)));
+  }
+  static constexpr int kFiles = 20;
+  static std::string name(int number) { return "file-" + std::to_string(number); }
+  static std::string text(int number) { return "contents of " + std::to_string(number); }
+
+  MountSettings settings(std::vector<std::string> options = {}) const {
+    MountSettings result;
+    result.options = std::move(options);
+    result.options.insert(result.options.end(),
+                          {"endpoint=" + store.endpoint(), "revalidate=0", "retry_time=5"});
+    if (::geteuid() == 0) result.options.emplace_back("sandbox=require");
+    result.environment = {"HOME=" + home.path().string(),
+                          "AWS_SHARED_CREDENTIALS_FILE=" + (home / "credentials").string(),
+                          "AWS_CONFIG_FILE=" + (home / "config").string()};
+    for (const std::string& more : environment) result.environment.push_back(more);
+    return result;
+  }
+  /// Rotates the keys as careful programs do: the file is complete under its name.
+  void set_key(const std::string& access_key) const {
+    write_file(home / "new", std::string_view("[default]\naws_access_key_id = " + access_key +
+                                              "\naws_secret_access_key = known-to-few\n"));
+    fs_std::rename(home / "new", home / "credentials");
+  }
+  /// What a credential process prints, until this is called again.
+  void set_printed(const std::string& access_key, int lifetime) const {
+    write_file(home / "new",
+               std::string_view(R"({"Version":1,"AccessKeyId":")" + access_key +
+                                R"(","SecretAccessKey":"known-to-few","Expiration":")" +
+                                time_from_now(lifetime) + "\"}"));
+    fs_std::rename(home / "new", home / "printed");
+    write_file(home / "config", std::string_view("[default]\ncredential_process = cat " +
+                                                 (home / "printed").string() + "\n"));
+  }
+
+  FakeStore store;
+  TempDir home;
+  std::vector<std::string> environment{"AWS_EC2_METADATA_DISABLED=true"};
+};
+
+void check_file(const Mount& mount, int number) {
+  BOOST_TEST(cat(mount / StoreHome::name(number)) == StoreHome::text(number));
+}
+
+/// A refusal of the mount.
+std::string refusal_of(const StoreHome& place) {
+  try {
+    const Mount mount("s3://bucket/in", place.settings());
+    return "mounted";
+  } catch (const MountRefused& refused) {
+    return refused.result.err;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(credentials_mount, *utf::precondition(needs_fuse))
+
+BOOST_AUTO_TEST_CASE(a_mount_survives_the_rotation_of_keys_in_a_file) {
+  StoreHome place;
+  place.set_key("one");
+  place.store.accept_only("one");
+  Mount mount("s3://bucket/in", place.settings({"rw"}));
+  check_file(mount, 0);
+  BOOST_TEST(place.store.refused() == 0);
+  // Old keys are refused at once.
+  place.set_key("two");
+  place.store.accept_only("two");
+  check_file(mount, 1);
+  BOOST_TEST(errno_of_writing(mount / "new", 0, "written") == 0);
+  BOOST_TEST(names_in(mount.path()).size() == StoreHome::kFiles + 1U);
+  // Old keys are good for a while: nothing is refused.
+  const int refused = place.store.refused();
+  place.store.accept_only("");
+  place.set_key("three");
+  BOOST_TEST(comes_true([&] {
+    check_file(mount, 2);
+    return access_key_of(place.store.seen().back()) == "three";
+  }));
+  place.store.accept_only("three");
+  check_file(mount, 3);
+  BOOST_TEST(place.store.refused() == refused);
+  BOOST_TEST(!contains(mount.log(), "known-to-few"), mount.log());
+  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_write_in_progress_survives_the_rotation_of_keys) {
+  StoreHome place;
+  place.set_key("one");
+  place.store.accept_only("one");
+  Mount mount("s3://bucket/in", place.settings({"rw"}));
+  Fd file(::open((mount / "new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  BOOST_TEST_REQUIRE(::pwrite(file.get(), "one", 3, 0) == 3);
+  BOOST_TEST(::fsync(file.get()) == 0);
+  place.set_key("two");
+  place.store.accept_only("two", {"400 Bad Request", "ExpiredToken"});
+  BOOST_TEST_REQUIRE(::pwrite(file.get(), "two", 3, 3) == 3);
+  BOOST_TEST(::fsync(file.get()) == 0);
+  place.set_key("three");
+  place.store.accept_only("three");
+  BOOST_TEST(::unlink((mount / StoreHome::name(0)).c_str()) == 0);
+  file = Fd();
+  BOOST_TEST(cat(mount / "new") == "onetwo");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_with_the_same_keys_is_an_error_and_passes) {
+  StoreHome place;
+  place.set_key("one");
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  place.store.accept_only("other");
+  BOOST_TEST(contains(cat(mount / StoreHome::name(1)), "Permission denied"));
+  place.store.accept_only("one");
+  check_file(mount, 1);
+  // As long as nobody can be asked, the earlier keys stay in use.
+  fs_std::remove(place.home / "credentials");
+  place.store.accept_only("two");
+  BOOST_TEST(contains(cat(mount / StoreHome::name(2)), "Permission denied"));
+  BOOST_TEST(contains(mount.log(), "credentials"), mount.log());
+  place.set_key("two");
+  check_file(mount, 2);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_gives_new_keys_before_the_old_ones_expire) {
+  StoreHome place;
+  place.set_printed("one", 6);
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  BOOST_TEST(access_key_of(place.store.seen().back()) == "one");
+  place.set_printed("two", 6);
+  // The store would take the old ones, too: nobody waits for a refusal.
+  BOOST_TEST(comes_true([&] {
+    check_file(mount, 1);
+    return access_key_of(place.store.seen().back()) == "two";
+  }));
+  BOOST_TEST(place.store.refused() == 0);
+  // Nobody uses the mount until they have expired.
+  place.set_printed("three", 3600);
+  const auto expired = std::chrono::steady_clock::now() + std::chrono::seconds(7);
+  comes_true([&] { return std::chrono::steady_clock::now() > expired; });
+  place.store.accept_only("three");
+  check_file(mount, 2);
+  BOOST_TEST(place.store.refused() == 0);
+  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_hangs_does_not_keep_a_mount_from_ending) {
+  StoreHome place;
+  place.set_printed("one", 6);
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  write_file(place.home / "config",
+             std::string_view("[default]\ncredential_process = sleep 100\n"));
+  const pid_t keys = process_of(mount.path(), kKeysName);
+  place.store.accept_only("two");
+  Child reader({"cat", mount / StoreHome::name(3)}, (place.home / "log").string());
+  BOOST_TEST(comes_true([&] { return place.store.refused() > 0; }));
+  reader.signal(SIGKILL);
+  BOOST_TEST(reader.wait(Seconds(5)));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(comes_true([&] { return ::kill(keys, 0) != 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(the_metadata_of_an_instance_give_new_keys_in_time) {
+  StoreHome place;
+  CredentialsServer metadata;
+  place.environment = {"AWS_EC2_METADATA_SERVICE_ENDPOINT=" + metadata.address()};
+  metadata.give("one", 6);
+  place.store.accept_only("one");
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  place.store.accept_only("");
+  metadata.give("two", 3600);
+  BOOST_TEST(comes_true([&] {
+    check_file(mount, 1);
+    return access_key_of(place.store.seen().back()) == "two";
+  }));
+  const HttpRequest last = place.store.seen().back();
+  BOOST_TEST(last.value("x-amz-security-token") == CredentialsServer::kSessionToken);
+  BOOST_TEST(place.store.refused() == 0);
+  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(roles_and_containers_give_keys_to_a_mount) {
+  StoreHome place;
+  CredentialsServer server;
+  write_file(place.home / "token", std::string_view("web-token"));
+  const std::string token = "AWS_WEB_IDENTITY_TOKEN_FILE=" + (place.home / "token").string();
+  using Environment = std::vector<std::string>;
+  for (const auto& [key, environment] :
+       {std::pair("of-role", Environment{token, "AWS_ROLE_ARN=arn:aws:iam::1:role/x",
+                                         "AWS_ENDPOINT_URL_STS=" + server.address()}),
+        std::pair("of-container", Environment{"AWS_CONTAINER_CREDENTIALS_FULL_URI=" +
+                                                  server.address(CredentialsServer::kContainerPath),
+                                              std::string("AWS_CONTAINER_AUTHORIZATION_TOKEN=") +
+                                                  CredentialsServer::kContainerToken})}) {
+    server.give(key);
+    place.store.accept_only(key);
+    place.environment = environment;
+    Mount mount("s3://bucket/in", place.settings());
+    check_file(mount, 0);
+    for (const pid_t process : {mount.pid(), process_of(mount.path(), kKeysName)})
+      BOOST_TEST(!contains(text_of(read_file(fmt::format("/proc/{}/environ", process))),
+                           CredentialsServer::kContainerToken));
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_without_credentials_is_refused_with_a_reason) {
+  StoreHome place;
+  BOOST_TEST(contains(refusal_of(place), "no credentials"));
+  write_file(place.home / "config",
+             std::string_view("[default]\ncredential_process = echo known-to-few; false\n"));
+  const std::string refusal = refusal_of(place);
+  BOOST_TEST(contains(refusal, "credential_process has failed"), refusal);
+  BOOST_TEST(!contains(refusal, "known-to-few"));
+  BOOST_TEST(place.store.requests() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_process_with_the_keys_shows_none_and_ends_with_the_daemon) {
+  StoreHome place;
+  place.set_key("one");
+  for (const bool is_killed : {false, true}) {
+    Mount mount("s3://bucket/in", place.settings());
+    const pid_t keys = process_of(mount.path(), kKeysName);
+    BOOST_TEST_REQUIRE(keys > 0);
+    std::vector<std::string> open;
+    for (const auto& entry : fs_std::directory_iterator(fmt::format("/proc/{}/fd", keys)))
+      open.push_back(fs_std::read_symlink(entry.path()).string());
+    std::erase(open, "/dev/null");
+    BOOST_TEST(open.size() == 1U);
+    BOOST_TEST(fs_std::read_symlink(fmt::format("/proc/{}/cwd", keys)) == "/");
+    for (const char* file : {"environ", "cmdline"})
+      BOOST_TEST(
+          !contains(text_of(read_file(fmt::format("/proc/{}/{}", keys, file))), "known-to-few"));
+    if (is_killed)
+      mount.signal(SIGKILL);
+    else
+      BOOST_TEST(mount.unmount().ok(), mount.log());
+    BOOST_TEST(comes_true(
+        [&] { return ::kill(keys, 0) != 0 || contains(process_status(keys, "State"), "Z"); }));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_the_environment_need_no_process) {
+  StoreHome place;
+  place.environment = {"AWS_ACCESS_KEY_ID=one", "AWS_SECRET_ACCESS_KEY=known-to-few"};
+  place.store.accept_only("one");
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  BOOST_TEST(process_of(mount.path(), kKeysName) < 0);
+  place.store.accept_only("two");
+  BOOST_TEST(contains(cat(mount / StoreHome::name(1)), "Permission denied"));
+}
+
+BOOST_AUTO_TEST_CASE(b2frame_finds_the_same_credentials) {
+  StoreHome place;
+  place.set_printed("one", 3600);
+  place.store.accept_only("one");
+  ProcessSettings settings;
+  settings.environment = place.settings().environment;
+  const Arguments arguments{B2FRAME, "cat", "--endpoint", place.store.endpoint(),
+                            "s3://bucket/in/" + StoreHome::name(0) + ".b2frame"};
+  const ProcessResult result = run(arguments, settings);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out == StoreHome::text(0));
+  fs_std::remove(place.home / "config");
+  BOOST_TEST(contains(run(arguments, settings).err, "no credentials"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

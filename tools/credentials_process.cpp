@@ -1,0 +1,120 @@
+#include "tools/credentials_process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "frame/remote/remote_error.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using frame::CredentialsSource;
+using frame::RemoteError;
+using frame::S3Credentials;
+
+template <std::size_t kSize>
+struct Text {
+  char bytes[kSize + 1];
+
+  void set(const std::string& text) {
+    std::memset(&bytes[0], 0, sizeof bytes);
+    std::copy_n(text.data(), std::min(text.size(), kSize), &bytes[0]);
+  }
+  std::string get() const { return {&bytes[0], ::strnlen(&bytes[0], kSize)}; }
+};
+
+/// The answer to a Look. Neither side trusts the other: sizes are fixed, and texts may lack their
+/// end.
+struct Answer {
+  int error;  ///< 0: none
+  bool is_found;
+  std::int64_t expires;
+  Text<frame::kMaxKey> access_key, secret_key;
+  Text<frame::kMaxSessionToken> session_token;
+  Text<500> problem;
+};
+
+template <typename Part>
+bool receive(int socket, Part& part) {
+  ssize_t got = -1;
+  do {
+    got = ::recv(socket, &part, sizeof part, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof part);
+}
+
+template <typename Part>
+bool send(int socket, const Part& part) {
+  return ::send(socket, &part, sizeof part, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof part);
+}
+
+void set_problem(Answer& answer, int error, const char* text) {
+  answer.error = error != 0 ? error : EIO;
+  answer.problem.set(text);
+}
+
+void fill(Answer& answer, CredentialsSource& source, CredentialsSource::Look look) {
+  try {
+    const auto found = source.find(look);
+    answer.is_found = found.has_value();
+    if (!found) return;
+    answer.access_key.set(found->access_key);
+    answer.secret_key.set(found->secret_key);
+    answer.session_token.set(found->session_token);
+    answer.expires = found->expires;
+  } catch (const RemoteError& error) {
+    set_problem(answer, error.code().value(), error.explanation().c_str());
+  } catch (const std::exception& error) {
+    set_problem(answer, EIO, error.what());
+  }
+}
+
+/// Ends what the source does when the daemon has gone.
+void stop_with_daemon(int socket, CredentialsSource& source) {
+  pollfd end{socket, POLLRDHUP, 0};
+  while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
+  }
+  source.stop();
+}
+
+void answer_all(int socket, CredentialsSource& source) {
+  std::thread(stop_with_daemon, socket, std::ref(source)).detach();
+  const auto answer = std::make_unique<Answer>();
+  for (std::uint8_t look = 0; receive(socket, look);) {
+    std::memset(static_cast<void*>(answer.get()), 0, sizeof *answer);
+    fill(*answer, source,
+         look == 0 ? CredentialsSource::Look::if_changed : CredentialsSource::Look::again);
+    if (!send(socket, *answer)) return;
+  }
+}
+
+}  // namespace
+
+CredentialsProcess::CredentialsProcess(std::shared_ptr<CredentialsSource> source)
+    : process_("bloscfs-keys",
+               [source = std::move(source)](int socket) { answer_all(socket, *source); }) {}
+
+std::optional<S3Credentials> CredentialsProcess::find(Look look) {
+  const std::lock_guard guard(mutex_);
+  const std::uint8_t question = look == Look::again ? 1 : 0;
+  const auto answer = std::make_unique<Answer>();
+  if (!send(process_.socket(), question) || !receive(process_.socket(), *answer))
+    throw RemoteError(EIO, "the process that looks up credentials has ended");
+  if (answer->error != 0) throw RemoteError(answer->error, answer->problem.get());
+  if (!answer->is_found) return std::nullopt;
+  return frame::checked({answer->access_key.get(), answer->secret_key.get(),
+                         answer->session_token.get(), answer->expires});
+}
+
+/// The process ends, too.
+void CredentialsProcess::stop() { ::shutdown(process_.socket(), SHUT_RDWR); }
+
+}  // namespace bloscfs::tools
