@@ -56,12 +56,14 @@ std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSett
 /// reached, and every process has a copy of the environment that it began with.
 void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
   if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
-  if (frame::is_url(source))
+  if (frame::is_url(source)) {
     frame::parse_url(source);
-  else
-    frame::parse_s3(source);
-  if (!frame::is_url(source) && !settings.anonymous)
-    settings.credentials = credentials_of(settings);
+  } else {
+    const frame::S3Source parsed = frame::parse_s3(source);
+    const std::string region = frame::find_region(settings.region);
+    frame::S3Address(parsed.bucket, settings.endpoint, region, settings.virtual_host);
+    if (!settings.anonymous) settings.credentials = credentials_of(settings);
+  }
   if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
 }
 

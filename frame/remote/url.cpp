@@ -9,7 +9,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-constexpr std::string_view kPlain = "http://", kSecure = "https://";
+constexpr std::string_view kPlain = "http://", kSecure = "https://", kStore = "s3://";
 constexpr std::size_t kMaxUrl = 8192, kMaxHost = 253;
 constexpr const char* kHidden = "?...";
 constexpr std::uint16_t kPlainPort = 80, kSecurePort = 443;
@@ -130,13 +130,16 @@ std::string Url::text() const { return origin_and_path() + query; }
 std::string Url::shown() const { return origin_and_path() + (query.empty() ? "" : kHidden); }
 
 std::string shown_url(const std::string& text) {
-  if (!is_url(text)) return text;
+  const bool is_store = has_prefix(text, kStore);
+  if (!is_url(text) && !is_store) return text;
   const std::size_t host = text.find("//") + 2;
   // As hosts are looked for: a '@' behind a '/' is no sign of a user.
   const std::size_t host_end = std::min(text.find_first_of("/?#\\", host), text.size());
   const std::size_t user_end = text.substr(0, host_end).rfind('@');
   const std::size_t begin = user_end == std::string::npos || user_end < host ? host : user_end + 1;
-  const std::size_t end = std::min(text.find_first_of("?#", begin), text.size());
+  // Keys of stores have neither queries nor fragments.
+  const std::size_t end =
+      is_store ? text.size() : std::min(text.find_first_of("?#", begin), text.size());
   return text.substr(0, host) + text.substr(begin, end - begin) +
          (end < text.size() ? kHidden : "");
 }

@@ -41,7 +41,7 @@ bool is_url(std::string_view text);
 Url parse_url(std::string_view text);
 
 /// How a URL that may be none is named in messages: without user, password, query and fragment.
-/// Other text stays as it is.
+/// Of s3:// without user and password. Other text stays as it is.
 std::string shown_url(const std::string& text);
 
 }  // namespace bloscfs::frame::inline remote

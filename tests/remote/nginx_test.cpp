@@ -111,6 +111,9 @@ BOOST_AUTO_TEST_CASE(refusals_are_told_with_their_status) {
     const ProcessResult result = b2frame({command, "http://me:secret@127.0.0.1/x?secret"});
     BOOST_TEST(result.err.starts_with("b2frame: http://127.0.0.1/x?...: "), result.err);
     BOOST_TEST(result.err.find("secret") == std::string::npos, result.err);
+    const ProcessResult of_store = b2frame({command, "s3://me:secret@bucket/x"});
+    BOOST_TEST(of_store.err.find("user and password") != std::string::npos, of_store.err);
+    BOOST_TEST(of_store.err.find("secret") == std::string::npos, of_store.err);
   }
 }
 

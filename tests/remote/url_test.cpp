@@ -64,6 +64,7 @@ BOOST_AUTO_TEST_CASE(messages_hide_what_may_be_secret) {
   BOOST_TEST(shown_url("http://") == "http://");
   BOOST_TEST(shown_url("http://secret@") == "http://");
   BOOST_TEST(shown_url("http://h/a@b") == "http://h/a@b");
+  BOOST_TEST(shown_url("s3://me:secret@bucket/a@b?c#d") == "s3://bucket/a@b?c#d");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
