@@ -27,14 +27,13 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 constexpr std::uint32_t kMaxAnswer = std::uint32_t{64} << 10;
 constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000};
-constexpr int kMetadataTries = 2;
 /// Of profiles that name others as their source.
 constexpr int kMostProfiles = 8;
-/// What is slow to ask is not asked again sooner.
-constexpr std::chrono::seconds kBetweenSlowLooks{5};
+/// Programs and servers that were asked in vain are not asked again sooner.
+constexpr std::chrono::seconds kAfterVainLook{5};
 constexpr std::int64_t kRenewedBefore = 300, kAfterFailure = 10;
 
-/// A request to a server that gives credentials. Such servers are not asked elsewhere.
+/// A request to a server that gives credentials, which is tried twice. No redirect is followed.
 HttpAnswer ask(HttpSettings settings, milliseconds time, WebRequest request) {
   settings.retry_time = milliseconds{0};
   settings.retries_first_contact = false;
@@ -45,7 +44,13 @@ HttpAnswer ask(HttpSettings settings, milliseconds time, WebRequest request) {
   settings.bearer.clear();
   request.whole_size = kMaxAnswer;
   request.takes_errors = true;
-  return HttpClient(std::move(settings)).send(std::move(request)).wait();
+  HttpClient client(std::move(settings));
+  try {
+    HttpAnswer answer = client.send(request).wait();
+    if (answer.headers.status < 500) return answer;
+  } catch (const RemoteError&) {
+  }
+  return client.send(std::move(request)).wait();
 }
 
 WebRequest request_for(const std::string& url, HttpMethod method = HttpMethod::get) {
@@ -109,13 +114,14 @@ std::optional<S3Credentials> CredentialsLookup::find(Look look) {
   if (kept_ && !has_changed_file()) {
     const bool is_due = due_ != 0 && std::time(nullptr) >= due_;
     if (look == Look::if_changed && !is_due) return kept_;
-    if (look == Look::again && was_slow_ && now - looked_up_ < kBetweenSlowLooks) return kept_;
+    if (look == Look::again && was_slow_ && now < next_look_) return kept_;
   }
-  looked_up_ = now;
   files_.clear();
   was_slow_ = false;
   due_ = std::time(nullptr) + kAfterFailure;
-  kept_ = look_up();
+  auto found = look_up();
+  if (look == Look::again && found == kept_) next_look_ = now + kAfterVainLook;
+  kept_ = std::move(found);
   note_time(kept_);
   return kept_;
 }
@@ -305,13 +311,10 @@ std::optional<S3Credentials> CredentialsLookup::from_metadata() const {
   HttpSettings settings = http_;
   settings.proxy.clear();
   const auto asked = [&](WebRequest request) -> std::optional<HttpAnswer> {
-    for (int tries = 0; tries < kMetadataTries; tries++) {
-      try {
-        HttpAnswer answer = ask(settings, kMetadataTime, request);
-        if (answer.headers.status == kHttpOk) return answer;
-        if (answer.headers.status < 500) return std::nullopt;
-      } catch (const RemoteError&) {
-      }
+    try {
+      HttpAnswer answer = ask(settings, kMetadataTime, std::move(request));
+      if (answer.headers.status == kHttpOk) return answer;
+    } catch (const RemoteError&) {
     }
     return std::nullopt;
   };

@@ -70,8 +70,8 @@ class CredentialsLookup final : public CredentialsSource {
   std::vector<FileState> files_;  ///< that the last lookup read
   bool was_slow_ = false;         ///< it asked others than files
   std::optional<S3Credentials> kept_;
-  std::int64_t due_ = 0;  ///< in seconds since 1970; 0: never
-  std::chrono::steady_clock::time_point looked_up_;
+  std::int64_t due_ = 0;                             ///< in seconds since 1970; 0: never
+  std::chrono::steady_clock::time_point next_look_;  ///< of others than files, after a vain one
 };
 
 }  // namespace bloscfs::frame::inline remote
