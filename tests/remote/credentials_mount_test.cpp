@@ -15,6 +15,8 @@
 #include "tests/remote/object_mount.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/prisoner.hpp"
 #include "tests/support/proc.hpp"
 
 namespace {
@@ -272,6 +274,70 @@ BOOST_AUTO_TEST_CASE(the_process_with_the_keys_shows_none_and_ends_with_the_daem
     BOOST_TEST(comes_true(
         [&] { return ::kill(keys, 0) != 0 || contains(process_status(keys, "State"), "Z"); }));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_daemon_in_the_background_keeps_the_process) {
+  StoreHome place;
+  place.set_key("one");
+  place.store.accept_only("one");
+  const MountSettings settings = place.settings();
+  ProcessSettings process;
+  process.environment = settings.environment;
+  const TempDir point;
+  Arguments command{bloscfs_program()};
+  for (const std::string& option : settings.options) command.insert(command.end(), {"-o", option});
+  command.insert(command.end(), {"s3://bucket/in", point.path().string()});
+  const ProcessResult result = run(command, process);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(cat(point / StoreHome::name(0)) == StoreHome::text(0));
+  place.set_key("two");
+  place.store.accept_only("two");
+  BOOST_TEST(cat(point / StoreHome::name(1)) == StoreHome::text(1));
+  const pid_t keys = process_of(point.path(), kKeysName);
+  BOOST_TEST(keys > 0);
+  BOOST_TEST(force_unmount(point.path()));
+  BOOST_TEST(comes_true([&] { return process_of(point.path(), kKeysName) < 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(programs_get_no_secrets_of_the_environment) {
+  StoreHome place;
+  place.environment = {"AWS_SECRET_ACCESS_KEY=known-to-few", "AWS_SESSION_TOKEN=known-to-few",
+                       "AWS_CONTAINER_AUTHORIZATION_TOKEN=known-to-few"};
+  place.set_printed("one", 3600);
+  const std::string told = (place.home / "told").string();
+  write_file(place.home / "config",
+             std::string_view(fmt::format("[default]\ncredential_process = env > {}; "
+                                          "cat /proc/$PPID/environ >> {}; cat {}\n",
+                                          told, told, (place.home / "printed").string())));
+  Mount mount("s3://bucket/in", place.settings());
+  check_file(mount, 0);
+  const std::string text = file_text(told);
+  BOOST_TEST(contains(text, "AWS_CONFIG_FILE="));
+  BOOST_TEST(!contains(text, "known-to-few"), text);
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_an_ordinary_users_file_are_renewed,
+                     *utf::precondition(needs_fuse_for_nobody)) {
+  StoreHome place;
+  place.set_key("one");
+  fs_std::permissions(place.home.path(), fs_std::perms(0755));
+  place.store.accept_only("one");
+  MountSettings settings = place.settings();
+  settings.uid = nobody();
+  const TempDir programs;
+  fs_std::permissions(programs.path(), fs_std::perms(0755));
+  settings.program = copy_for_all(bloscfs_program(), programs);
+  Mount mount("s3://bucket/in", settings);
+  const auto read = [&](int number) {
+    ProcessSettings reader;
+    reader.uid = nobody();
+    return run({"cat", mount / StoreHome::name(number)}, reader).out;
+  };
+  BOOST_TEST(read(0) == StoreHome::text(0));
+  place.set_key("two");
+  place.store.accept_only("two");
+  BOOST_TEST(read(1) == StoreHome::text(1));
+  BOOST_TEST(mount.log() == "");
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_the_environment_need_no_process) {
