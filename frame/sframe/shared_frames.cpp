@@ -126,8 +126,9 @@ RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
   std::map<std::string, std::string> metadata = from.state.metadata;
   metadata[kCommit] = new_commit_id();
   stamp_index(bytes, metadata[kCommit]);
-  result.state = replaced ? tree.put(index_of(to), bytes, condition_for(replaced->state), metadata)
-                          : put_new_index(frames, to, bytes, metadata);
+  const ObjectState state =
+      replaced ? tree.put(index_of(to), bytes, condition_for(replaced->state), metadata)
+               : put_new_index(frames, to, bytes, metadata);
   try {
     result.removed.tombstone = frames.remove(from.path, from.state);
   } catch (const std::system_error& error) {
@@ -135,13 +136,13 @@ RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
     // may have gone.
     if (error.code() != std::errc(ESTALE)) throw;
     if (old)
-      tree.put(index_of(to), index_bytes(*old), condition_for(result.state),
-               replaced->state.metadata);
+      tree.put(index_of(to), index_bytes(*old), condition_for(state), replaced->state.metadata);
     else
-      tree.remove_all(frames.remove(to, result.state));
+      tree.remove_all(frames.remove(to, state));
     throw;
   }
   result.removed.chunks = inside(from.path, std::move(names));
+  result.index = std::make_shared<const KeptIndex>(state, std::move(bytes));
   return result;
 }
 

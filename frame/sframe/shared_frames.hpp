@@ -32,7 +32,7 @@ struct RemovedFrame {
 RemovedFrame remove_shared_frame(ObjectFrames& frames, const KnownFrame& frame);
 
 struct RenamedFrame {
-  ObjectState state;
+  std::shared_ptr<const ObjectSource> index;  ///< of the new name, as it was stored
   RemovedFrame removed;
   std::vector<std::string> replaced;  ///< chunks of what had the new name
 };

@@ -77,7 +77,6 @@ class FakeStore {
                    const std::pair<std::string, std::string>& refusal = {"403 Forbidden",
                                                                          "InvalidAccessKeyId"});
   int refused() const { return refused_; }
-  std::string endpoint() const { return server_.address(""); }
   std::size_t objects() const;
   std::size_t objects_of_others() const;
   int most_chunks_together() const;

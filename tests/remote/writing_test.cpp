@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(nobody_writes_over_what_a_removal_has_left_until_it_is_old)
 }
 
 BOOST_AUTO_TEST_CASE(operations_need_few_requests) {
-  constexpr int kFiles = 8;
+  constexpr std::size_t kFiles = 8;
   const StorePlace place;
   ObjectMount mount(place);
   // Two more than for a prefix that has keys, in a store that takes ETags without quotes.
@@ -367,7 +367,8 @@ BOOST_AUTO_TEST_CASE(operations_need_few_requests) {
     counts[what] += mount.counter("network_requests") - before;
   };
   // Each file by itself: what this mount has just stored it need not ask for.
-  for (int i = 0; i < kFiles; i++) {
+  // The chunk that an append supersedes stays for other hosts' readers.
+  for (std::size_t i = 0; i < kFiles; i++) {
     const fs_std::path first = mount / fmt::format("f{}", i),
                        second = mount / fmt::format("g{}", i);
     count("create and fsync", [&] { BOOST_TEST(errno_of_writing(first, 0, contents) == 0); });
@@ -376,11 +377,11 @@ BOOST_AUTO_TEST_CASE(operations_need_few_requests) {
     // What was removed goes beside what is asked for.
     count("rename", [&] {
       BOOST_TEST(::rename(first.c_str(), second.c_str()) == 0);
-      BOOST_TEST(comes_true([&] { return place.objects().size() == 3U; }));
+      BOOST_TEST(comes_true([&] { return place.objects().size() == i + 3; }));
     });
     count("unlink", [&] {
       BOOST_TEST(::unlink(second.c_str()) == 0);
-      BOOST_TEST(comes_true([&] { return place.objects().empty(); }));
+      BOOST_TEST(comes_true([&] { return place.objects().size() == i + 1; }));
     });
     count("an absent name", [&] { BOOST_TEST(errno_of_status(second) == ENOENT); });
   }

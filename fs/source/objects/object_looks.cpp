@@ -83,10 +83,7 @@ LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, Tim
 LookPointer ObjectLooks::committed(const std::string& path, const frame::Snapshot& snapshot,
                                    const frame::ObjectState& state) {
   const Verdict verdict = judge(snapshot, Role::index, settings_);
-  constexpr std::uint64_t kSmall = 64 << 10;
-  if (state.size <= kSmall)
-    if (SourcePointer index = frames_->own_index(path))
-      sources_.put(path_in(path, kIndexName), std::move(index));
+  if (SourcePointer index = frames_->own_index(path)) keep_index(path, std::move(index));
   const auto now = clock_.now();
   return remember(path, look_of(Kind::sframe, verdict, state), now, now);
 }
@@ -102,7 +99,8 @@ LookPointer ObjectLooks::just_stored(const std::string& path) {
 
 LookPointer ObjectLooks::stored(const std::string& path, const ObjectLook& look,
                                 const frame::ObjectState& state) {
-  return remember(path, with_state(look, state), clock_.now());
+  const auto now = clock_.now();
+  return remember(path, with_state(look, state), now, now);
 }
 
 // --- what is asked for
@@ -226,6 +224,12 @@ ObjectLooks::SourcePointer ObjectLooks::source(Request& request, const std::stri
   if (source->state().same_bytes(look.state)) return source;
   forget(path);
   frame::throw_errno(ESTALE, path);
+}
+
+void ObjectLooks::keep_index(const std::string& path,
+                             std::shared_ptr<const frame::ObjectSource> index) {
+  constexpr std::uint64_t kSmall = 64 << 10;
+  if (index->state().size <= kSmall) sources_.put(path_in(path, kIndexName), std::move(index));
 }
 
 ObjectLooks::SourcePointer ObjectLooks::kept_index(const std::string& path,

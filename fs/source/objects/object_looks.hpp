@@ -110,6 +110,8 @@ class ObjectLooks {
   /// has another one.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
+  /// What this mount has stored as a sparse frame's index: so nobody need ask for it.
+  void keep_index(const std::string& path, std::shared_ptr<const frame::ObjectSource> index);
   /// A sparse frame's index in that state, if it is at hand; else null.
   std::shared_ptr<const frame::ObjectSource> kept_index(const std::string& path,
                                                         const frame::ObjectState& state);

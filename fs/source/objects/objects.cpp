@@ -326,7 +326,8 @@ frame::ObjectState Objects::rename_frame(Request& request, const Change&, const 
   removal_.add(std::move(renamed.removed.tombstone), std::move(renamed.removed.chunks), user);
   forget(from);
   forget(to);
-  return std::move(renamed.state);
+  looks_.keep_index(to, renamed.index);
+  return renamed.index->state();
 }
 
 }  // namespace bloscfs::fs
