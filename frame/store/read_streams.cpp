@@ -13,6 +13,8 @@ constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 /// A reader in order has come so far, in so many steps: a chunk's header and a block are no order.
 constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
 constexpr int kOrderSteps = 3;
+/// Who reads one plane out of each chunk gets on, and has no use for what lies between.
+constexpr std::uint64_t kLeastSpan = std::uint64_t{256} << 10, kMostSpan = std::uint64_t{8} << 20;
 /// Behind so much the reader is taken for one who goes on to the end.
 constexpr std::uint64_t kLongRun = std::uint64_t{512} << 10;
 constexpr std::uint64_t kUsualRange = std::uint64_t{1} << 20;
@@ -25,6 +27,25 @@ constexpr std::chrono::milliseconds kPause{200}, kGone{2000};
 
 bool ReadStreams::Stream::is_in_order() const {
   return steps >= kOrderSteps && in_order >= kOrderBytes;
+}
+
+/// Over three eighths of what he has passed.
+bool ReadStreams::Stream::leaves_out_much() const {
+  const std::uint64_t span = next - begin;
+  return span > kLeastSpan && taken < span / 8 * 5;
+}
+
+void ReadStreams::Stream::note(const ReadSpan& read) {
+  // Threads that read for one reader fill what one of them has left out.
+  taken += read.end - read.begin;
+  if (read.end > next) {
+    in_order += read.end - std::max(next, read.begin);
+    steps++;
+    next = read.end;
+  }
+  if (next - begin <= kMostSpan) return;
+  begin += (next - begin) / 2;
+  taken /= 2;
 }
 
 bool ReadStreams::belongs(const ReadSpan& read, const Stream& stream) {
@@ -47,7 +68,7 @@ ReadStreams::Stream& ReadStreams::stream_for(const ReadSpan& read) {
     streams_.erase(oldest);
   }
   Stream stream;
-  stream.next = stream.planned = read.begin;
+  stream.next = stream.planned = stream.begin = read.begin;
   streams_.push_back(stream);
   return streams_.back();
 }
@@ -69,13 +90,9 @@ ReadStreams::Ahead ReadStreams::on_read(const ReadSpan& read, std::size_t most,
   if (stream.steps == 0) stream.since = now;
   stream.number = ++reads_;
   stream.time = now;
-  if (read.end > stream.next) {
-    stream.in_order += read.end - std::max(stream.next, read.begin);
-    stream.steps++;
-    stream.next = read.end;
-  }
+  stream.note(read);
   stream.planned = std::max(stream.planned, stream.next);
-  if (!stream.is_in_order()) return {};
+  if (!stream.is_in_order() || stream.leaves_out_much()) return {};
   // As much as was read, so that one who stops has cost no more than he took; then twice.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
   std::uint64_t target = std::min<std::uint64_t>(grown, most);

@@ -35,12 +35,15 @@ class ReadStreams {
     std::uint64_t next = 0;     ///< where its reader goes on
     std::uint64_t planned = 0;  ///< end of what was asked for
     std::uint64_t in_order = 0;
+    std::uint64_t begin = 0, taken = 0;  ///< since there so many bytes were read
     int steps = 0;
     std::uint64_t number = 0;  ///< of its last read
     Clock::time_point time;    ///< the same
     Clock::time_point since;   ///< of its first read
 
     bool is_in_order() const;
+    bool leaves_out_much() const;
+    void note(const ReadSpan& read);
   };
 
   static std::uint64_t reached_in(const Stream& stream, std::chrono::milliseconds time);

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/remote/mounted.hpp"
@@ -264,6 +265,43 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_not_there_needs_a_listing_at_most) {
     BOOST_TEST(description_of(mount / name) == "ENOENT", name);
   const Lines lines = nginx.wait_for_requests(0);
   BOOST_TEST(lines.size() <= 2U, joined(lines));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_mapped_file_cost_little_more_than_those_that_are_read) {
+  constexpr std::size_t kStride = 400'000, kRow = 1440, kRows = kLargeSize / kStride;
+  const ByteVector contents = make_contents("noise", 3, kLargeSize, 1);
+  Nginx& nginx = request_server().nginx;
+  nginx.serve("rows.b2frame", flat_frame(contents, {1 << 20, 32 << 10, 1, {}, {}}));
+  const auto bytes_received = [&](const auto& read) {
+    Mount mount(nginx.url("rows.b2frame"), impatient());
+    const auto opened = [&] { return Fd(::open((mount / "rows").c_str(), O_RDONLY | O_CLOEXEC)); };
+    // As NumPy does, which reads the header and opens the file again to map it.
+    const Fd header = opened();
+    char byte = 0;
+    BOOST_TEST(::pread(header.get(), &byte, 1, 0) == 1);
+    const Fd file = opened();
+    const auto before = mount.counter("network_bytes_received");
+    read(file.get());
+    return mount.counter("network_bytes_received") - before;
+  };
+  const auto read = bytes_received([&](int fd) {
+    ByteVector row(kRow);
+    for (std::size_t i = 0; i < kRows; i++) {
+      BOOST_TEST(::pread(fd, row.data(), kRow, static_cast<off_t>(i * kStride)) == ssize_t{kRow});
+      BOOST_TEST(std::equal(row.begin(), row.end(), contents.data() + i * kStride));
+    }
+  });
+  const auto mapped = bytes_received([&](int fd) {
+    void* const bytes = ::mmap(nullptr, kLargeSize, PROT_READ, MAP_SHARED, fd, 0);
+    BOOST_TEST_REQUIRE(bytes != MAP_FAILED);
+    const auto* const first = static_cast<const std::uint8_t*>(bytes);
+    for (std::size_t i = 0; i < kRows; i++)
+      BOOST_TEST(std::equal(first + i * kStride, first + i * kStride + kRow,
+                            contents.data() + i * kStride));
+    ::munmap(bytes, kLargeSize);
+  });
+  BOOST_TEST(mapped <= 4 * read, mapped << " bytes for " << read);
+  BOOST_TEST_MESSAGE(mapped << " bytes for " << read);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
