@@ -2,19 +2,28 @@
 
 #include "fs/source/objects/objects.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/objects/later_removal.hpp"
 #include "fs/source/objects/object_nodes.hpp"
+#include "tests/support/comes_true.hpp"
 
 namespace {
 
 using namespace bloscfs;
 using namespace bloscfs::fs;
+using bloscfs::test::comes_true;
 
 ObjectNode file_of(const std::string& path) {
   ObjectNode node;
@@ -36,6 +45,42 @@ std::string new_names(const ObjectNodes& nodes, const std::string& directory) {
   for (const ObjectNode& node : nodes.new_in(directory)) names += node.shown_name + " ";
   return names;
 }
+
+/// The first removal takes until it is told to go on.
+class SlowRemovals final : public frame::ObjectTree {
+ public:
+  const std::optional<std::string>& single() const override { return single_; }
+  std::string url(const std::string& path) const override { return path; }
+  std::vector<frame::ObjectEntry> list(const std::string&, frame::MemoryCharge&) override {
+    return {};
+  }
+  std::shared_ptr<const frame::ObjectSource> open(
+      const std::string&, const std::shared_ptr<const frame::ObjectSource>&) override {
+    return nullptr;
+  }
+  void remove_all(std::span<const std::string> paths) override {
+    calls_++;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return goes_on_; });
+    removed_.insert(removed_.end(), paths.begin(), paths.end());
+  }
+
+  int calls() const { return calls_; }
+  void go_on() {
+    const std::lock_guard guard(mutex_);
+    goes_on_ = true;
+    changed_.notify_all();
+  }
+  std::vector<std::string> removed() const { return removed_; }
+
+ private:
+  const std::optional<std::string> single_;
+  std::atomic<int> calls_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool goes_on_ = false;
+  std::vector<std::string> removed_;
+};
 
 }  // namespace
 
@@ -90,6 +135,24 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_written_to_keeps_its_node_until_another_stat
   BOOST_TEST(nodes.leads(one));
   BOOST_TEST(nodes.enter(looked_at("third"), std::nullopt) != one);
   BOOST_TEST(!nodes.leads(one));
+}
+
+BOOST_AUTO_TEST_CASE(a_tombstone_that_has_waited_for_long_is_left_to_gc) {
+  const auto tree = std::make_shared<SlowRemovals>();
+  std::atomic<int> now{0};
+  {
+    LaterRemoval removal(tree, std::chrono::minutes(10), frame::system_clock(),
+                         [&] { return std::chrono::seconds(now); });
+    removal.add({"first"}, {}, {});
+    BOOST_TEST(comes_true([&] { return tree->calls() == 1; }));
+    // Behind the first ones, while the host sleeps.
+    removal.add({"second"}, {"chunk"}, {});
+    now = 181;
+    removal.add({"third"}, {}, {});
+    tree->go_on();
+  }
+  BOOST_TEST(tree->removed() == std::vector<std::string>({"first", "chunk", "third"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <exception>
-#include <iterator>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -20,13 +21,22 @@
 
 namespace bloscfs::fs {
 
+/// Time during which the host sleeps counts.
+inline std::chrono::seconds since_boot() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec);
+}
+
 /// Removes them beside requests, many at once. What cannot be removed, or is not due when this
 /// ends, stays for `b2frame gc`. Thread-safe.
 class LaterRemoval {
  public:
+  using SinceBoot = std::function<std::chrono::seconds()>;
+
   LaterRemoval(std::shared_ptr<frame::ObjectTree> tree, std::chrono::milliseconds delay,
-               const frame::Clock& clock)
-      : tree_(std::move(tree)), delay_(delay), clock_(clock) {}
+               const frame::Clock& clock, SinceBoot now = since_boot)
+      : tree_(std::move(tree)), delay_(delay), clock_(clock), since_boot_(std::move(now)) {}
   /// Waits for what is to be removed soon: one request for each thousand.
   ~LaterRemoval() {
     {
@@ -44,11 +54,12 @@ class LaterRemoval {
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// At once, and `used` as soon as `user` has gone, who reads these here.
-  void add(std::vector<std::string> paths, std::vector<std::string> used,
+  /// Tombstones that were just put, at once, and `used` as soon as `user` has gone, who reads these
+  /// here.
+  void add(std::vector<std::string> tombstones, std::vector<std::string> used,
            const std::weak_ptr<const void>& user) {
     const MutexLock lock(mutex_);
-    std::move(paths.begin(), paths.end(), std::back_inserter(now_));
+    for (std::string& path : tombstones) tombstones_.emplace_back(since_boot_(), std::move(path));
     for (std::string& path : used) used_.emplace_back(user, std::move(path));
     collect();
   }
@@ -77,6 +88,7 @@ class LaterRemoval {
       const bool is_used = std::any_of(used_.begin(), used_.end(), is_used_below);
       if (!(is_used && std::chrono::steady_clock::now() < patience) &&
           std::none_of(now_.begin(), now_.end(), is_below) &&
+          std::none_of(tombstones_.begin(), tombstones_.end(), is_used_below) &&
           std::none_of(sent_.begin(), sent_.end(), is_below))
         return;
       changed_.wait_for(mutex_, kLooks);
@@ -85,6 +97,9 @@ class LaterRemoval {
 
  private:
   static constexpr std::chrono::milliseconds kCloses{500}, kLooks{20};
+  /// A request is signed when it is sent, and a store takes it for 15 minutes. Other hosts write
+  /// over a tombstone after 20: what is sent later than this could remove what they have stored.
+  static constexpr std::chrono::seconds kMostWait{180};
 
   void collect() REQUIRES(mutex_) {
     const auto in_use = std::stable_partition(
@@ -95,7 +110,7 @@ class LaterRemoval {
   }
 
   void begin() REQUIRES(mutex_) {
-    if (is_calling_ || now_.empty()) return;
+    if (is_calling_ || (now_.empty() && tombstones_.empty())) return;
     try {
       calling_ = calls_.begin([this] { remove(); });
       is_calling_ = true;
@@ -117,6 +132,8 @@ class LaterRemoval {
   std::vector<std::string> next() {
     const MutexLock lock(mutex_);
     sent_ = std::exchange(now_, {});
+    for (auto& [put, path] : std::exchange(tombstones_, {}))
+      if (since_boot_() - put <= kMostWait) sent_.push_back(std::move(path));
     is_calling_ = !sent_.empty();
     changed_.notify_all();
     return sent_;
@@ -125,10 +142,12 @@ class LaterRemoval {
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::chrono::milliseconds delay_;
   const frame::Clock& clock_;
+  const SinceBoot since_boot_;
   Mutex mutex_;
   CondVar changed_;
   std::deque<std::pair<frame::Clock::TimePoint, std::string>> due_ GUARDED_BY(mutex_);
   std::vector<std::pair<std::weak_ptr<const void>, std::string>> used_ GUARDED_BY(mutex_);
+  std::vector<std::pair<std::chrono::seconds, std::string>> tombstones_ GUARDED_BY(mutex_);
   std::vector<std::string> now_ GUARDED_BY(mutex_), sent_ GUARDED_BY(mutex_);
   bool is_calling_ GUARDED_BY(mutex_) = false;
   frame::StoreCalls::Pending calling_ GUARDED_BY(mutex_);
