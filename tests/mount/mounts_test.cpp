@@ -203,6 +203,8 @@ BOOST_AUTO_TEST_CASE(users_unmount_their_own_mounts, *precondition(needs_fuse_fo
                      settings.uid = nobody();
                      return settings;
                    }());
+  BOOST_REQUIRE(
+      comes_true([&] { return fs_std::exists(fmt::format("/proc/{}/fd/3", user.pid())); }));
   BOOST_REQUIRE(comes_true([&] {
     return contains(unmount_by_program(mount).err,
                     "sleep (process " + std::to_string(user.pid()) + ", user ");
