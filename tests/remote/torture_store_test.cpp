@@ -36,7 +36,9 @@ using std::chrono::milliseconds;
 constexpr int kStoreRetryTime = 3;
 constexpr milliseconds kStoreLimit{20'000 * kStoreRetryTime};
 const std::set<int> kPassingReads{EIO, ETIMEDOUT};
-const std::set<int> kPassingWrites{EIO, ETIMEDOUT, ESTALE};
+/// EBUSY: the DELETE of a removed file's tombstone was lost, so nobody may overwrite it for a
+/// while.
+const std::set<int> kPassingWrites{EIO, ETIMEDOUT, ESTALE, EBUSY};
 constexpr unsigned kWriters = 3, kReaders = 4;
 constexpr int kNamesOfOne = 5;
 
@@ -445,7 +447,10 @@ BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
   if (!verdicts.wrong().empty()) BOOST_TEST_MESSAGE(mount.log());
   BOOST_TEST(verdicts.succeeded() > verdicts.failed());
   BOOST_TEST(mount.running());
-  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const bool is_stored = mount.unmount().ok();
+  // A new file may still wait for such a tombstone.
+  BOOST_TEST((is_stored || mount.log().find("its removal is under way") != std::string::npos),
+             mount.log());
   const ObjectMount other(place);
   torture.check_all(other);
 }
