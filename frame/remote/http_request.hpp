@@ -21,15 +21,15 @@ struct HttpSettings {
   unsigned connections = 16;  ///< transfers at once; others wait
   /// No attempt begins later than that after the first; 0: there is one attempt.
   std::chrono::milliseconds retry_time{60'000};
-  /// Until a server has answered, too. Else what was mistyped is told at once.
+  /// Also retry before a server has answered once. Otherwise a mistyped URL fails at once.
   bool retries_first_contact = true;
   std::string cafile;  ///< whom to trust in place of the system's authorities; empty: these
   /// File with users and passwords; these go to the host that was asked, and to none that a
   /// redirect leads to. Empty: none.
   std::string netrc;
-  std::string bearer;  ///< a token, which goes to that host alone, too; empty: none
-  /// URL of an HTTP proxy that is asked to connect (CONNECT); empty: none. Where a redirect leads
-  /// is not looked at then: the proxy makes the connection.
+  std::string bearer;  ///< a token for that host alone; empty: none
+  /// URL of an HTTP proxy, used with CONNECT; empty: none. The addresses of redirects are not
+  /// checked then, because the proxy makes the connections.
   std::string proxy;
   /// Of all requests; null: none. What is signed follows no redirect.
   std::shared_ptr<RequestSigner> signer;
@@ -73,8 +73,8 @@ struct WebRequest {
   std::string if_match, if_none_match, if_unmodified_since, if_modified_since;
   std::vector<HttpHeader> headers;  ///< others
   std::vector<std::uint8_t> body;   ///< of put and post
-  /// False for what must not be done twice: the request is repeated only if the server answers that
-  /// it did not carry it out, and for kRetriesOfOnce at most.
+  /// False for a request that must not be carried out twice. It is repeated only if the server
+  /// answers that it did not carry it out, for kRetriesOfOnce at most.
   bool retries = true;
   /// Statuses from 400 on that are not tried again are answers, with what comes along.
   bool takes_errors = false;

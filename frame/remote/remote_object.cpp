@@ -31,7 +31,7 @@ HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
     return client.send(std::move(request)).wait();
   } catch (const RemoteError& error) {
     const bool tells_size = answer.headers.range && answer.headers.range->total == 0;
-    // It may have been removed since.
+    // The object may have been removed between the two answers.
     if (!tells_size || error.code() == std::errc::no_such_file_or_directory) throw;
     return answer;
   }

@@ -18,11 +18,11 @@ struct RemoteSettings {
   std::string region;         ///< empty: as the environment says, else us-east-1
   bool virtual_host = false;  ///< the bucket stands in the host's name
   bool anonymous = false;     ///< nothing is signed
-  /// Of s3://; null: credentials_lookup().
+  /// For s3://; null: credentials_lookup().
   std::shared_ptr<CredentialsSource> credentials;
   std::string cafile;  ///< whom to trust in place of the system's authorities
   std::string netrc;   ///< file with HTTP users and passwords; empty: none
-  std::string bearer;  ///< of http:// and https://: a token; empty: none
+  std::string bearer;  ///< for http:// and https://; empty: none
   std::string proxy;   ///< URL; empty: none
   unsigned connections = 16;
   std::size_t most_under_way = std::size_t{32} << 20;  ///< bytes that are asked for, or held
@@ -31,13 +31,13 @@ struct RemoteSettings {
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
   bool writable = false;
-  bool may_be_empty = false;  ///< of s3://: the prefix need not name anything
+  bool may_be_empty = false;  ///< for s3://: the prefix may have no keys
   /// Is told, by any thread, what is worth a line in the log. May be empty.
   std::function<void(const std::string&)> notice;
 };
 
-/// The token that a file holds, on its first line. Throws RemoteError: EACCES where others than its
-/// owner may read it, EINVAL where it holds none.
+/// Reads a token from the first line of a file. Throws RemoteError: EACCES if others than the owner
+/// may read the file, EINVAL if it has no token.
 std::string read_bearer(const std::string& path);
 
 /// Throws UrlError unless it is http://HOST:PORT.

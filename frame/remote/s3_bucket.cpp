@@ -79,7 +79,7 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
   }
 }
 
-/// XML has no way to say the others.
+/// True if XML can express the key.
 bool may_stand_in_xml(const std::string& key) {
   return is_utf8(key) && std::none_of(key.begin(), key.end(),
                                       [](char c) { return static_cast<unsigned char>(c) < ' '; });
@@ -252,7 +252,7 @@ void S3Bucket::copy(const std::string& from, const std::string& to) const {
   WebRequest wanted = request(HttpMethod::put, address_.object(to));
   wanted.headers.push_back({"x-amz-copy-source", address_.copy_source(from)});
   const HttpAnswer answer = ask(wanted);
-  // A store may find that it cannot once it has begun its answer.
+  // A copy may fail after the store has sent status 200.
   if (!is_success(answer.headers.status) || !parse_s3_copy(answer.body)) fail(answer);
 }
 

@@ -18,8 +18,8 @@ namespace bloscfs::frame::inline remote {
 
 /// Conditions that not all stores know, or not in the same spelling.
 struct S3Manners {
-  bool bare_etag = false;       ///< what changes an object takes If-Match without quotes alone
-  bool remove_if_same = false;  ///< DELETE takes If-Match
+  bool bare_etag = false;       ///< PUT and DELETE need the ETag in If-Match without quotes
+  bool remove_if_same = false;  ///< DELETE honours If-Match
 };
 
 /// Thread-safe. Keys are any bytes. Errors are RemoteError: ENOENT, EACCES, ETIMEDOUT, else EIO,
@@ -37,12 +37,12 @@ class S3Bucket {
   const S3Manners& manners() const { return manners_; }
   void set_manners(const S3Manners& manners) { manners_ = manners; }
 
-  /// Which keys a page of a listing has.
+  /// The keys that a page of a listing is to have.
   struct Wanted {
     std::string prefix;
-    /// Of a page before, or the key behind which to begin; at most one of them is not empty.
+    /// The token of the previous page, or the key to start after; at most one is set.
     std::string token, start_after;
-    /// Also those that have a '/' behind the prefix; else one prefix stands for all of them.
+    /// Without a delimiter: also keys with a '/' after the prefix.
     bool is_flat = false;
     unsigned most = 0;
   };
@@ -62,9 +62,9 @@ class S3Bucket {
   /// such condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
-  /// Removes at most kMostRemoved keys by one request, which is sent once. Keys that XML cannot
-  /// hold take a request each, as do all keys if the store knows no such request. What the store
-  /// does not remove stays.
+  /// Deletes up to kMostRemoved keys with one request, which is sent once. Keys that XML cannot
+  /// express, and all keys if the store has no multi-object delete, take a request each. Ignores
+  /// objects that the store does not delete.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 

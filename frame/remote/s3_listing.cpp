@@ -173,7 +173,7 @@ class PageParser {
     if (!page_.entries.empty() && page_.entries.back().is_directory && entry.is_directory &&
         page_.entries.back().name == entry.name) {
       add_inside(page_.entries.back(), entry);
-      // The index's tag stays.
+      // The tag of the index stays charged.
       return charge_.give_back(cost_of(directory_named(entry.name)));
     }
     page_.entries.push_back(std::move(entry));
@@ -209,7 +209,7 @@ std::string line_in(const pugi::xml_node& parent, const char* name) {
   return text;
 }
 
-/// What helps against a store's answer, by its code.
+/// Advice for the user, by the code of the store's answer.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAdvice{{
     {"AuthorizationHeaderMalformed", "region= may be wrong"},
     {"SignatureDoesNotMatch", "the secret key, endpoint= or region= may be wrong"},

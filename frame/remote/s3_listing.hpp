@@ -21,16 +21,15 @@ struct S3Page {
   std::string next;                  ///< token of the page that follows; empty: there is none
 };
 
-/// Of ListObjectsV2 for keys that begin with `prefix`. A key with a '/' behind that is part of a
-/// directory, of which `inside` tells what the page has: without a delimiter, all of it, but for
-/// the last one of a page that another follows. Of a prefix that stands for keys it tells nothing.
-/// Keys of more than 1,024 bytes are left out. Takes of `charge` cost_of() each entry. Throws
-/// RemoteError(EIO), and what `charge` throws.
+/// Parses an answer of ListObjectsV2 for keys that begin with `prefix`. All keys of one directory
+/// become one entry. Without a delimiter, the page shows all keys of the entry (`knows_inside`),
+/// but for its last entry if another page follows. Skips keys of more than 1,024 bytes. Takes
+/// cost_of() each entry from `charge`. Throws RemoteError(EIO), and what `charge` throws.
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge = *uncharged());
 
 struct S3Problem {
-  std::string code;     ///< a word, like "NoSuchKey"; empty where none is told
-  std::string message;  ///< in the store's words, cut to a line; empty where none is told
+  std::string code;     ///< a word, like "NoSuchKey"; empty if absent
+  std::string message;  ///< the store's text, cut to a line; empty if absent
   std::string region;   ///< where the bucket is
 };
 
@@ -39,7 +38,7 @@ S3Problem parse_s3_problem(Bytes xml);
 /// The code of a store that did not carry a request out since there are too many.
 inline constexpr const char* kS3SlowDown = "SlowDown";
 
-/// The status of an error's answer, what the store says of it, and what helps, where that is known.
+/// The status of an error answer, the store's code and message, and advice if there is some.
 std::string told_problem(int status, Bytes body);
 
 /// What AssumeRole and its like answer; words that are not there are empty.
@@ -51,7 +50,7 @@ StsAnswer parse_sts_answer(Bytes xml);
 /// The strong ETag that a copy has; nothing where it failed, as parse_s3_problem() says.
 std::optional<std::string> parse_s3_copy(Bytes xml);
 
-/// One directory, of which two pages tell.
+/// Adds what another page shows of the same directory.
 void add_inside(ObjectEntry& directory, const ObjectEntry& more);
 
 /// An entity tag, quoted whether it came so or not; empty where it is none, or a weak one.

@@ -117,7 +117,7 @@ class Probe {
             bucket_.put(key_, probe_bytes(text), {Wanted::same, current}, {{"commit", commit_}});
         if (made) return *made;
       }
-      // One of them may have been done, and its answer lost: which one nobody knows.
+      // One of the PUTs may have succeeded although its answer was lost.
       const auto found = bucket_.state(key_);
       if (!found || !has_commit(*found)) break;
       current = *found;
@@ -132,7 +132,7 @@ class Probe {
     must(has_commit(*found), "metadata is not kept with an object");
   }
 
-  /// There is another way where a store ignores that condition; the object has gone then.
+  /// Learns whether DELETE honours If-Match. A store that ignores it deletes the object.
   void learn_removal(const ObjectState& stale) {
     S3Manners manners = bucket_.manners();
     manners.remove_if_same = true;
@@ -154,8 +154,8 @@ class Probe {
 
   S3Bucket& bucket_;
   const std::string key_, missing_;
-  std::set<std::string> left_;  ///< keys that are to be removed
-  std::string commit_;          ///< of the last put that was to be done
+  std::set<std::string> left_;  ///< keys to remove
+  std::string commit_;          ///< of the last PUT that should have succeeded
 };
 
 }  // namespace

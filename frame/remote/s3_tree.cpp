@@ -27,15 +27,15 @@ constexpr std::size_t kPageCost = 64;
 constexpr std::size_t kLongestKey = 1024;
 /// Of one directory; more are no directory that means well.
 constexpr std::size_t kMaxKeys = 10'000'000;
-/// Of each name: a page of more is of few large frames, or of deep directories.
+/// Keys of each name in a flat page. More mean a few large frames, or deep directories.
 constexpr std::size_t kMostKeysEach = 4;
-/// Directories whose listings went on by names.
+/// Most directories that are remembered as not flat.
 constexpr std::size_t kMostDeep = 10'000;
 /// Pages without a key, in a row.
 constexpr int kMostEmptyPages = 1000;
 /// How long an answer to the first question stands for the object.
 constexpr std::chrono::seconds kFirstIsGood{10};
-/// And an answer for the root's listing.
+/// How long the first page of the root stays valid.
 constexpr std::chrono::seconds kFirstPageIsGood{1};
 constexpr const char* kCommit = "commit";
 constexpr int kTriesOfRefused = 5;
@@ -54,9 +54,9 @@ void sort_names(std::vector<ObjectEntry>& entries) {
   entries.erase(std::unique(entries.begin(), entries.end(), same_name), entries.end());
 }
 
-/// All pages of a listing, from a server that may have no end of them. Pages are flat as long as
-/// that pays: then they tell the states of sparse frames' indexes, so that nobody has to ask for
-/// those, and which names are what is left of removed frames.
+/// Reads all pages of a listing; a hostile server may send any number. Pages are flat (without
+/// delimiter) as long as that pays: a flat page shows the states of sparse frames' indexes, which
+/// saves a request for each, and which names are left over from removed frames.
 class Listing {
  public:
   Listing(const S3Bucket& bucket, std::string prefix, bool is_flat, MemoryCharge& charge)
@@ -64,7 +64,7 @@ class Listing {
         wanted_{std::move(prefix), {}, {}, is_flat, kKeysAtOnce},
         charge_(charge) {}
 
-  /// The first page, which was asked for before.
+  /// Starts with a first page that was fetched before.
   void begin_with(S3Page page) {
     for (const ObjectEntry& entry : page.entries) charge_.take(cost_of(entry));
     add(std::move(page));
@@ -105,7 +105,7 @@ class Listing {
     if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty()) go_by_names();
   }
 
-  /// From the last name on.
+  /// Goes on with a delimiter, from the last name on.
   void go_by_names() {
     wanted_.is_flat = false;
     wanted_.token.clear();
@@ -174,11 +174,11 @@ void S3Tree::find_root(const std::string& prefix, bool may_be_empty) {
   const auto is_of_frame = [](const ObjectEntry& entry) {
     return !entry.is_directory && (entry.name == kSframeIndexName || chunk_file_number(entry.name));
   };
-  // Chunks come before their index, and may fill the page.
+  // Chunks sort before their index, and may fill the page.
   const bool may_be_frame =
       is_there && std::all_of(page.entries.begin(), page.entries.end(), is_of_frame);
   first_page_ = {std::move(page), std::chrono::steady_clock::now()};
-  // A bucket is there without keys, too.
+  // A bucket exists even without keys.
   const auto require_there = [&] {
     if (is_there || may_be_empty || (prefix.empty() && !writable_)) return;
     throw RemoteError(

@@ -26,8 +26,8 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
 /// A name that is a key as well as a prefix of keys is a directory. Names that no file can have are
 /// left out.
 ///
-/// Where the store knows no condition for removals (S3Manners), remove() looks first, and another
-/// host may come between.
+/// If the store ignores conditions of DELETE (S3Manners), remove() compares the state first;
+/// another host may change the object in between.
 class S3Tree final : public ObjectTree {
  public:
   /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError: ENOENT where no key begins
@@ -87,8 +87,8 @@ class S3Tree final : public ObjectTree {
     S3Page page;
     std::chrono::steady_clock::time_point when;
   };
-  std::optional<FirstPage> first_page_;  ///< of the root's listing
-  std::optional<Opened> first_;          ///< what the single one's first answer gave
+  std::optional<FirstPage> first_page_;  ///< of the root
+  std::optional<Opened> first_;          ///< the single object, from the first answer
 };
 
 }  // namespace bloscfs::frame::inline remote

@@ -76,7 +76,7 @@ class Sweep {
   /// has named since is in that.
   void sweep_frame(const std::string& directory, const Entries& entries);
   std::shared_ptr<const ObjectSource> open_if_any(const std::string& path);
-  /// Nothing where nobody can tell.
+  /// The chunks that the index names; nothing if the index cannot be read.
   std::optional<std::vector<std::string>> names_in(const std::string& directory);
   void remove(std::vector<std::string> paths);
   void remove_tombstone(const std::string& path, const ObjectState& state);
@@ -169,7 +169,7 @@ void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
     result_.chunk_bytes += entry.state->size;
   }
   remove(std::move(unnamed));
-  // Once nothing else is there: who makes the frame again may have stored chunks for it.
+  // Only when nothing else is left: a host that makes the frame again may have stored chunks.
   if (kept == 0 && is_removed && is_own && index->state().modified <= newest_)
     remove_tombstone(below(directory, kSframeIndexName), index->state());
 }

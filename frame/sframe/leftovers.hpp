@@ -11,20 +11,20 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// What was removed, or is to be.
+/// The objects that were deleted, or would be.
 struct Leftovers {
   std::uint64_t chunks = 0, chunk_bytes = 0;  ///< that no index names
   std::uint64_t tombstones = 0;               ///< of frames that were removed
   std::uint64_t probes = 0;
-  std::vector<std::string> paths;    ///< of all of them, in a dry run
-  std::vector<std::string> damaged;  ///< frames whose indexes cannot be read: nothing of them goes
+  std::vector<std::string> paths;    ///< of all objects, in a dry run
+  std::vector<std::string> damaged;  ///< frames with an unreadable index, which are left alone
 };
 
-/// Removes what nobody needs, all below `tree`'s root, of what has been there for at least `age` by
-/// the store's own clock; in a dry run it tells of that alone. Chunks go that no index names and
-/// that bloscfs has put: those with its mark, and those in the folder of an index with a commit.
-/// With an age below ObjectFrames::kSafeAge nobody may be writing: chunks that are about to be
-/// named would go. Errors: those of ObjectTree.
+/// Deletes the leftovers below the root of `tree` that are at least `age` old by the store's clock;
+/// a dry run only lists them. Of chunks without an index entry it deletes those with bloscfs's
+/// mark, and those in the folder of an index with a commit id. With an age below
+/// ObjectFrames::kSafeAge no host may be writing, because chunks that an index is about to name
+/// would be deleted. Errors: as ObjectTree.
 Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age,
                            bool is_dry = false);
 

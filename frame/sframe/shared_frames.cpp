@@ -33,8 +33,7 @@ std::vector<std::string> inside(const std::string& path, std::vector<std::string
   return names;
 }
 
-/// The frame in that state, in use as long as the result lives: what somebody commits there
-/// meanwhile is not what is removed.
+/// Opens the frame in that state. A commit that follows does not change what the result names.
 std::shared_ptr<StoreDirectory> open_known(ObjectFrames& frames, const KnownFrame& frame) {
   if (auto used = frames.in_state(frame.path, frame.state)) return used;
   const auto index = frame.index ? frame.index : frames.tree().open(index_of(frame.path), nullptr);
@@ -59,7 +58,7 @@ void require_free(ObjectTree& tree, const std::string& path,
   }
 }
 
-/// `names` are sorted. Nobody writes to a chunk of a number that an index names.
+/// Copies the chunks in parallel; `names` are sorted. No host changes a chunk that an index names.
 void copy_chunks(const ObjectFrames& frames, const std::string& from,
                  const std::vector<std::string>& names, const std::string& to) {
   frames.calls().for_each(names.size(), [&](std::size_t i) {
@@ -77,7 +76,7 @@ ObjectCondition condition_for(const std::optional<ObjectState>& place) {
                : ObjectCondition{ObjectCondition::Kind::absent, {}};
 }
 
-/// Over a tombstone, too.
+/// Puts an index where there is none, or where there is a tombstone.
 ObjectState put_new_index(ObjectFrames& frames, const std::string& path, Bytes bytes,
                           const std::map<std::string, std::string>& metadata) {
   try {

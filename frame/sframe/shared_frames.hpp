@@ -13,33 +13,33 @@ namespace bloscfs::frame::inline sframe {
 // Errors: those of ObjectTree, ENOENT where there is no frame, Error where its index cannot be
 // read; ESTALE where another host has changed it meanwhile: then nothing is lost.
 
-/// A frame in a state that is known, its metadata included. Where the store has another one the
-/// answer is ESTALE.
+/// A frame and the state, with metadata, in which it is to be changed. If the store has another
+/// state the functions below throw ESTALE.
 struct KnownFrame {
   std::string path;
   ObjectState state;
-  std::shared_ptr<const ObjectSource> index;  ///< in that state; null: it is asked for
+  std::shared_ptr<const ObjectSource> index;  ///< in that state; null: not known
 };
 
 /// Paths of the chunks that the index of a frame names.
 std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std::string& path);
 
-/// What is nobody's any more, and is to be removed, once each.
+/// Paths of the objects that the caller must delete, each with one request.
 struct RemovedFrame {
-  std::vector<std::string> tombstone;  ///< at once; empty: there is none
-  std::vector<std::string> chunks;     ///< when nobody reads them
+  std::vector<std::string> tombstone;  ///< delete at once; may be empty
+  std::vector<std::string> chunks;     ///< delete when no reader needs them
 };
 RemovedFrame remove_shared_frame(ObjectFrames& frames, const KnownFrame& frame);
 
 struct RenamedFrame {
-  std::shared_ptr<const ObjectSource> index;  ///< of the new name, as it was stored
+  std::shared_ptr<const ObjectSource> index;  ///< the stored index of the new name
   RemovedFrame removed;
-  std::vector<std::string> replaced;  ///< chunks of what had the new name
+  std::vector<std::string> replaced;  ///< chunks of the replaced frame
 };
-/// Copies the chunks in the store, puts an index beside the copies, and removes the old name then:
-/// there is always one of the two, and both for a moment. `replaced` has the new name, and gives
-/// way. What else has it: ESTALE. EXDEV where `may_be_left` and chunks of the same numbers have
-/// been left there: whoever removes these may do so at any time.
+/// Renames a frame: copies its chunks on the server, puts the index at the new name, and removes
+/// the old name. Both names exist for a moment. `replaced` is the frame that has the new name now;
+/// any other one gives ESTALE. EXDEV if `may_be_left` and old chunks with the same numbers exist at
+/// the new name, because another host may delete them at any time.
 RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
                                  const std::string& to, const std::optional<KnownFrame>& replaced,
                                  bool may_be_left);

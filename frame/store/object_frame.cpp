@@ -183,7 +183,7 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
 }
 
 bool ObjectFrame::is_known(const std::shared_ptr<const ObjectSource>& present) const {
-  // A tombstone may have gone.
+  // The tombstone may have been deleted in the meantime.
   if (!present) return !known_ || known_->size == 0;
   return known_ && is_same_state(present->state(), *known_);
 }
@@ -272,14 +272,14 @@ void ObjectFrame::remove(const ObjectState& base) {
   if (services_->tree().keeps_conditions_of_removals()) remove_tombstone();
 }
 
-/// Once: whoever repeated it could hit what another host has made there since.
+/// Deletes the tombstone with one request: a repeated DELETE could hit a new file of another host.
 void ObjectFrame::remove_tombstone() {
   const auto tombstone = known();
   if (!tombstone) return;
   try {
     services_->tree().remove_once(inside(kSframeIndexName), *tombstone);
   } catch (const std::system_error&) {
-    // It stays for who meets it (ObjectFrameServices::place_for()), or for gc.
+    // The tombstone stays until another host overwrites it (place_for()), or gc deletes it.
     return;
   }
   const std::lock_guard guard(mutex_);

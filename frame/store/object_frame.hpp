@@ -19,30 +19,27 @@
 
 namespace bloscfs::frame::inline store {
 
-/// One sparse frame. Its index is in the store when sync() has returned; until then a new one is
-/// here alone, and its chunks are nobody's.
+/// One sparse frame. A new index is in the store once sync() has returned; until then it is in
+/// memory alone, and no index names its chunks.
 ///
-/// `State` says what this host knows of the index in the store. A put has the condition that the
-/// store still has the last known index.
+/// `State` says what this host knows of the index in the store. Every PUT of an index has the
+/// condition that the store still has the last known one.
 ///
-/// | state     | what holds                            | what leads to which state                |
-/// |-----------|---------------------------------------|------------------------------------------|
-/// | current   | the store has the last known index,   | a put: current; remove(): removed | | | or
-/// none                               | a put fails with ESTALE: overtaken       | |           | |
-/// a put fails otherwise: unknown           | |           |                                       |
-/// another index is seen: overtaken         | | unknown   | the answer to the last put was lost   |
-/// the next put or comparison looks first:  | |           |                                       |
-/// the index of that put, or the one before | |           |                                       |
-/// it: current; its tombstone: removed;     | |           |                                       |
-/// another one: overtaken                   | | overtaken | another host has put or removed one   |
-/// none; puts fail with ESTALE              | | removed   | the store has our tombstone, or       |
-/// another index is seen: succeeded         | |           | nothing any more                      |
-/// | | succeeded | another host has put one over that    | none; puts fail with ESTALE |
+/// - current: the store has the last known index, or none. A PUT leaves the frame current. remove()
+///   makes it removed. A PUT that fails with ESTALE, or another index in the store, makes it
+///   overtaken. A PUT that fails otherwise makes it unknown.
+/// - unknown: the answer to the last PUT was lost. The next PUT or comparison first looks at the
+///   store: the index of that PUT, or the one before it, makes the frame current; its tombstone
+///   makes it removed; another index makes it overtaken.
+/// - overtaken: another host has stored or removed an index. PUTs fail with ESTALE.
+/// - removed: the store has our tombstone, or nothing any more. Another index makes the frame
+///   succeeded.
+/// - succeeded: another host has stored an index over our tombstone. PUTs fail with ESTALE.
 ///
-/// In each state there may be a new index that the store does not have yet (`pending_`), beside the
-/// one that it has (`stored_`). create() and rename() make it. It goes with the sync() that stores
-/// it, with unlink(), with the frame's removal, and where the answer to its put was lost and the
-/// store turns out to have the index before it.
+/// In each state there may be a new index that is not stored yet (`pending_`), beside the one that
+/// is (`stored_`). create() and rename() make it. It is dropped by the sync() that stores it, by
+/// unlink(), when the frame is removed, and when the answer to its PUT was lost and the store still
+/// has the index before it.
 class ObjectFrame final : public StoreDirectory {
  public:
   /// `index` is null for a frame that is being made.
@@ -56,9 +53,9 @@ class ObjectFrame final : public StoreDirectory {
     const std::lock_guard guard(mutex_);
     return has_put_ && !is_overtaken_now() && state_ != State::unknown ? known_ : std::nullopt;
   }
-  /// The index that a put of this object has stored; null where own_state() gives nothing.
+  /// The index that this object stored last; null if own_state() gives nothing.
   std::shared_ptr<const ObjectSource> own_index() const;
-  /// Its last known index is that one, which the store has.
+  /// True if this object is current and stored that state.
   bool has_stored(const ObjectState& state) const {
     const std::lock_guard guard(mutex_);
     return state_ == State::current && stored_ && known_ && known_->same_bytes(state);
@@ -84,9 +81,9 @@ class ObjectFrame final : public StoreDirectory {
   FileAttributes attributes() const;
   /// Puts the index `base` again with these. Returns its state then.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
-  /// Puts a tombstone in the place of `base`: an empty index, which readers take for none. That is
-  /// the removal. The tombstone is left to the caller unless the store keeps conditions of
-  /// removals.
+  /// Removes the frame: puts a tombstone, an empty index that readers take for no frame, if the
+  /// store still has `base`. Then deletes the tombstone if the store honours If-Match of DELETE;
+  /// otherwise the caller must delete it.
   void remove(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;
@@ -119,7 +116,7 @@ class ObjectFrame final : public StoreDirectory {
 
   // With mutex_ held.
   bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
-  /// Whether the store has what is known of it.
+  /// Compares the last known index with the one in the store.
   bool is_known(const std::shared_ptr<const ObjectSource>& present) const;
   void become_overtaken() const {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
@@ -130,7 +127,7 @@ class ObjectFrame final : public StoreDirectory {
 
   // With putting_ held.
   void resolve_locked();
-  /// `present` is the index that the store has; null: there is none.
+  /// `present` is the index in the store; null if there is none.
   void resolve_by(const std::shared_ptr<const ObjectSource>& present);
   void remove_tombstone();
   void put_failed(const std::system_error& error);

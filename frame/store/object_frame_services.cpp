@@ -13,10 +13,11 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// The removal of a tombstone takes one round trip, unless its answer was lost.
+/// How long to wait for a tombstone to be deleted, which normally takes one round trip.
 constexpr std::chrono::seconds kLongestWait{2};
 constexpr std::chrono::milliseconds kBetweenLooks{100};
-/// Of a tombstone to which no removal comes any more: stores take no signature of over 15 minutes.
+/// Age from which no old DELETE of a tombstone can arrive any more: stores refuse signatures that
+/// are over 15 minutes old.
 constexpr std::int64_t kOver = 20 * 60;
 
 bool is_over(const ObjectState& tombstone) {

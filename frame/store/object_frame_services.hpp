@@ -55,10 +55,9 @@ class ObjectFrameServices {
   /// False where a tombstone of that commit, or nothing, may stand for the end of what such a
   /// commit has stored: what somebody has removed is not stored again.
   bool may_follow(const std::string& path, const std::string& commit) const;
-  /// What the index of a new frame is put over: a tombstone, an index that was_attempted() here, or
-  /// nothing. Nobody puts anything over a tombstone whose removal may be on its way, unless the
-  /// store keeps the condition of that: it waits for the tombstone to go, then throws EBUSY. ESTALE
-  /// where another host has made it.
+  /// The state that the index of a new frame may replace: a tombstone, an index of an earlier
+  /// attempt (was_attempted()), or nothing. Waits while a plain DELETE of a young tombstone may be
+  /// on its way, then throws EBUSY. ESTALE if another host has stored a frame there.
   std::optional<ObjectState> place_for(const std::string& path) const;
   /// The same attributes with the owner and the mode that it is to have.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;

@@ -64,7 +64,7 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   return made;
 }
 
-/// One that is to be made is not asked for: its put fails where something is there.
+/// Does not ask for a frame that is about to be created: its PUT fails if the name is taken.
 std::shared_ptr<ObjectFrame> ObjectFrames::to_write(const std::string& path) {
   if (in_use(path) || !services_->is_planned(path)) return opened(path);
   auto made = std::make_shared<ObjectFrame>(services_, path, nullptr);

@@ -42,12 +42,12 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
                                         const std::shared_ptr<const ObjectSource>& index);
   /// A directory whose directories are such frames.
   std::shared_ptr<StoreDirectory> directory(const std::string& path);
-  /// The frame in use, if that state is the last known one; else null.
+  /// The open frame, if its last known state is this one; else null.
   std::shared_ptr<StoreDirectory> in_state(const std::string& path, const ObjectState& state);
   /// What the last commit through the frame in use has stored; nothing if none is in use, it has
   /// committed nothing, or nobody knows what the store has.
   std::optional<ObjectState> own_state(const std::string& path);
-  /// The index in that state; null where own_state() gives nothing.
+  /// The index in the state of own_state(); null if that gives nothing.
   std::shared_ptr<const ObjectSource> own_index(const std::string& path);
   /// What the store has of this process's commits, it having been asked what became of one whose
   /// answer was lost; nothing where it has another state, or none.
@@ -63,14 +63,14 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// Nobody is to make it any more.
   void forget_plan(const std::string& path) { services_->forget_plan(path); }
 
-  /// As of ObjectFrameServices.
+  /// See ObjectFrameServices::place_for().
   std::optional<ObjectState> place_for(const std::string& path);
 
   // Changes of the state `base`: ESTALE where the store has another one. Other errors as of
   // ObjectTree::put().
 
-  /// Whoever has it open reads on as long as its chunks are there. Returns the paths of what is to
-  /// be removed next, once: a tombstone, or nothing.
+  /// Removes the frame; open handles stay readable while its chunks exist. Returns the path of the
+  /// tombstone if the caller must delete it, with one request.
   std::vector<std::string> remove(const std::string& path, const ObjectState& base);
   /// Puts it again with other owner, mode, and times. Returns its state then.
   ObjectState set_attributes(const std::string& path, const FileAttributes& attributes,

@@ -102,7 +102,7 @@ std::map<std::string, std::string> metadata_of(const FileAttributes& attributes)
 std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit) {
   std::array<char, HOST_NAME_MAX + 1> host{};
   std::string name = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
-  // A header holds no other characters.
+  // HTTP headers allow only these characters.
   std::erase_if(name, [](char c) { return c <= ' ' || c > '~'; });
   return {{kCommit, commit}, {"host", name}, {"time", std::to_string(::time(nullptr))}};
 }

@@ -18,7 +18,7 @@ namespace bloscfs::frame::inline store {
 /// digits.
 std::string new_commit_id();
 inline constexpr const char* kCommit = "commit";
-/// In the metadata of each chunk that is put here: gc removes no other program's.
+/// The metadata that marks our chunk objects: gc deletes no chunk of another program.
 inline constexpr const char* kMark = "bloscfs";
 /// That of the metadata; empty if there is none.
 std::string commit_of(const ObjectState& state);
@@ -30,10 +30,10 @@ void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
 /// Owner, mode, and time of modification as they are put with an object; mode in octal, the time in
 /// seconds since 1970 with a fraction.
 std::map<std::string, std::string> metadata_of(const FileAttributes& attributes);
-/// That of an empty index which says that a frame was removed: by which commit, host, and when.
+/// The metadata of a tombstone: the commit id, the host and the time of the removal.
 std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit);
-/// The counterpart of metadata_of(); what is missing, or cannot be, is the process's own, 0644, and
-/// what the store says.
+/// Reverses metadata_of(). Missing or invalid values become the owner of this process, mode 0644,
+/// and the store's modification time.
 FileAttributes attributes_of(const ObjectState& state);
 
 /// Thread-safe. One that was made here is written in memory, another one is read where it is.
@@ -75,7 +75,7 @@ class ObjectIndex final : public StoreFile {
   FileAttributes attributes_;
 };
 
-/// One that a commit of this host has stored, in memory.
+/// An index that this host has stored, kept in memory.
 class KeptIndex final : public ObjectSource {
  public:
   KeptIndex(ObjectState state, std::vector<std::uint8_t> bytes)

@@ -27,11 +27,11 @@ struct ListedState {
   bool same_bytes(const ListedState& other) const { return tag == other.tag && size == other.size; }
 };
 
-/// What an answer about the object itself tells.
+/// The state of an object from an answer to a request for it.
 struct ObjectState : ListedState {
-  /// What was put with the object, by lower-case names.
+  /// The user metadata of the object (x-amz-meta-*), by lower-case names.
   std::map<std::string, std::string> metadata;
-  /// When the store told of it, by its own clock; 0: not told.
+  /// The store's clock when it answered, in seconds since 1970; 0 if unknown.
   std::int64_t told = 0;
 };
 
@@ -57,17 +57,17 @@ class ObjectOpening {
   virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
 };
 
-/// A name in a directory of the tree.
+/// An entry of a listing.
 struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
-  bool knows_inside = false;  ///< of a directory: the listing tells all that is in it
-  bool has_other = false;     ///< of such a one: more than chunks of a sparse frame and its index
-  /// Of an object, or of the index in a directory, where the listing tells it.
+  bool knows_inside = false;  ///< of a directory: the listing showed all its keys
+  bool has_other = false;     ///< then: it has other keys than those of a sparse frame
+  /// The state of an object, or of the index in a directory, if the listing shows it.
   std::optional<ListedState> state = std::nullopt;
 
-  /// A frame that was removed, or whose first commit is under way: an empty index or none, and
-  /// nothing but chunks.
+  /// True for a directory with an empty index or none, and otherwise only chunks: the frame was
+  /// removed, or its first commit is not complete.
   bool is_left_over() const { return knows_inside && !has_other && (!state || state->size == 0); }
   std::size_t memory() const {
     return sizeof *this + heap_size(name.size()) + (state ? heap_size(state->tag.size()) : 0);
@@ -138,15 +138,14 @@ class ObjectTree {
   virtual ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                           const std::map<std::string, std::string>& metadata);
   virtual void remove(const std::string& path, const ObjectCondition& condition);
-  /// True where a removal that is sent with a condition never hits another state, however late it
-  /// comes.
+  /// True if the store honours If-Match of DELETE.
   virtual bool keeps_conditions_of_removals() const { return false; }
-  /// Sends one removal, with the condition that it still is `state` where the store keeps that. It
-  /// is never repeated: a repetition could come when something else has the name.
+  /// Deletes an object in that state, with If-Match if the store honours it. The request is never
+  /// repeated, because a repetition could arrive after another host has made the name again.
   virtual void remove_once(const std::string& path, const ObjectState& state);
-  /// Many with few requests, none of them repeated. What cannot be removed stays.
+  /// Deletes many objects with few requests, which are never repeated. Failures are ignored.
   virtual void remove_all(std::span<const std::string> paths);
-  /// On the server. ENOENT where `from` is not there.
+  /// Copies an object on the server. ENOENT if `from` does not exist.
   virtual void copy(const std::string& from, const std::string& to);
 
  private:

@@ -13,7 +13,7 @@ constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 /// A reader in order has come so far, in so many steps: a chunk's header and a block are no order.
 constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
 constexpr int kOrderSteps = 3;
-/// Who reads one plane out of each chunk gets on, and has no use for what lies between.
+/// leaves_out_much() looks at spans between these sizes.
 constexpr std::uint64_t kLeastSpan = std::uint64_t{256} << 10, kMostSpan = std::uint64_t{8} << 20;
 /// Behind so much the reader is taken for one who goes on to the end.
 constexpr std::uint64_t kLongRun = std::uint64_t{512} << 10;
@@ -29,14 +29,15 @@ bool ReadStreams::Stream::is_in_order() const {
   return steps >= kOrderSteps && in_order >= kOrderBytes;
 }
 
-/// Over three eighths of what he has passed.
+/// True if the reader skips more than three eighths, for example to read one plane of each chunk:
+/// prefetching would fetch bytes that nobody reads.
 bool ReadStreams::Stream::leaves_out_much() const {
   const std::uint64_t span = next - begin;
   return span > kLeastSpan && taken < span / 8 * 5;
 }
 
 void ReadStreams::Stream::note(const ReadSpan& read) {
-  // Threads that read for one reader fill what one of them has left out.
+  // Several threads may read for one reader, out of order.
   taken += read.end - read.begin;
   if (read.end > next) {
     in_order += read.end - std::max(next, read.begin);

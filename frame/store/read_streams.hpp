@@ -35,7 +35,7 @@ class ReadStreams {
     std::uint64_t next = 0;     ///< where its reader goes on
     std::uint64_t planned = 0;  ///< end of what was asked for
     std::uint64_t in_order = 0;
-    std::uint64_t begin = 0, taken = 0;  ///< since there so many bytes were read
+    std::uint64_t begin = 0, taken = 0;  ///< bytes read since offset `begin`
     int steps = 0;
     std::uint64_t number = 0;  ///< of its last read
     Clock::time_point time;    ///< the same

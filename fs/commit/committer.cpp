@@ -368,7 +368,7 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
   } catch (const std::exception& error) {
     outcome = failure_of(error);
   }
-  // Removed since the commit failed: nobody can miss what it has not stored.
+  // The file was removed in the meantime, so the failure of its commit loses nothing.
   if (outcome.error && content->is_orphan()) outcome = {Next::removed};
   return false;
 }

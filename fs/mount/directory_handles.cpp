@@ -85,7 +85,7 @@ DirectoryHandles::Listing DirectoryHandles::keep(uid_t user, NodeId directory, s
   return listing;
 }
 
-/// ESTALE in the place of ENOENT, which readdir(3) takes for the end of the directory.
+/// Gives ESTALE instead of ENOENT, because readdir(3) takes ENOENT for the end of the directory.
 DirectoryHandles::Listing DirectoryHandles::list_root(Request& request, std::uint64_t begun) {
   try {
     return list(request, kRootId, begun);
@@ -102,7 +102,8 @@ std::uint64_t DirectoryHandles::open(Request& request, NodeId node, std::uint64_
     const MutexLock lock(handle->mutex);
     handle->listing = list(request, node, begun);
   } catch (const std::system_error& error) {
-    // Whoever unmounts opens the root, also where SOURCE has gone. The first reading fails.
+    // Unmounting opens the root, and must work after SOURCE has vanished. The first readdir fails
+    // instead.
     if (node != kRootId || error.code() == std::errc::not_enough_memory) throw;
   }
   return handles_.add(std::move(handle));

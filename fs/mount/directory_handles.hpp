@@ -35,7 +35,7 @@ class DirectoryHandles {
   /// How many listings have begun, for the `begun` of what lists directories: a directory is shown
   /// as it is when this was called, or later.
   std::uint64_t listings_begun() const { return begun_; }
-  /// Where the root cannot be listed, its first reading tells, and not this.
+  /// Opens the root even if it cannot be listed; then the first entries() call throws.
   std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
   /// What the directory holds since it was last read from its start.
   std::shared_ptr<const DirectoryListing> entries(Request& request, std::uint64_t number,

@@ -9,14 +9,14 @@
 
 namespace bloscfs::fs {
 
-/// A second process, which serves the daemon over a socket that keeps messages apart. It has left
-/// the daemon's session and directory, has nothing else open, cannot be dumped or traced, and
-/// outlives the signals that stop a service, or the end of the terminal: it ends when its work
-/// does, which should be when the daemon has closed the socket.
+/// A second process that serves the daemon over a socket of type SOCK_SEQPACKET. It runs in a
+/// session and directory of its own, keeps no other descriptor, and cannot be dumped or traced. It
+/// ignores the signals that stop a service, and ends when its work function returns; that function
+/// should return once the daemon has closed the socket.
 class OutsideProcess {
  public:
-  /// To be called while there are no other threads, and nothing is held that the process is not to
-  /// hold for a moment, too. `name`: as ps shows it. Throws std::system_error.
+  /// Forks: the caller must have no other threads, and no locks or descriptors that the process
+  /// must not inherit for a moment. `name` is what ps shows. Throws std::system_error.
   OutsideProcess(const char* name, const std::function<void(int socket)>& work);
 
   int socket() const { return socket_.get(); }

@@ -1,5 +1,5 @@
 #pragma once
-// Objects that nobody needs any more.
+// Deletes objects of a store in the background.
 
 #include <algorithm>
 #include <chrono>
@@ -21,15 +21,15 @@
 
 namespace bloscfs::fs {
 
-/// Time during which the host sleeps counts.
+/// Seconds since the host was started, suspended time included.
 inline std::chrono::seconds since_boot() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
   return std::chrono::seconds(time.tv_sec);
 }
 
-/// Removes them beside requests, many at once. What cannot be removed, or is not due when this
-/// ends, stays for `b2frame gc`. Thread-safe.
+/// Deletes objects in a thread of its own, many with one request. `b2frame gc` finds objects that
+/// cannot be deleted, or are not due when this object is destroyed. Thread-safe.
 class LaterRemoval {
  public:
   using SinceBoot = std::function<std::chrono::seconds()>;
@@ -37,7 +37,7 @@ class LaterRemoval {
   LaterRemoval(std::shared_ptr<frame::ObjectTree> tree, std::chrono::milliseconds delay,
                const frame::Clock& clock, SinceBoot now = since_boot)
       : tree_(std::move(tree)), delay_(delay), clock_(clock), since_boot_(std::move(now)) {}
-  /// Waits for what is to be removed soon: one request for each thousand.
+  /// Sends the deletions that are due, one request for each thousand objects, and waits for them.
   ~LaterRemoval() {
     {
       const MutexLock lock(mutex_);
@@ -48,14 +48,14 @@ class LaterRemoval {
   LaterRemoval(const LaterRemoval&) = delete;
   LaterRemoval& operator=(const LaterRemoval&) = delete;
 
-  /// After the delay: readers on other hosts may still be reading it.
+  /// Deletes the object after the delay, because readers on other hosts may still need it.
   void add(const std::string& path) {
     const MutexLock lock(mutex_);
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// Tombstones that were just put, at once, and `used` as soon as `user` has gone, who reads these
-  /// here.
+  /// Deletes tombstones that were just put at once, and the objects in `used` when `user`, a reader
+  /// in this process, has expired.
   void add(std::vector<std::string> tombstones, std::vector<std::string> used,
            const std::weak_ptr<const void>& user) {
     const MutexLock lock(mutex_);
@@ -64,7 +64,7 @@ class LaterRemoval {
     collect();
   }
 
-  /// True if any is left for later calls.
+  /// Starts the deletions that are due. Returns true if others remain.
   bool begin_due() {
     const MutexLock lock(mutex_);
     for (; !due_.empty() && due_.front().first <= clock_.now(); due_.pop_front())
@@ -73,14 +73,14 @@ class LaterRemoval {
     return !due_.empty() || !used_.empty() || is_calling_;
   }
 
-  /// Until nothing below the directory is to be removed soon. Who has just closed a file is told to
-  /// us a little later.
+  /// Waits until no deletion below the directory is pending. Waits kCloses for readers to expire,
+  /// because the kernel reports a close with a delay.
   void wait_for(Request& request, const std::string& directory) {
     const auto is_below = [&](const std::string& path) {
       return path.starts_with(directory + "/");
     };
     const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
-    // By the clock that other threads go by, and not the mount's.
+    // Not clock_, which stands still in tests: other threads run in real time.
     const auto patience = std::chrono::steady_clock::now() + kCloses;
     for (;; request.check()) {
       const MutexLock lock(mutex_);
@@ -97,8 +97,9 @@ class LaterRemoval {
 
  private:
   static constexpr std::chrono::milliseconds kCloses{500}, kLooks{20};
-  /// A request is signed when it is sent, and a store takes it for 15 minutes. Other hosts write
-  /// over a tombstone after 20: what is sent later than this could remove what they have stored.
+  /// A store accepts a request for 15 minutes after it was signed, which is when it is sent. Other
+  /// hosts overwrite a tombstone after 20 minutes. A DELETE that is sent later than this after the
+  /// tombstone's PUT could delete a new file.
   static constexpr std::chrono::seconds kMostWait{180};
 
   void collect() REQUIRES(mutex_) {
@@ -115,7 +116,7 @@ class LaterRemoval {
       calling_ = calls_.begin([this] { remove(); });
       is_calling_ = true;
     } catch (const std::system_error&) {
-      // No thread can be made: begin_due() tries again.
+      // The thread cannot be started; begin_due() tries again.
     }
   }
 
@@ -124,7 +125,7 @@ class LaterRemoval {
       try {
         tree_->remove_all(paths);
       } catch (const std::exception&) {
-        // It is found as left over.
+        // `b2frame gc` finds the objects.
       }
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Looks at what somebody who goes through a listing comes to next.
+// Asks for the attributes that a program that walks a directory will need next.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,12 +19,13 @@
 
 namespace bloscfs::fs {
 
-/// `ls -l` asks for the attributes of one name after the other, and each may take a round trip to
-/// the store: several are looked at at once. Programs go through names as they are listed, or by
-/// their inode numbers, as cp and tar do. Thread-safe.
+/// `ls -l` looks up one name after the other, and each lookup may cost a round trip to the store.
+/// Once a program has looked up several entries in a row, this class looks at the next ones in
+/// parallel. It recognises two orders: that of the listing (ls), and that of inode numbers (cp,
+/// tar). Thread-safe.
 class LookAhead {
  public:
-  /// Looks at the entry; what that finds is remembered by whoever asks for it. Called by threads.
+  /// Looks at an entry and caches the result. Called from several threads.
   using Look = std::function<void(const ListingPointer& listing, std::size_t entry)>;
   using InodeOf = std::function<ino_t(const ObjectListing& listing, std::size_t entry)>;
 
@@ -35,9 +36,10 @@ class LookAhead {
         calls_(at_once) {}
 
   using Pending = std::shared_ptr<frame::StoreCalls::Pending>;
-  /// To be called before the entry is looked at. The look that is under way; null: none is.
+  /// Call this before looking at an entry. Returns the look that is already running; null if none
+  /// is.
   Pending pass(const ListingPointer& listing, std::size_t entry) {
-    Walk dropped;  // destroyed behind the lock
+    Walk dropped;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
     Walk& walk = walk_through(listing, dropped);
     follow(walk, entry);
@@ -54,20 +56,20 @@ class LookAhead {
   }
 
  private:
-  /// So many names in their order are no chance, and so many inode numbers that rise.
+  /// Steps that make a walk: entries in order, or rising inode numbers.
   static constexpr std::size_t kInOrder = 2, kRising = 4;
   static constexpr std::size_t kMostWalks = 8;
   static constexpr std::size_t kMostByInode = 100'000;
 
-  /// Places are those of the order in which somebody goes.
+  /// The progress of one program. A place is a position in its order.
   struct Walk {
     ListingPointer listing;
     std::size_t next = 0, in_order = 0;
-    std::size_t begun = 0;  ///< places before this one were looked at, or are being
+    std::size_t begun = 0;  ///< looks have begun at the places before this one
     std::map<std::size_t, Pending> pending = {};
     ino_t last = 0;
     std::size_t rising = 0;
-    std::vector<std::uint32_t> by_inode = {}, places = {};  ///< empty: in the order of the listing
+    std::vector<std::uint32_t> by_inode = {}, places = {};  ///< empty: listing order
 
     std::size_t place_of(std::size_t entry) const { return places.empty() ? entry : places[entry]; }
     std::size_t entry_at(std::size_t place) const {
@@ -81,7 +83,7 @@ class LookAhead {
     }
   };
 
-  /// Finds the order.
+  /// Detects in which order the program walks.
   void follow(Walk& walk, std::size_t entry) const REQUIRES(mutex_) {
     if (!walk.places.empty()) {
       const std::size_t place = walk.place_of(entry);
@@ -139,7 +141,7 @@ class LookAhead {
               look_(listing, entry);
             }));
     } catch (const std::system_error&) {
-      // No thread can be made: whoever comes there looks.
+      // The thread cannot be started; the lookup itself will look at the entry.
     }
   }
 
@@ -147,7 +149,7 @@ class LookAhead {
   const Look look_;
   const InodeOf inode_of_;
   Mutex mutex_;
-  std::vector<Walk> walks_ GUARDED_BY(mutex_);  ///< the last one first
+  std::vector<Walk> walks_ GUARDED_BY(mutex_);  ///< most recently used first
   frame::StoreCalls calls_;
 };
 

@@ -70,7 +70,7 @@ class ObjectHome::Lock final : public NameLock {
 ObjectHome::~ObjectHome() { services_.nodes.forget(node_, 0); }
 
 std::string ObjectHome::path() {
-  // A commit that ends behind the removal of its file may find no node.
+  // A commit may end after its file was removed and the node was dropped.
   const auto node = services_.nodes.find(node_);
   return node && !node->is_removed ? node->path : std::string();
 }

@@ -82,8 +82,8 @@ class ObjectLooks {
         clock_(clock),
         sources_(budget, 64) {}
 
-  /// What its directory's listing tells of an object, or of a sparse frame's index; when that was
-  /// begun, and for how long it counts.
+  /// The state of an object, or of a sparse frame's index, from the listing of its directory. `at`
+  /// is when the listing began; until `fresh_until` an object in this state needs no request.
   struct Listed {
     std::optional<frame::ListedState> state;
     TimePoint at, fresh_until;
@@ -100,7 +100,7 @@ class ObjectLooks {
   LookPointer committed(const std::string& path, const frame::Snapshot& snapshot,
                         const frame::ObjectState& state);
 
-  /// The same, of the last second; null otherwise.
+  /// The look at a frame that this mount stored within the last second; null if it did not.
   LookPointer just_stored(const std::string& path);
   /// The look at it, once this mount has stored that state of the same contents there.
   LookPointer stored(const std::string& path, const ObjectLook& look,
@@ -110,9 +110,9 @@ class ObjectLooks {
   /// has another one.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
-  /// What this mount has stored as a sparse frame's index: so nobody need ask for it.
+  /// Caches an index that this mount has just stored, so that no request is needed to read it.
   void keep_index(const std::string& path, std::shared_ptr<const frame::ObjectSource> index);
-  /// A sparse frame's index in that state, if it is at hand; else null.
+  /// A sparse frame's index in that state from the cache; null if it is not there.
   std::shared_ptr<const frame::ObjectSource> kept_index(const std::string& path,
                                                         const frame::ObjectState& state);
   /// A container's. Errors: as of source().
@@ -129,7 +129,7 @@ class ObjectLooks {
   struct Known {
     LookPointer look;
     TimePoint checked;
-    TimePoint stored;  ///< by this mount; the beginning of time: it was not
+    TimePoint stored;  ///< by this mount; TimePoint() if it was not
   };
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
 

@@ -88,8 +88,8 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
-/// As long as the listing is taken for true, so is what it tells of an object that has not changed;
-/// but who trusts no state for any time asks for each.
+/// An object in the state that a fresh listing shows needs no request. With revalidate=0 each
+/// object is asked for.
 ObjectLooks::Listed Objects::told_of(const frame::ObjectEntry& entry,
                                      const ObjectListing& listing) const {
   const auto trusted = looks_.settings().revalidate;
@@ -120,7 +120,7 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
   if (found.is_leading) return found;
   try {
     const auto number = static_cast<std::size_t>(&entry - listing->entries().data());
-    // A look that has failed before anybody asked says nothing about the object now.
+    // The error of a look ahead is old; ask again.
     const auto look = ahead_.pass(listing, number);
     if (look && !look->is_over()) {
       request.need_slot();
@@ -189,7 +189,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
     charge.take(2 * frame::heap_size(entry.name.size()));
     const std::string path = path_in(directory, entry.name);
     const LookPointer look = looks_.known(path);
-    // A listing that does not tell what is inside has those, too.
+    // A listing with a delimiter shows removed frames, too.
     if (look && look->kind == Kind::removed && is_removed(request, path)) continue;
     const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
     const bool is_directory =
@@ -254,7 +254,7 @@ void Objects::make_directory(const Change&, const std::string& path) {
   forget(path);
 }
 
-/// With that it is there for as long as nobody removes it, whatever is in it.
+/// A directory that has its own key exists until somebody removes it, even when it is empty.
 void Objects::put_key_of(const std::string& directory) {
   {
     const MutexLock lock(mutex_);
@@ -263,7 +263,7 @@ void Objects::put_key_of(const std::string& directory) {
   try {
     tree_->put(directory + "/", {}, {frame::ObjectCondition::Kind::absent, {}}, {});
   } catch (const std::system_error& error) {
-    // It has one.
+    // The key exists already.
     if (error.code() != std::errc(ESTALE)) throw;
   }
   constexpr std::size_t kMost = 10'000;
@@ -273,7 +273,7 @@ void Objects::put_key_of(const std::string& directory) {
 }
 
 void Objects::remove_directory(Request& request, const Change&, const std::string& path) {
-  // Chunks of what was removed would show it again.
+  // Chunks that are still being deleted would make the directory appear again.
   removal_.wait_for(request, path);
   {
     const MutexLock lock(mutex_);

@@ -28,7 +28,7 @@ class Objects {
   using Leading = std::function<LookPointer(const std::string& path)>;
 
   /// `budget`, `removal` and `clock` outlive this object. `uploads` as of ObjectFrames.
-  /// For who goes through a listing, `at_once` names are looked at at once.
+  /// `at_once` is how many entries LookAhead looks at in parallel.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
           MemoryBudget& budget, LaterRemoval& removal, frame::UploadSettings uploads,
           unsigned at_once, const frame::Clock& clock, Leading leading);
@@ -67,19 +67,19 @@ class Objects {
   void make_directory(const Change& change, const std::string& path);
   /// One that is empty.
   void remove_directory(Request& request, const Change& change, const std::string& path);
-  /// Who reads on what has lost its name; its chunks stay for so long.
+  /// A reader of a frame that loses its name. The chunks are deleted when it has expired.
   using User = std::weak_ptr<const void>;
   /// In the state `base`: ESTALE where the store has another one.
   void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base,
                     const User& user);
-  /// What is no frame.
+  /// Removes an object that is not a frame.
   void remove_object(const Change& change, const std::string& path);
   struct Replaced {
     frame::ObjectState state;
     User user;
   };
-  /// In the state `base`, too. `replaced` is the frame that has the new name; ESTALE where another
-  /// one has it. Returns the state of what has the new name now.
+  /// Renames the frame, which must be in the state `base`. `replaced` is the frame that has the new
+  /// name now. ESTALE if either is in another state. Returns the state of the renamed frame.
   frame::ObjectState rename_frame(Request& request, const Change& change, const std::string& from,
                                   const frame::ObjectState& base, const User& user,
                                   const std::string& to, const std::optional<Replaced>& replaced);
@@ -109,7 +109,7 @@ class Objects {
   Mutex mutex_;
   LookAhead ahead_;
   std::set<std::string> with_keys_
-      GUARDED_BY(mutex_);  ///< directories, of which the store has keys
+      GUARDED_BY(mutex_);  ///< directories that have a key of their own
 };
 
 }  // namespace bloscfs::fs

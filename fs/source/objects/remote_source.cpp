@@ -90,7 +90,7 @@ RemoteSource::RemoteSource(const SourceServices& services,
   make_root_of_store(request);
 }
 
-/// Of a store that is SOURCE itself the root is the tree.
+/// If SOURCE itself is a store, the root of the mount is the root of its tree.
 void RemoteSource::make_root_of_store(Request& request) {
   const auto& name = objects_.tree().single();
   const LookPointer known = name ? objects_.looks().known(*name) : nullptr;
@@ -100,7 +100,7 @@ void RemoteSource::make_root_of_store(Request& request) {
   follow_root(request, kRootId);
 }
 
-/// Has the root stand for the present state of that store. ESTALE where it is no store any more.
+/// Makes the root show the present state of that store. ESTALE if the object is no store any more.
 void RemoteSource::follow_root(Request& request, NodeId id) {
   if (id != kRootId) return;
   const Node root = nodes_.get(id);
@@ -112,7 +112,7 @@ void RemoteSource::follow_root(Request& request, NodeId id) {
 
 Committer::Services RemoteSource::committing() {
   Committer::Services committing;
-  // Each is stored by requests of its own: there is no flush to share, and waiting costs nothing.
+  // Files share no flush here, and a thread mostly waits for the network: use many threads.
   committing.batch = committing.threads = connections_;
   committing.worth_thread = 1;
   return committing;
