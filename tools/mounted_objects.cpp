@@ -61,7 +61,8 @@ void look_before_mounting(const std::string& source, frame::RemoteSettings& sett
   } else {
     const frame::S3Source parsed = frame::parse_s3(source);
     const std::string region = frame::find_region(settings.region);
-    frame::S3Address(parsed.bucket, settings.endpoint, region, settings.virtual_host);
+    // Throws if the endpoint is no URL.
+    const frame::S3Address address(parsed.bucket, settings.endpoint, region, settings.virtual_host);
     if (!settings.anonymous) settings.credentials = credentials_of(settings);
   }
   if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};

@@ -104,7 +104,7 @@ class RequestSigner {
   virtual bool has_expired() const { return false; }
   /// Looks up the credentials again, unless those of `version` have been replaced already, and then
   /// calls `done` once, in any thread. Must not block.
-  virtual void renew(std::uint64_t version, std::function<void()> done) {
+  virtual void renew(std::uint64_t version, const std::function<void()>& done) {
     static_cast<void>(version);
     done();
   }

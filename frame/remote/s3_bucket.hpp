@@ -47,7 +47,7 @@ class S3Bucket {
     unsigned most = 0;
   };
   /// As parse_s3_listing().
-  S3Page list(const Wanted& wanted, MemoryCharge& charge) const;
+  S3Page list(const Wanted& keys, MemoryCharge& charge) const;
 
   /// Nothing where there is none.
   std::optional<ObjectState> state(const std::string& key) const;

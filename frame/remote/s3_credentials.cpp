@@ -39,7 +39,7 @@ std::int64_t parse_time(const std::string& text) {
     throw RemoteError(EINVAL, "credentials whose expiration is no time");
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
-  const std::int64_t offset = (hours * 60 + minutes) * 60;
+  const std::int64_t offset = (std::int64_t{hours} * 60 + minutes) * 60;
   const std::int64_t time = ::timegm(&parts) - (zone.starts_with('-') ? -offset : offset);
   return std::max<std::int64_t>(1, time);
 }

@@ -99,7 +99,7 @@ class Probe {
   }
 
   ObjectState replace(const ObjectState& first) {
-    const ObjectState changed = replace_quoted_or_bare(first);
+    ObjectState changed = replace_quoted_or_bare(first);
     must(!changed.same_bytes(first) && changed.tag != first.tag,
          "other contents have the same ETag");
     return changed;

@@ -54,13 +54,13 @@ bool S3Signer::has_expired() const {
   return source_ && credentials_->expires != 0 && credentials_->expires <= std::time(nullptr);
 }
 
-void S3Signer::renew(std::uint64_t version, std::function<void()> done) {
+void S3Signer::renew(std::uint64_t version, const std::function<void()>& done) {
   {
     const std::lock_guard guard(mutex_);
     // Version 0 is that of a request which has not been signed yet.
     const bool is_replaced = version != 0 && version != version_;
     if (source_ && !is_replaced && !stopping_) {
-      waiting_.push_back(std::move(done));
+      waiting_.push_back(done);
       changed_.notify_all();
       return;
     }

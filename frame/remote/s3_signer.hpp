@@ -32,7 +32,7 @@ class S3Signer final : public RequestSigner {
                                const std::vector<HttpHeader>& headers) const override;
   std::uint64_t version() const override;
   bool has_expired() const override;
-  void renew(std::uint64_t version, std::function<void()> done) override;
+  void renew(std::uint64_t version, const std::function<void()>& done) override;
   void stop() override;
 
  private:

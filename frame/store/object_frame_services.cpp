@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kLongestWait{2};
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 /// Age from which no old DELETE of a tombstone can arrive any more: stores refuse signatures that
 /// are over 15 minutes old.
-constexpr std::int64_t kOver = 20 * 60;
+constexpr std::int64_t kOver = std::int64_t{20} * 60;
 
 bool is_over(const ObjectState& tombstone) {
   return tombstone.modified > 0 && tombstone.told - tombstone.modified >= kOver;
