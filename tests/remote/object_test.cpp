@@ -101,6 +101,19 @@ BOOST_AUTO_TEST_CASE(who_reads_on_gets_more_at_once) {
   BOOST_TEST(fetched <= all.size() + kWindow);
 }
 
+BOOST_AUTO_TEST_CASE(little_is_fetched_ahead_of_a_reader_that_skips_half) {
+  Served served(16 << 20);
+  const auto object = served.open();
+  constexpr std::size_t kPiece = 100'000;
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at + 2 * kPiece <= served.object.size(); at += 4 * kPiece)
+    for (const std::size_t piece : {at, at + kPiece}) taken += read(*object, piece, kPiece).size();
+  std::uint64_t fetched = 0;
+  for (const HttpRequest& request : served.server.seen())
+    fetched += std::min<std::uint64_t>(request.last + 1, served.object.size()) - request.first;
+  BOOST_TEST(fetched <= taken + (3U << 20));
+}
+
 BOOST_AUTO_TEST_CASE(any_reads_give_the_bytes_of_the_object) {
   Served served(3 << 20);
   const auto object = served.open();
