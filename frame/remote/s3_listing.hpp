@@ -23,8 +23,9 @@ struct S3Page {
 
 /// Parses an answer of ListObjectsV2 for keys that begin with `prefix`. All keys of one directory
 /// become one entry. Without a delimiter, the page shows all keys of the entry (`knows_inside`),
-/// but for its last entry if another page follows. Skips keys of more than 1,024 bytes. Takes
-/// cost_of() each entry from `charge`. Throws RemoteError(EIO), and what `charge` throws.
+/// except for the last entry if another page follows. Skips keys of more than 1,024 bytes. Charges
+/// the memory of the entries to `charge`, which may throw. Throws RemoteError(EIO) if the answer is
+/// invalid.
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge = *uncharged());
 
 struct S3Problem {
