@@ -42,20 +42,6 @@ struct Answer {
   Text<500> problem;
 };
 
-template <typename Part>
-bool receive(int socket, Part& part) {
-  ssize_t got = -1;
-  do {
-    got = ::recv(socket, &part, sizeof part, 0);
-  } while (got < 0 && errno == EINTR);
-  return got == static_cast<ssize_t>(sizeof part);
-}
-
-template <typename Part>
-bool send(int socket, const Part& part) {
-  return ::send(socket, &part, sizeof part, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof part);
-}
-
 void set_problem(Answer& answer, int error, const char* text) {
   answer.error = error != 0 ? error : EIO;
   answer.problem.set(text);
@@ -88,11 +74,11 @@ void stop_with_daemon(int socket, CredentialsSource& source) {
 void answer_all(int socket, CredentialsSource& source) {
   std::thread(stop_with_daemon, socket, std::ref(source)).detach();
   const auto answer = std::make_unique<Answer>();
-  for (std::uint8_t look = 0; receive(socket, look);) {
+  for (std::uint8_t look = 0; fs::receive_message(socket, look);) {
     std::memset(static_cast<void*>(answer.get()), 0, sizeof *answer);
     fill(*answer, source,
          look == 0 ? CredentialsSource::Look::if_changed : CredentialsSource::Look::again);
-    if (!send(socket, *answer)) return;
+    if (!fs::send_message(socket, *answer)) return;
   }
 }
 
@@ -106,7 +92,8 @@ std::optional<S3Credentials> CredentialsProcess::find(Look look) {
   const std::lock_guard guard(mutex_);
   const std::uint8_t question = look == Look::again ? 1 : 0;
   const auto answer = std::make_unique<Answer>();
-  if (!send(process_.socket(), question) || !receive(process_.socket(), *answer))
+  if (!fs::send_message(process_.socket(), question) ||
+      !fs::receive_message(process_.socket(), *answer))
     throw RemoteError(EIO, "the process that looks up credentials has ended");
   if (answer->error != 0) throw RemoteError(answer->error, answer->problem.get());
   if (!answer->is_found) return std::nullopt;

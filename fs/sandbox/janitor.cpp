@@ -44,21 +44,12 @@ struct JanitorMessage {
   MountIdentity identity{};
 };
 
-template <typename Part>
-bool receive(int socket, Part& part) {
-  ssize_t got = -1;
-  do {
-    got = ::recv(socket, &part, sizeof part, 0);
-  } while (got < 0 && errno == EINTR);
-  return got == static_cast<ssize_t>(sizeof part);
-}
-
 /// False where the process is gone, too.
 bool is_done_by(int socket, const JanitorMessage& message) {
   bool is_done = false;
   return ::send(socket, &message, sizeof message, MSG_NOSIGNAL) ==
              static_cast<ssize_t>(sizeof message) &&
-         receive(socket, is_done) && is_done;
+         receive_message(socket, is_done) && is_done;
 }
 
 // --- in the process
@@ -70,7 +61,7 @@ class JanitorWork {
       : socket_(socket), mountpoint_(mountpoint), before_(before) {}
 
   void run() {
-    for (JanitorMessage message; receive(socket_, message);) {
+    for (JanitorMessage message; receive_message(socket_, message);) {
       bool is_done = true;
       if (message.kind == JanitorMessage::Kind::mounted) {
         own_ = message.identity;

@@ -1,8 +1,10 @@
 #pragma once
 // A process that stays outside of the sandbox.
 
+#include <cerrno>
 #include <functional>
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
@@ -27,5 +29,22 @@ class OutsideProcess {
   frame::UniqueFd socket_;
   pid_t process_ = -1;
 };
+
+/// Receives one message of a fixed size over the socket. False if the other end is gone, or sent
+/// another size.
+template <typename Part>
+bool receive_message(int socket, Part& part) {
+  ssize_t got = -1;
+  do {
+    got = ::recv(socket, &part, sizeof part, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof part);
+}
+
+/// False if the other end is gone.
+template <typename Part>
+bool send_message(int socket, const Part& part) {
+  return ::send(socket, &part, sizeof part, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof part);
+}
 
 }  // namespace bloscfs::fs
