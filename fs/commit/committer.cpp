@@ -204,8 +204,9 @@ Outcome Committer::stage(const std::shared_ptr<Content>& content) {
   });
   if (!outcome.error) return outcome;
   // Removed in the midst of it: the writer who wants the memory asks again.
-  if (content->is_orphan() != was_orphan || follow(content, epoch, outcome, IfBeingWritten::fail))
-    return {};
+  if (content->is_orphan() != was_orphan) return {};
+  // What was removed before has nothing to follow. Whoever still writes to it is told.
+  if (!was_orphan && follow(content, epoch, outcome, IfBeingWritten::fail)) return {};
   note_failure(*content, outcome);
   return outcome;
 }
