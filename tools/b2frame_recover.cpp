@@ -44,7 +44,7 @@ void tell(const fs::MountSource& source, const fs::Journal* journal) {
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
     fs::MountSource source = fs::open_source(options.source, false, false);
-    fs::MountLock lock(source.root.get(), source.single, fs::kMountLockPatience,
+    fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
     if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
     source.rescue = rescue_folder(options);

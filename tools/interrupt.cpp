@@ -165,7 +165,7 @@ WatchedDirectory::~WatchedDirectory() {
 WatchedLock::WatchedLock(int directory, const std::optional<std::string>& single,
                          const std::string& shown) {
   // Without an InterruptHold, since this may wait long. The lock has no file while it waits.
-  auto lock = std::make_unique<fs::MountLock>(directory, single, fs::kMountLockPatience,
+  auto lock = std::make_unique<fs::MountLock>(directory, single, fs::kMountLockTimeout,
                                               fs::WaitNotice(shown));
   const InterruptHold hold;
   lock_ = watched().locks.insert(watched().locks.end(), std::move(lock));

@@ -75,7 +75,7 @@ class WatchedDirectory {
 /// behind. A program that uses the journal of its lock needs an fs::MountLock instead.
 class WatchedLock {
  public:
-  /// Waits for the lock as fs::MountLock does, up to kMountLockPatience. `shown` is the path in the
+  /// Waits for the lock as fs::MountLock does, up to kMountLockTimeout. `shown` is the path in the
   /// message about the wait.
   WatchedLock(int directory, const std::optional<std::string>& single, const std::string& shown);
   ~WatchedLock();

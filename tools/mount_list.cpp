@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 
 /// For the answers of all mounts together: one whose daemon is stuck keeps nobody.
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kTimeout{2};
 
 struct Listed {
   fs::MountEntry mount;
@@ -46,11 +46,11 @@ std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
 
 /// Nullopt for one that does not let the caller in.
 std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* question,
-                              std::chrono::milliseconds patience) {
+                              std::chrono::milliseconds timeout) {
   Listed listed;
   listed.mount = mount;
   try {
-    const auto answer = question != nullptr ? question->wait(patience) : std::nullopt;
+    const auto answer = question != nullptr ? question->wait(timeout) : std::nullopt;
     listed.numbers = fs::parse_numbers(answer.value_or(""));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::permission_denied) return std::nullopt;
@@ -69,7 +69,7 @@ std::vector<Listed> all_mounts() {
   std::vector<std::unique_ptr<fs::MountQuestion>> questions;
   questions.reserve(mounts.size());
   for (const fs::MountEntry& mount : mounts) questions.push_back(ask(mount));
-  const auto end = Clock::now() + kPatience;
+  const auto end = Clock::now() + kTimeout;
   std::vector<Listed> all;
   for (std::size_t i = 0; i < mounts.size(); i++) {
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());

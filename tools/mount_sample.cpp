@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kAnswerPatience{5};
+constexpr std::chrono::seconds kAnswerTimeout{5};
 
 /// All three, as an array of texts, so that they are of about one moment.
 std::string ask_everything() {
@@ -85,7 +85,7 @@ MountSample MountSample::since(const MountSample& before) const {
 
 MountSample take_sample(const fs::MountEntry& mount) {
   fs::MountQuestion question(mount, ask_everything);
-  const auto answer = question.wait(kAnswerPatience);
+  const auto answer = question.wait(kAnswerTimeout);
   if (!answer) frame::throw_errno(ETIMEDOUT);
   try {
     const json answers = json::parse(*answer);

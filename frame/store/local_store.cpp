@@ -191,7 +191,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     // A lock for reading is none of ours, and not waited for: somebody who may only read a file
     // must not keep others from writing to it.
     auto state = OfdLock::held;
-    lock_until(LockPatience::end_of(kLockPatience), "another program's lock", [&] {
+    lock_until(LockTimeout::end_of(kLockTimeout), "another program's lock", [&] {
       state = try_ofd_lock(fd(), OfdLocked::frame);
       return state != OfdLock::held;
     });

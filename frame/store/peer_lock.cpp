@@ -121,10 +121,10 @@ void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
   BeforeLocks::call();
-  const CountedPatience patience;
+  const SharedLockTimeout timeout;
   const WaitMark mark(WaitReason::other_program);
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
-    if (LockPatience::has_ended()) throw LockedByOthers(kLockName);
+    if (LockTimeout::has_ended()) throw LockedByOthers(kLockName);
     changed_.wait_for(guard, pause);
   }
 }
@@ -141,11 +141,11 @@ void PeerLock::release() noexcept {
 // moment, so the readers of this process are let finish first, and again before it is released.
 void PeerLock::acquire_exclusive() {
   const Clock& clock = wait_clock();
-  const auto deadline = clock.now() + kLockPatience;
+  const auto deadline = clock.now() + kLockTimeout;
   std::unique_lock guard(mutex_);
   const auto wait_until = [&](const auto& is_true) {
     while (!is_true()) {
-      if (LockPatience::is_over(deadline)) throw LockedByOthers(kLockName);
+      if (LockTimeout::is_over(deadline)) throw LockedByOthers(kLockName);
       BeforeLocks::call();
       clock.wait_until(changed_, guard, deadline);
     }
@@ -156,7 +156,7 @@ void PeerLock::acquire_exclusive() {
     wait_until([&] { return readers_ == 0; });
     ::flock(fd_.get(), LOCK_UN);
     guard.unlock();
-    lock_until(std::min(deadline, LockPatience::end_of(kLockPatience)), kLockName,
+    lock_until(std::min(deadline, LockTimeout::end_of(kLockTimeout)), kLockName,
                [this] { return try_flock(fd_.get(), LOCK_EX); });
     guard.lock();
     writer_ = Writer::active;

@@ -114,8 +114,8 @@ std::optional<ObjectIdentity> identity_at(int directory, const std::string& name
   return identity;
 }
 
-std::string name_aside(const ObjectIdentity& identity) {
-  return name_with(TemporaryMaker::self().digits_aside(identity));
+std::string displaced_name(const ObjectIdentity& identity) {
+  return name_with(TemporaryMaker::self().displaced_digits(identity));
 }
 
 const TemporaryMaker& TemporaryMaker::self() {
@@ -152,7 +152,7 @@ TemporaryMaker::Proofs TemporaryMaker::proofs_of(std::uint32_t group) const {
   return proofs;
 }
 
-std::uint64_t TemporaryMaker::digits_aside(const ObjectIdentity& identity) const {
+std::uint64_t TemporaryMaker::displaced_digits(const ObjectIdentity& identity) const {
   const Digest digest = authenticate(
       secret_, std::array{identity.inode, static_cast<std::uint64_t>(identity.born_ns)});
   return boost::endian::load_big_u64(digest.data());
@@ -166,9 +166,9 @@ bool TemporaryMaker::has_made(std::string_view name) const {
   return proofs_of(number / kGroup)[number % kGroup] == static_cast<std::uint32_t>(*digits);
 }
 
-bool TemporaryMaker::has_set_aside(std::string_view name, const ObjectIdentity& identity) const {
+bool TemporaryMaker::has_displaced(std::string_view name, const ObjectIdentity& identity) const {
   // All 64 bits are the proof: the object is at hand, so that no number has to be kept.
-  return digits_in(name) == digits_aside(identity);
+  return digits_in(name) == displaced_digits(identity);
 }
 
 }  // namespace bloscfs::frame::inline store

@@ -29,7 +29,7 @@ struct ObjectIdentity {
 std::optional<ObjectIdentity> identity_at(int directory, const std::string& name);
 
 /// For an object that is there already, and is moved out of the way: a name for that alone.
-std::string name_aside(const ObjectIdentity& identity);
+std::string displaced_name(const ObjectIdentity& identity);
 
 /// A process by the secret with which it makes names.
 class TemporaryMaker {
@@ -46,19 +46,19 @@ class TemporaryMaker {
   /// True for a name that temporary_name() has returned there. One who sees it can give it to
   /// something else.
   bool has_made(std::string_view name) const;
-  /// True if name_aside() returned it there for that very object.
-  bool has_set_aside(std::string_view name, const ObjectIdentity& identity) const;
+  /// True if displaced_name() returned it there for that very object.
+  bool has_displaced(std::string_view name, const ObjectIdentity& identity) const;
 
  private:
   friend class NewNames;
-  friend std::string name_aside(const ObjectIdentity& identity);
+  friend std::string displaced_name(const ObjectIdentity& identity);
   using Secret = std::array<std::uint8_t, 16>;
   using Proofs = std::array<std::uint32_t, 8>;
 
   explicit TemporaryMaker(const Secret& secret) : secret_(secret) {}
   /// What proves the numbers of new names, for some in a row.
   Proofs proofs_of(std::uint32_t group) const;
-  std::uint64_t digits_aside(const ObjectIdentity& identity) const;
+  std::uint64_t displaced_digits(const ObjectIdentity& identity) const;
 
   Secret secret_;
 };

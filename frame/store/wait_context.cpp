@@ -8,8 +8,8 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-constexpr int kPatientThreads = 2;
-constexpr std::chrono::milliseconds kLongPatience{10'000}, kShortPatience{500};
+constexpr int kThreadsWithLongTimeout = 2;
+constexpr std::chrono::milliseconds kLongTimeout{10'000}, kShortTimeout{500};
 
 /// Null: the system's.
 std::atomic<const Clock*> set_clock{nullptr};
@@ -126,18 +126,18 @@ void BeforeLocks::call() {
 
 LockedByOthers::LockedByOthers(const char* what) : std::system_error(errno_code(ETIMEDOUT), what) {}
 
-LockPatience::LockPatience(Clock::Duration most)
+LockTimeout::LockTimeout(Clock::Duration most)
     : outer_(std::exchange(WaitContext::current().locks_until, end_of(most))) {}
 
-LockPatience::~LockPatience() { WaitContext::current().locks_until = outer_; }
+LockTimeout::~LockTimeout() { WaitContext::current().locks_until = outer_; }
 
-Clock::TimePoint LockPatience::end_of(Clock::Duration most) {
+Clock::TimePoint LockTimeout::end_of(Clock::Duration most) {
   return std::min(WaitContext::current().locks_until, wait_clock().now() + most);
 }
 
-CountedPatience::CountedPatience()
-    : patience_(++counted_threads <= kPatientThreads ? kLongPatience : kShortPatience) {}
+SharedLockTimeout::SharedLockTimeout()
+    : timeout_(++counted_threads <= kThreadsWithLongTimeout ? kLongTimeout : kShortTimeout) {}
 
-CountedPatience::~CountedPatience() { --counted_threads; }
+SharedLockTimeout::~SharedLockTimeout() { --counted_threads; }
 
 }  // namespace bloscfs::frame::inline store

@@ -21,7 +21,7 @@ class Interruption;
 struct WaitState;
 
 /// The facts of one thread. The guards below set them while they live: Interruption, WaitMark and
-/// LockPatience; BeforeLocks.
+/// LockTimeout; BeforeLocks.
 struct WaitContext {
   const Interruption* interruption = nullptr;  ///< the innermost; null: nothing ends a wait
   WaitState* state = nullptr;                  ///< where waits are noted; null: nowhere
@@ -143,7 +143,7 @@ class BeforeLocks {
 };
 
 /// How long one waits for a lock, unless said otherwise.
-inline constexpr std::chrono::seconds kLockPatience{30};
+inline constexpr std::chrono::seconds kLockTimeout{30};
 
 /// Somebody holds a lock for longer than this thread waits.
 class LockedByOthers : public std::system_error {
@@ -153,13 +153,13 @@ class LockedByOthers : public std::system_error {
 
 /// While one lives, its thread waits at most that long for locks of other programs and threads,
 /// for all of them together. An inner one can only shorten that.
-class LockPatience {
+class LockTimeout {
  public:
   /// Zero: the thread takes free locks only.
-  explicit LockPatience(Clock::Duration most);
-  ~LockPatience();
-  LockPatience(const LockPatience&) = delete;
-  LockPatience& operator=(const LockPatience&) = delete;
+  explicit LockTimeout(Clock::Duration most);
+  ~LockTimeout();
+  LockTimeout(const LockTimeout&) = delete;
+  LockTimeout& operator=(const LockTimeout&) = delete;
 
   /// When this thread gives up a wait that begins now and lasts that long at most.
   static Clock::TimePoint end_of(Clock::Duration most);
@@ -172,15 +172,15 @@ class LockPatience {
 
 /// 10 seconds for the first two threads of this process that have one at the same time, half a
 /// second for all more: a program that keeps its lock must not take every thread of the mount.
-class CountedPatience {
+class SharedLockTimeout {
  public:
-  CountedPatience();
-  ~CountedPatience();
-  CountedPatience(const CountedPatience&) = delete;
-  CountedPatience& operator=(const CountedPatience&) = delete;
+  SharedLockTimeout();
+  ~SharedLockTimeout();
+  SharedLockTimeout(const SharedLockTimeout&) = delete;
+  SharedLockTimeout& operator=(const SharedLockTimeout&) = delete;
 
  private:
-  const LockPatience patience_;
+  const LockTimeout timeout_;
 };
 
 /// Between tries to take a lock that the kernel gives at once or never.
@@ -192,7 +192,7 @@ template <typename TryLock>
 void lock_until(Clock::TimePoint deadline, const char* what, const TryLock& try_lock) {
   std::optional<WaitMark> mark;
   for (auto pause = kFirstPause; !try_lock(); pause = std::min(2 * pause, kLongestPause)) {
-    if (LockPatience::is_over(deadline)) throw LockedByOthers(what);
+    if (LockTimeout::is_over(deadline)) throw LockedByOthers(what);
     if (!mark) BeforeLocks::call();
     if (!mark) mark.emplace(WaitReason::other_program);
     std::this_thread::sleep_for(pause);

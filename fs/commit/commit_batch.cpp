@@ -81,7 +81,7 @@ void Batch::begin(const std::shared_ptr<Content>& content) {
 void Batch::run(const Step& step) {
   std::atomic<std::size_t> next{0};
   const std::function<void()> run_some = [&] {
-    const frame::LockPatience none(std::chrono::seconds(0));
+    const frame::LockTimeout none(std::chrono::seconds(0));
     for (std::size_t i = next++; i < commits_.size(); i = next++) {
       BatchedCommit& one = commits_[i];
       if (one.commit) one.outcome = outcome_of(*one.content, [&] { return step(*one.commit); });

@@ -46,9 +46,9 @@ constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 /// Between tries to get what others have locked.
 class LockWait {
  public:
-  /// False once the thread's patience has ended. Own threads are waited for however long they work.
+  /// False once the thread's timeout has ended. Own threads are waited for however long they work.
   bool pause(Next reason) {
-    if (reason != Next::wait_for_thread && frame::LockPatience::is_over(end_)) return false;
+    if (reason != Next::wait_for_thread && frame::LockTimeout::is_over(end_)) return false;
     if (!mark_)
       mark_.emplace(reason == Next::wait_for_thread ? frame::WaitReason::commit
                                                     : frame::WaitReason::other_program);
@@ -60,7 +60,7 @@ class LockWait {
  private:
   static constexpr std::chrono::milliseconds kLongestPause{50};
 
-  const frame::Clock::TimePoint end_ = frame::LockPatience::end_of(frame::kLockPatience);
+  const frame::Clock::TimePoint end_ = frame::LockTimeout::end_of(frame::kLockTimeout);
   std::chrono::milliseconds pause_{1};
   std::optional<frame::WaitMark> mark_;
 };
@@ -71,7 +71,7 @@ void Committer::start(Services services) {
   services_ = std::move(services);
   if (services_.threads > 1) helpers_.emplace(services_.threads - 1);
   thread_ = std::thread([this] { work(); });
-  long_thread_ = std::thread([this] { work_at_long_ones(); });
+  long_thread_ = std::thread([this] { commit_deferred(); });
 }
 
 void Committer::stop() {
@@ -105,7 +105,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
   // While it is aside another thread has it, and calls this again at its end.
-  if (!entry.is_aside) look_at(due + kGather);
+  if (!entry.is_deferred) look_at(due + kGather);
 }
 
 void Committer::look_at(TimePoint time) {
@@ -125,7 +125,7 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   const TimePoint now = clock_.now();
   set_due(entry->second,
           std::min(entry->second.due, now + (at_once ? Duration::zero() : delay_of_closed())));
-  if (at_once && !entry->second.is_aside) look_at(now);
+  if (at_once && !entry->second.is_deferred) look_at(now);
 }
 
 bool Committer::hurry(uid_t user) {
@@ -165,7 +165,7 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   next_look_ = TimePoint::max();
   Contents due;
   for (const auto& [content, entry] : dirty_) {
-    if (entry.is_aside) continue;
+    if (entry.is_deferred) continue;
     next_look_ = std::min(next_look_, std::max(entry.due, now) + kGather);
     if (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0)))
       due.push_back(entry.content);
@@ -219,7 +219,7 @@ Committer::Contents Committer::all_contents() {
 }
 
 void Committer::work() {
-  const frame::LockPatience none(std::chrono::seconds(0));
+  const frame::LockTimeout none(std::chrono::seconds(0));
   while (true) {
     Pressure pressure = Pressure::none;
     {
@@ -240,7 +240,7 @@ void Committer::work() {
     if (can_go_on) press(false);
     const Contents due = due_contents(pressure);
     if (pressure == Pressure::all) require_storable_dirty_bytes(can_go_on || !due.empty());
-    commit_in_batches(due, LongOnes::set_aside);
+    commit_in_batches(due, LongCommits::defer);
   }
 }
 
@@ -256,30 +256,30 @@ void Committer::require_storable_dirty_bytes([[maybe_unused]] bool found_work) {
 #endif
 }
 
-void Committer::set_aside(const std::shared_ptr<Content>& content) {
+void Committer::defer(const std::shared_ptr<Content>& content) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
   // A content stands in the queue once, however often a batch meets it before its turn.
-  if (entry == dirty_.end() || std::exchange(entry->second.is_aside, true)) return;
-  long_ones_.push_back(content);
+  if (entry == dirty_.end() || std::exchange(entry->second.is_deferred, true)) return;
+  deferred_.push_back(content);
   wake_.notify_all();
 }
 
-void Committer::work_at_long_ones() {
-  const frame::LockPatience none(std::chrono::seconds(0));
+void Committer::commit_deferred() {
+  const frame::LockTimeout none(std::chrono::seconds(0));
   for (;;) {
     std::shared_ptr<Content> content;
     {
       const MutexLock lock(mutex_);
-      while (long_ones_.empty() && !stopping_) wake_.wait(mutex_);
+      while (deferred_.empty() && !stopping_) wake_.wait(mutex_);
       if (stopping_) return;
-      content = std::move(long_ones_.front());
-      long_ones_.pop_front();
+      content = std::move(deferred_.front());
+      deferred_.pop_front();
     }
     commit_now(content, IfBeingWritten::fail);
     const MutexLock lock(mutex_);
     if (const auto entry = dirty_.find(content.get()); entry != dirty_.end()) {
-      entry->second.is_aside = false;
+      entry->second.is_deferred = false;
       set_due(entry->second, entry->second.due);
     }
   }
@@ -287,7 +287,7 @@ void Committer::work_at_long_ones() {
 
 void Committer::note_failure(Content& content, Outcome& outcome) {
   // A short lock of another program is no error: fsync and close hear of it only after
-  // kLockPatience.
+  // kLockTimeout.
   if (outcome.is_locked() && is_locked_for_long(content)) outcome.next = Next::fail;
   if (outcome.next == Next::fail) content.remember_error(outcome.error);
 }
@@ -300,7 +300,7 @@ bool Committer::is_locked_for_long(const Content& content) {
   // The first failed try begins the time; record_outcome() ends it with the first outcome that is
   // not a lock.
   if (!since) since = clock_.now();
-  return clock_.now() - *since >= frame::kLockPatience;
+  return clock_.now() - *since >= frame::kLockTimeout;
 }
 
 Committer::TimePoint Committer::next_try(std::optional<TimePoint> locked_since) const {
@@ -377,7 +377,7 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
 void Committer::commit(const Contents& contents) {
   const std::error_code error = contents.size() == 1
                                     ? commit_now(contents.front(), IfBeingWritten::wait)
-                                    : commit_in_batches(contents, LongOnes::wait);
+                                    : commit_in_batches(contents, LongCommits::wait);
   if (error) throw std::system_error(error, "commit");
 }
 
@@ -416,7 +416,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
 
 Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
   // Locks of other programs are waited for by LockWait, with nothing held.
-  const frame::LockPatience none(std::chrono::seconds(0));
+  const frame::LockTimeout none(std::chrono::seconds(0));
   return outcome_of(*content, [&] {
     ContentCommit commit(content, CommitKind::alone);
     // Looked at after the freeze: a commit of another thread may have stored all.
@@ -433,11 +433,11 @@ Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
 
 // --- files that are committed together, so that they share their flushes
 
-std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
+std::error_code Committer::commit_batch(const Contents& contents, LongCommits long_ones) {
   Contents again;
   std::error_code first_error;
   {
-    const frame::LockPatience none(std::chrono::seconds(0));
+    const frame::LockTimeout none(std::chrono::seconds(0));
     const MutexLock batch_lock(batch_mutex_);
     const BatchServices services{services_.sync_all, services_.check_written,
                                  helpers_ ? &*helpers_ : nullptr, services_.worth_thread};
@@ -455,15 +455,15 @@ std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_
   return first_error;
 }
 
-bool Committer::must_retry(BatchedCommit& ended, LongOnes long_ones) {
+bool Committer::must_retry(BatchedCommit& ended, LongCommits long_ones) {
   auto& [content, epoch, outcome, commit] = ended;
   commit.reset();
   switch (outcome.next) {
     case Next::retry:
       return true;
     case Next::retry_alone:
-      if (long_ones == LongOnes::wait) return true;
-      set_aside(content);
+      if (long_ones == LongCommits::wait) return true;
+      defer(content);
       return false;
     case Next::go_on:  // as in commit_now()
     case Next::fail:
@@ -477,14 +477,14 @@ bool Committer::must_retry(BatchedCommit& ended, LongOnes long_ones) {
       break;
   }
   // A batch of the background sets a locked file back to its next try, one that somebody waits for
-  // commits it alone behind the batch, with patience.
-  if (outcome.is_locked() && long_ones == LongOnes::wait) return true;
+  // commits it alone behind the batch, with timeout.
+  if (outcome.is_locked() && long_ones == LongCommits::wait) return true;
   note_failure(*content, outcome);
   record_outcome(content, outcome);
   return false;
 }
 
-std::error_code Committer::commit_in_batches(Contents contents, LongOnes long_ones) {
+std::error_code Committer::commit_in_batches(Contents contents, LongCommits long_ones) {
   std::error_code first_error;
   while (!contents.empty()) {
     const std::size_t count = std::min(services_.batch, contents.size());
@@ -500,8 +500,8 @@ std::error_code Committer::commit_in_batches(Contents contents, LongOnes long_on
 // --- all of them
 
 void Committer::commit_all() {
-  const frame::LockPatience for_all(frame::kLockPatience);
-  commit_in_batches(all_contents(), LongOnes::wait);
+  const frame::LockTimeout for_all(frame::kLockTimeout);
+  commit_in_batches(all_contents(), LongCommits::wait);
   // The second round takes what has failed in its batch, and files that were handed the attributes
   // of others by the first.
   std::error_code first_error;

@@ -106,7 +106,7 @@ class Committer {
     std::error_code failure;                ///< of the last try
     std::error_code told;                   ///< the failure that the log has
     std::optional<TimePoint> locked_since;  ///< while nothing but locks is in the way
-    bool is_aside = false;                  ///< for the thread that makes long commits
+    bool is_deferred = false;               ///< for the thread that makes long commits
     FairShare::Part descriptors;            ///< of a file that was closed
   };
 
@@ -124,16 +124,17 @@ class Committer {
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
   Outcome stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
-  enum class LongOnes { wait, set_aside };
-  std::error_code commit_batch(const Contents& contents, LongOnes long_ones) EXCLUDES(batch_mutex_);
+  enum class LongCommits { wait, defer };
+  std::error_code commit_batch(const Contents& contents, LongCommits long_ones)
+      EXCLUDES(batch_mutex_);
   /// Each batch is closed before the next one, unless others have it open.
-  std::error_code commit_in_batches(Contents contents, LongOnes long_ones);
-  void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
-  void work_at_long_ones() EXCLUDES(mutex_);
+  std::error_code commit_in_batches(Contents contents, LongCommits long_ones);
+  void defer(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  void commit_deferred() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   Outcome commit_alone(const std::shared_ptr<Content>& content);
   /// Ends a commit of a batch. True if it is to be made again, alone.
-  bool must_retry(BatchedCommit& ended, LongOnes long_ones);
+  bool must_retry(BatchedCommit& ended, LongCommits long_ones);
   /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
   /// it may be committed again. What keeps it from that takes the outcome's place.
   bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, Outcome& outcome,
@@ -158,7 +159,7 @@ class Committer {
   Mutex mutex_{LockLevel::queue};
   CondVar wake_;
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Content>> deferred_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   TimePoint next_staging_ GUARDED_BY(mutex_);
   TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< of work(); max(): nothing waits

@@ -49,11 +49,11 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
 void wait_for_peers(Request& request, const frame::Snapshot& snapshot) {
   try {
     // A first look waits for nobody, and so needs no slot: almost always the sidecar is free.
-    const frame::LockPatience none(std::chrono::seconds(0));
+    const frame::LockTimeout none(std::chrono::seconds(0));
     snapshot.wait_for_peers();
     return;
   } catch (const frame::LockedByOthers&) {
-    if (frame::LockPatience::has_ended()) throw;
+    if (frame::LockTimeout::has_ended()) throw;
   }
   request.need_slot();
   snapshot.wait_for_peers();

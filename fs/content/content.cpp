@@ -17,8 +17,8 @@
 #include "frame/store/wait_context.hpp"
 #include "fs/content/at_place.hpp"
 #include "fs/content/frozen_bytes.hpp"
-#include "fs/content/patient_lock.hpp"
 #include "fs/content/size_limit.hpp"
+#include "fs/content/timed_lock.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/timestamps.hpp"
@@ -31,10 +31,10 @@ using frame::throw_errno;
 /// How many writers in the process may wait for a program that has their file's lock, and how long.
 /// The others go on at once, so that requests for other files get a slot: their changes cannot be
 /// combined with that program's.
-constexpr int kMostPatient = 2;
-constexpr std::chrono::seconds kPatience{2};
+constexpr int kMostWithTimeout = 2;
+constexpr std::chrono::seconds kTimeout{2};
 /// How long a commit waits for that at its end, when others wait for it.
-constexpr std::chrono::milliseconds kPatienceOfCommits{100};
+constexpr std::chrono::milliseconds kLockTimeoutOfCommits{100};
 
 /// Bytes that a commit remembers of one chunk, or part of one, that it changes.
 constexpr std::size_t kPieceCost = 160;
@@ -366,7 +366,7 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
 // --- writing
 
 void Content::make_writable(Request& request, std::shared_ptr<ContentHome> home) {
-  const PatientLock commit_lock(request, commit_mutex_);
+  const TimedLock commit_lock(request, commit_mutex_);
   {
     // The old home lets go of its node under a lock that others hold while they take mutex_:
     // swapped out here, it is destroyed behind both locks.
@@ -572,7 +572,7 @@ LayerChanges Content::uncommitted_metalayers() const {
 }
 
 bool Content::set_times(Request& request, const timespec& accessed, const timespec& modified) {
-  const PatientLock commit_lock(request, commit_mutex_);
+  const TimedLock commit_lock(request, commit_mutex_);
   if (home() == nullptr && !is_orphan()) return false;
   prepare_to_store_times(request);
   const Change change(request);
@@ -626,7 +626,7 @@ void Content::store_times(const Change& change, bool are_present) {
 }
 
 void Content::store_present_times(Request& request) {
-  const PatientLock commit_lock(request, commit_mutex_);
+  const TimedLock commit_lock(request, commit_mutex_);
   prepare_to_store_times(request);
   store_times(Change(request), true);
 }
@@ -659,7 +659,7 @@ void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_
   static std::atomic<int> waiting{0};
   const int others = waiting++;
   const std::shared_ptr<void> counted(nullptr, [](void*) { waiting--; });
-  const frame::LockPatience patience(others < kMostPatient ? kPatience : std::chrono::seconds(0));
+  const frame::LockTimeout timeout(others < kMostWithTimeout ? kTimeout : std::chrono::seconds(0));
   ChunkSums found;
   bool is_given_up = false;
   const frame::Snapshot& state = view->reader().snapshot();
@@ -692,7 +692,7 @@ void Content::remember_stored(Request& request, const std::vector<std::int64_t>&
       static_cast<void>(view->add_chunks_of(part.offset, part.size, kMostSums, chunks));
     });
   }
-  const frame::LockPatience patience(kPatienceOfCommits);
+  const frame::LockTimeout timeout(kLockTimeoutOfCommits);
   ChunkSums found;
   try {
     for (const std::int64_t chunk : changed)

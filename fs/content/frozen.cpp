@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/content/patient_lock.hpp"
+#include "fs/content/timed_lock.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {

@@ -8,8 +8,8 @@
 
 #include "codec/error.hpp"
 #include "fs/content/content.hpp"
-#include "fs/content/patient_lock.hpp"
 #include "fs/content/pending_bytes.hpp"
+#include "fs/content/timed_lock.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request.hpp"
 
@@ -59,7 +59,7 @@ class Content::Reconciliation {
   bool prepare(const std::shared_ptr<const frame::Snapshot>& successor, bool has_contents);
   std::optional<ChunkSums> combinable_with(const Reading& next) const;
   void keep_beside();
-  Kept keep_in(Refuge& refuge, Unreadable unreadable) const;
+  Kept keep_in(SavedCopy& saved_copy, Unreadable unreadable) const;
   bool is_lost_by(const Takeover::Following& following) const;
   void go_on_from(const Takeover::Following& following, const Epochs::End& end);
 
@@ -156,12 +156,12 @@ void Content::Reconciliation::keep_beside() {
     if (content_.epochs_.is_kept()) return;
   }
   try {
-    const auto refuge = home_.takeover().refuge(request_, RefugeKind::conflict, content_.shown_as(),
-                                                content_.user());
-    const Kept kept = keep_in(*refuge, Unreadable::if_lost);
+    const auto saved_copy = home_.takeover().saved_copy(request_, SavedCopyKind::conflict,
+                                                        content_.shown_as(), content_.user());
+    const Kept kept = keep_in(*saved_copy, Unreadable::if_lost);
     log::warn(request_.user(),
               fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
-                          refuge->path(), kept.path,
+                          saved_copy->path(), kept.path,
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
   } catch (...) {
     const WriteLock lock(content_.mutex_);
@@ -175,28 +175,28 @@ void Content::Reconciliation::keep_beside() {
 Content::Kept Content::Reconciliation::keep_for_recovery() {
   Takeover& takeover = home_.takeover();
   try {
-    const auto inside =
-        takeover.refuge(request_, RefugeKind::recovery, content_.shown_as(), content_.user());
+    const auto inside = takeover.saved_copy(request_, SavedCopyKind::recovery, content_.shown_as(),
+                                            content_.user());
     return keep_in(*inside, Unreadable::in_any_case);
   } catch (const std::exception&) {
     const auto outside =
-        takeover.refuge(request_, RefugeKind::rescue, content_.shown_as(), content_.user());
+        takeover.saved_copy(request_, SavedCopyKind::rescue, content_.shown_as(), content_.user());
     if (!outside) throw;
     return keep_in(*outside, Unreadable::in_any_case);
   }
 }
 
-Content::Kept Content::Reconciliation::keep_in(Refuge& refuge, Unreadable unreadable) const {
+Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
   const auto store = [&](bool can_read) {
     for (;;) {
       try {
         return store_as_frame(request_, PendingBytes(view_, can_read, *layer_, size_),
-                              refuge.directory(), content_.services_.options,
+                              saved_copy.directory(), content_.services_.options,
                               content_.services_.cache, content_.services_.pool,
-                              refuge.shared_name());
+                              saved_copy.shared_name());
       } catch (const std::system_error& error) {
         // Another host, or another mount of this one, was first.
-        if (error.code() != std::errc(ESTALE) || !refuge.take_another_name()) throw;
+        if (error.code() != std::errc(ESTALE) || !saved_copy.take_another_name()) throw;
       }
     }
   };
@@ -215,10 +215,10 @@ Content::Kept Content::Reconciliation::keep_in(Refuge& refuge, Unreadable unread
   }
   content_.commit_mutex_.assert_held();
   try {
-    return {refuge.keep(made, content_.writer_.get()), can_read || layer_->lower_end <= 0};
+    return {saved_copy.keep(made, content_.writer_.get()), can_read || layer_->lower_end <= 0};
   } catch (...) {
-    const auto directory = refuge.directory();
-    if (!refuge.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);
+    const auto directory = saved_copy.directory();
+    if (!saved_copy.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);
     throw;
   }
 }
@@ -262,7 +262,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
 }
 
 FollowResult Content::follow_source(Request& request) {
-  const PatientLock commit_lock(request, commit_mutex_);
+  const TimedLock commit_lock(request, commit_mutex_);
   if (home() == nullptr || is_orphan() || is_current()) return FollowResult::no;
   Takeover& takeover = home()->takeover();
   if (takeover.is_being_written(request)) return FollowResult::being_written;

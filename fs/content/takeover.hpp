@@ -21,9 +21,9 @@ struct StoredFrame;
 
 /// Where a frame is made of contents that cannot be stored in their own place. Part of the request
 /// that asked for it, and ends before it.
-class Refuge {
+class SavedCopy {
  public:
-  virtual ~Refuge() = default;
+  virtual ~SavedCopy() = default;
   /// Path below SOURCE of the file that they were written to, for messages.
   virtual std::string path() const = 0;
   /// For the frame while it is written.
@@ -40,7 +40,7 @@ class Refuge {
   virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
 };
 
-enum class RefugeKind {
+enum class SavedCopyKind {
   /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where
   /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
   /// for recovery.
@@ -78,8 +78,8 @@ class Takeover {
   /// True if another program is writing, in place, what has the name now.
   virtual bool is_being_written(Request& /*request*/) { return false; }
   /// Null for a rescue where there is no such place.
-  virtual std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
-                                         uid_t user) = 0;
+  virtual std::unique_ptr<SavedCopy> saved_copy(Request& request, SavedCopyKind kind, ShownAs shown,
+                                                uid_t user) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;

@@ -65,7 +65,7 @@ class FileSource final : public SessionSource {
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
     follow_permission(settings.source, settings.options);
     if (settings.options.read_only) return;
-    lock_.emplace(source_.root.get(), source_.single, kMountLockPatience,
+    lock_.emplace(source_.root.get(), source_.single, kMountLockTimeout,
                   WaitNotice(settings.source, *settings.clock), *settings.clock);
     lock_->make_durable();
     // Who had the lock may have replaced the file.

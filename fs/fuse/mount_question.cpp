@@ -89,8 +89,8 @@ MountQuestion::~MountQuestion() {
   ::waitpid(process_, nullptr, WNOHANG);
 }
 
-std::optional<std::string> MountQuestion::wait(std::chrono::milliseconds patience) {
-  const auto end = Clock::now() + patience;
+std::optional<std::string> MountQuestion::wait(std::chrono::milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
   for (;;) {
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     pollfd answer{answer_.get(), POLLIN, 0};

@@ -30,10 +30,10 @@ class MountQuestion {
   MountQuestion(const MountQuestion&) = delete;
   MountQuestion& operator=(const MountQuestion&) = delete;
 
-  /// What `ask` has returned; nullopt if that is not known within `patience`. Throws
+  /// What `ask` has returned; nullopt if that is not known within `timeout`. Throws
   /// std::system_error with its error: ENOTCONN where the daemon is gone, EACCES where it does not
   /// let the caller in. Not to be called again after an answer.
-  std::optional<std::string> wait(std::chrono::milliseconds patience);
+  std::optional<std::string> wait(std::chrono::milliseconds timeout);
 
  private:
   frame::UniqueFd answer_;

@@ -76,7 +76,7 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
 std::string options_of(const MountEntry& mount) { return ask_attribute(mount, kOptionsAttribute); }
 
 /// Of something that the daemon may have to wait for.
-std::string ask_patiently(const MountEntry& mount, const std::function<std::string()>& ask) {
+std::string ask_with_timeout(const MountEntry& mount, const std::function<std::string()>& ask) {
   options_of(mount);
   MountQuestion question(mount, ask);
   std::optional<std::string> answer;
@@ -87,7 +87,7 @@ std::string ask_patiently(const MountEntry& mount, const std::function<std::stri
 /// True if there was a daemon that can write, which has committed everything.
 bool commit_all(const MountEntry& mount) {
   constexpr const char* kReadOnly = "ro";
-  return ask_patiently(mount, []() -> std::string {
+  return ask_with_timeout(mount, []() -> std::string {
            if (::ioctl(open_root().get(), kCommitRequest) == 0) return "";
            if (errno == EROFS) return kReadOnly;
            frame::throw_errno("committing what was written");
@@ -109,7 +109,7 @@ std::optional<ChangeText> plan_change(const MountEntry& mount,
 }
 
 void tell_change(const MountEntry& mount, const ChangeText& request) {
-  ask_patiently(mount, [&request]() -> std::string {
+  ask_with_timeout(mount, [&request]() -> std::string {
     if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
     return "";
   });

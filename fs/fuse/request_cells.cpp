@@ -19,7 +19,7 @@ constexpr std::size_t kCells = kRequestSize / kCellSize;
 /// take 5 to 11 % more of the daemon's processor time.
 constexpr std::size_t kLargeWrite = kCellSize / 2;
 /// A thread that has seen a large write is ready for another during so many requests.
-constexpr int kPatience = 64;
+constexpr int kTimeout = 64;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void RequestCells::keep(std::size_t size) {
 
 ssize_t RequestCells::read(int fd, codec::MutableBytes buffer) {
   filled_ = 0;
-  const bool with_cells = patience_ > 0 && make_room();
+  const bool with_cells = timeout_ > 0 && make_room();
   if (!with_cells) cells_.clear();
   const ssize_t got =
       with_cells ? read_with_cells(fd, buffer.data()) : ::read(fd, buffer.data(), buffer.size());
@@ -72,9 +72,9 @@ ssize_t RequestCells::read(int fd, codec::MutableBytes buffer) {
   else if (with_cells)
     move_to(buffer.data() + kHeaders, rest);
   if (is_write && rest >= kLargeWrite)
-    patience_ = kPatience;
+    timeout_ = kTimeout;
   else if (with_cells)
-    patience_--;
+    timeout_--;
   return got;
 }
 

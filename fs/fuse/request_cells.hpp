@@ -39,7 +39,7 @@ class RequestCells {
   PagePool& pages_;
   std::vector<PooledBuffer> cells_;
   std::size_t filled_ = 0;  ///< cells that have the bytes of a write
-  int patience_ = 0;        ///< requests for which there shall be cells
+  int timeout_ = 0;         ///< requests for which there shall be cells
 };
 
 }  // namespace bloscfs::fs

@@ -29,11 +29,11 @@ void WaitNotice::operator()() {
   const std::string who = holder ? "is mounted for writing at " + holder->point
                                  : "is being written to by another bloscfs or b2frame";
   log::info(fmt::format("{}: {}; waiting up to {} s for its end", source_, who,
-                        kMountLockPatience.count()));
+                        kMountLockTimeout.count()));
 }
 
 void wait_for_ended_mounts(const std::string& path, const frame::Clock& clock) {
-  const auto end = clock.now() + kMountLockPatience;
+  const auto end = clock.now() + kMountLockTimeout;
   std::error_code error;
   // What is waited for may still be without its name.
   for (filesystem::path place = filesystem::weakly_canonical(path, error); !error && !place.empty();

@@ -104,7 +104,7 @@ void Mount::commit_written() {
 }
 
 void Mount::commit_all() {
-  const frame::LockPatience for_all(frame::kLockPatience);
+  const frame::LockTimeout for_all(frame::kLockTimeout);
   source_->begin_end();
   committer_.stop();
   try {

@@ -23,10 +23,10 @@ namespace {
 /// How often SOURCE may change under one change.
 constexpr int kContentTries = 5;
 /// How long another program may take to write a frame in place.
-constexpr std::chrono::seconds kUnfinishedPatience{2};
+constexpr std::chrono::seconds kUnfinishedTimeout{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
 /// So many threads may wait for that: the others serve other files.
-constexpr int kPatient = 4;
+constexpr int kMostWaiting = 4;
 
 /// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
 frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
@@ -110,13 +110,13 @@ void Contents::try_follow(Request& request, NodeId node) {
 FollowResult Contents::follow(Request& request, const std::shared_ptr<Content>& content,
                               IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source(request);
-  const auto patience = services_.content.clock.now() + kUnfinishedPatience;
+  const auto timeout = services_.content.clock.now() + kUnfinishedTimeout;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
     const FollowResult result = content->follow_source(request);
-    if (result != FollowResult::being_written || others >= kPatient ||
-        services_.content.clock.now() > patience)
+    if (result != FollowResult::being_written || others >= kMostWaiting ||
+        services_.content.clock.now() > timeout)
       return result;
     request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::other_program);
@@ -180,7 +180,7 @@ void Contents::commit(Request& request, const std::vector<NodeId>& nodes) {
 
 /// On the thread of a request: it waits for locks of others, but not for long.
 void Contents::commit_briefly(const Committer::Contents& contents) {
-  const frame::CountedPatience patience;
+  const frame::SharedLockTimeout timeout;
   services_.committer.commit(contents);
 }
 

@@ -12,9 +12,9 @@ FairShare::Part FairShare::take_one(uid_t user, std::size_t amount) {
   return take_locked(user, amount, true);
 }
 
-FairShare::Part FairShare::take(uid_t user, std::size_t amount, std::chrono::milliseconds patience,
+FairShare::Part FairShare::take(uid_t user, std::size_t amount, std::chrono::milliseconds timeout,
                                 const frame::Clock& clock) {
-  const auto end = clock.now() + patience;
+  const auto end = clock.now() + timeout;
   const MutexLock lock(mutex_);
   for (;;) {
     if (Part part = take_locked(user, amount, false)) return part;

@@ -74,7 +74,7 @@ class FairShare {
   /// A part of nothing, which may grow.
   Part take_none(uid_t user) { return {*this, user, 0}; }
   /// As take(user, amount), but waits so long for what the user has to be given back.
-  Part take(uid_t user, std::size_t amount, std::chrono::milliseconds patience,
+  Part take(uid_t user, std::size_t amount, std::chrono::milliseconds timeout,
             const frame::Clock& clock = frame::system_clock()) EXCLUDES(mutex_);
   /// As take(user, amount), but the first that a user has may be larger than the share.
   Part take_one(uid_t user, std::size_t amount) EXCLUDES(mutex_);

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxLayer = std::size_t{16} << 20;
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kTimeout{20};
 
 std::string hex(const std::uint8_t* bytes, std::size_t size) {
   static const char digits[] = "0123456789abcdef";
@@ -137,7 +137,7 @@ void check_entry(const json& entry, const std::string& path) {
     BOOST_CHECK(is_refused(path));
   else
     is_refused(path);
-  const auto limit = expect == "valid-lazy" ? std::chrono::seconds(2) : kPatience;
+  const auto limit = expect == "valid-lazy" ? std::chrono::seconds(2) : kTimeout;
   // Against hangs alone: what others do on the machine is none of its cost.
   BOOST_CHECK(std::chrono::steady_clock::now() - began <
               (bloscfs::test::kSanitized ? 30 : 5) * limit);

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(lock_of_a_source_keeps_no_frame_locked) {
   const auto file = store_at(directory)->create("a", 0600);
   const UniqueFd mount(::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC));
   BOOST_REQUIRE((try_ofd_lock(mount.get(), OfdLocked::source) == OfdLock::taken));
-  const LockPatience none(std::chrono::seconds(0));
+  const LockTimeout none(std::chrono::seconds(0));
   BOOST_TEST((file->lock() != nullptr));
 }
 
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(lock_for_reading_is_not_waited_for) {
   whole.l_type = F_RDLCK;
   BOOST_REQUIRE(::fcntl(reader.get(), F_OFD_SETLK, &whole) == 0);
   // Where it would be waited for, the wait ends at once, and is told.
-  const LockPatience none(std::chrono::seconds(0));
+  const LockTimeout none(std::chrono::seconds(0));
   BOOST_CHECK(!file->lock());
 }
 

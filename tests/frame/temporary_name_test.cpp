@@ -73,15 +73,15 @@ BOOST_AUTO_TEST_CASE(what_is_set_aside_is_that_object_and_no_other) {
   const auto a = identity_at(directory.get(), "a"), b = identity_at(directory.get(), "b");
   BOOST_REQUIRE((a && b));
   BOOST_TEST(!identity_at(directory.get(), "c").has_value());
-  const std::string name = name_aside(*a);
-  BOOST_TEST(name == name_aside(*a));
+  const std::string name = displaced_name(*a);
+  BOOST_TEST(name == displaced_name(*a));
   BOOST_TEST(is_temporary_name(name));
-  BOOST_TEST(TemporaryMaker::self().has_set_aside(name, *a));
-  BOOST_TEST(!TemporaryMaker::self().has_set_aside(name, *b));
-  BOOST_TEST(!TemporaryMaker::self().has_set_aside(temporary_name(), *a));
+  BOOST_TEST(TemporaryMaker::self().has_displaced(name, *a));
+  BOOST_TEST(!TemporaryMaker::self().has_displaced(name, *b));
+  BOOST_TEST(!TemporaryMaker::self().has_displaced(temporary_name(), *a));
   BOOST_TEST(!TemporaryMaker::self().has_made(name));
   // An inode number may be used again, at another time.
-  BOOST_TEST(!TemporaryMaker::self().has_set_aside(name, {a->inode, a->born_ns + 1}));
+  BOOST_TEST(!TemporaryMaker::self().has_displaced(name, {a->inode, a->born_ns + 1}));
   bloscfs::test::fs_std::rename(home / "a", home / name);
   const UniqueFd moved(::open((home / name).c_str(), O_RDONLY | O_CLOEXEC));
   BOOST_TEST((identity_at(directory.get(), name) == a));

@@ -43,7 +43,9 @@ class Home : public ContentHome, public Takeover {
   std::unique_ptr<NameLock> lock_name(Request&) override { return std::make_unique<Lock>(*this); }
   std::string path() override { return place_.name; }
   bool is_in_place() override { return !is_replaced; }
-  std::unique_ptr<Refuge> refuge(Request&, RefugeKind, ShownAs, uid_t) override { return nullptr; }
+  std::unique_ptr<SavedCopy> saved_copy(Request&, SavedCopyKind, ShownAs, uid_t) override {
+    return nullptr;
+  }
   Takeover& takeover() override { return *this; }
   Following follow(Request&, const MakeReady& make_ready) override {
     BOOST_TEST(make_ready(nullptr));

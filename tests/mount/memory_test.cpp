@@ -53,11 +53,11 @@ void forget_peak(const Mount& mount) {
 /// What programs that walk a tree do to each file: errors are the files' own.
 void use_file(const fs_std::path& path) {
   constexpr std::size_t kPart = 1 << 20, kParts = 32;
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  const auto timeout = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
   ByteVector bytes(kPart);
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file) {
-    for (std::size_t i = 0; i < kParts && std::chrono::steady_clock::now() < patience; i++)
+    for (std::size_t i = 0; i < kParts && std::chrono::steady_clock::now() < timeout; i++)
       if (pread(file.get(), bytes.data(), kPart, static_cast<off_t>(i * kPart)) <= 0) break;
     const off_t end = lseek(file.get(), 0, SEEK_END);
     if (pread(file.get(), bytes.data(), kPart, end / 2) < 0 || lseek(file.get(), 0, SEEK_HOLE) < 0)

@@ -13,7 +13,7 @@
 namespace bloscfs::test {
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 
 /// Of two threads.
 class Meeting {
@@ -23,7 +23,7 @@ class Meeting {
     std::unique_lock lock(mutex_);
     attending_++;
     arrived_.notify_all();
-    return arrived_.wait_for(lock, kPatience, [this] { return attending_ >= 2; });
+    return arrived_.wait_for(lock, kTimeout, [this] { return attending_ >= 2; });
   }
 
  private:

@@ -40,9 +40,9 @@ class Listener {
 
   /// The next message; empty where none comes.
   std::string next() const {
-    constexpr int kPatience = 20'000;  // ms
+    constexpr int kTimeout = 20'000;  // ms
     pollfd waiting{socket_.get(), POLLIN, 0};
-    if (::poll(&waiting, 1, kPatience) != 1) return "";
+    if (::poll(&waiting, 1, kTimeout) != 1) return "";
     std::string message(4096, '\0');
     const ssize_t got = ::recv(socket_.get(), message.data(), message.size(), 0);
     message.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

@@ -23,7 +23,7 @@ constexpr std::size_t kLargestBatch = 256;
 constexpr std::size_t kMostWatched = 1024;
 
 /// How long one waits for commits of one's own files.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr std::chrono::milliseconds kCountAgain{500};
 
 }  // namespace
@@ -50,7 +50,7 @@ FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
   // Again and again: other threads of his close files meanwhile.
-  for (const auto end = clock_.now() + kPatience; committer_.hurry(user) && clock_.now() < end;) {
+  for (const auto end = clock_.now() + kTimeout; committer_.hurry(user) && clock_.now() < end;) {
     if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;
   }
   // What was waited for may have ended between the two looks.

@@ -81,12 +81,12 @@ class LaterRemoval {
     };
     const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
     // Not clock_, which stands still in tests: other threads run in real time.
-    const auto patience = std::chrono::steady_clock::now() + kCloses;
+    const auto timeout = std::chrono::steady_clock::now() + kCloses;
     for (;; request.check()) {
       const MutexLock lock(mutex_);
       collect();
       const bool is_used = std::any_of(used_.begin(), used_.end(), is_used_below);
-      if (!(is_used && std::chrono::steady_clock::now() < patience) &&
+      if (!(is_used && std::chrono::steady_clock::now() < timeout) &&
           std::none_of(now_.begin(), now_.end(), is_below) &&
           std::none_of(tombstones_.begin(), tombstones_.end(), is_used_below) &&
           std::none_of(sent_.begin(), sent_.end(), is_below))

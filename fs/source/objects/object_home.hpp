@@ -25,7 +25,7 @@ class ObjectHome final : public ContentHome, public Takeover {
     const KernelCache& kernel;
     std::string suffix;  ///< of new flat files
     bool raw = false;
-    std::string refuge;  ///< a folder for what cannot be committed in the end, or empty
+    std::string rescue_folder;  ///< a folder for what cannot be committed in the end, or empty
   };
 
   ObjectHome(const Services& services, NodeId node) : services_(services), node_(node) {}
@@ -40,8 +40,8 @@ class ObjectHome final : public ContentHome, public Takeover {
 
   bool is_in_place() override;
   bool is_removed_here() override;
-  std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
-                                 uid_t user) override;
+  std::unique_ptr<SavedCopy> saved_copy(Request& request, SavedCopyKind kind, ShownAs shown,
+                                        uid_t user) override;
   Following follow(Request& request, const MakeReady& make_ready) override;
 
  private:

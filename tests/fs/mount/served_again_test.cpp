@@ -465,7 +465,7 @@ BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) 
     BOOST_TEST_REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
   }
   // A request that would wait for a lock fails at once instead.
-  const frame::LockPatience none(std::chrono::seconds(0));
+  const frame::LockTimeout none(std::chrono::seconds(0));
   fs::RequestSlots slots(4);
   const auto gets_no_slot = [&](const std::function<void(fs::Request&)>& body) {
     RefusedRequest request(slots, mount.caller, 1);

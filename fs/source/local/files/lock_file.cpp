@@ -128,35 +128,35 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
   const auto identity = frame::identity_at(own.get(), {});
   // A name that proves this one object to be ours (frame/store/temporary_name.hpp): whatever else
   // has it later is not removed.
-  const std::string aside = frame::name_aside(identity.value());
-  directory_.rename(change, fresh, directory_, aside);
+  const std::string displaced = frame::displaced_name(identity.value());
+  directory_.rename(change, fresh, directory_, displaced);
   try {
     if (frame::try_ofd_lock(own.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
       frame::throw_errno(ENOLCK, name_);
-    directory_.exchange(change, aside, directory_, name_);
+    directory_.exchange(change, displaced, directory_, name_);
   } catch (const std::system_error& error) {
-    directory_.remove_file(change, aside);
+    directory_.remove_file(change, displaced);
     if (error.code() == std::errc::no_such_file_or_directory) return Attempt::busy;
     if (error.code() != std::errc::invalid_argument) throw;
     throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
   }
-  const auto moved = directory_.stat(aside);
+  const auto moved = directory_.stat(displaced);
   // Between the look and the exchange B has put its own file there, and may hold its lock: B keeps
   // the name.
   if (!moved || identity_of(*moved) != identity_of(found)) {
-    exchange_back(change, aside, own);
+    exchange_back(change, displaced, own);
     return Attempt::busy;
   }
-  aside_ = aside;
+  displaced_ = displaced;
   locked_ = std::move(own);
   return Attempt::taken;
 }
 
 /// Puts what has been moved aside back under the name, and removes the file that has it.
-void LockFile::exchange_back(const Change& change, const std::string& aside,
+void LockFile::exchange_back(const Change& change, const std::string& displaced,
                              const frame::UniqueFd& own) const {
-  directory_.exchange(change, aside, directory_, name_);
-  if (is_named(own, aside)) directory_.remove_file(change, aside);
+  directory_.exchange(change, displaced, directory_, name_);
+  if (is_named(own, displaced)) directory_.remove_file(change, displaced);
 }
 
 void LockFile::remove(const Change& change) {
@@ -164,7 +164,8 @@ void LockFile::remove(const Change& change) {
   // goes.
   if (!is_named(locked_, name_)) return;
   const DirectoryTimes times(change, directory_.object("."));
-  if (!aside_.empty() && directory_.stat(aside_)) return exchange_back(change, aside_, locked_);
+  if (!displaced_.empty() && directory_.stat(displaced_))
+    return exchange_back(change, displaced_, locked_);
   directory_.remove_file(change, name_);
 }
 

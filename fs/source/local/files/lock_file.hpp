@@ -23,8 +23,8 @@ namespace bloscfs::fs {
 ///   others find SOURCE busy as long as it is there.
 /// - Anything else of that name (a symlink, a fifo, a directory, a hard link, a file with other
 ///   permissions) is no lock. That, or another user's file that is not locked, is never read or
-///   written: it is moved aside, to a temporary's name that no sweep believes, and comes back when
-///   the lock file is removed.
+///   written: it is moved displaced, to a temporary's name that no sweep believes, and comes back
+///   when the lock file is removed.
 /// The directory keeps its time of modification. Changes are the daemon's. Errors are
 /// std::system_error.
 class LockFile {
@@ -48,7 +48,7 @@ class LockFile {
   /// The other user whose file was found at the last attempt, if it was one's.
   std::optional<uid_t> other_user() const { return other_user_; }
   /// Where what was found under the name is meanwhile; empty if there was nothing.
-  const std::string& aside() const { return aside_; }
+  const std::string& displaced() const { return displaced_; }
   const std::string& name() const { return name_; }
 
   /// Removes the file, which is still locked then; descriptor() stays open.
@@ -59,13 +59,13 @@ class LockFile {
   Attempt hold(frame::UniqueFd file, bool was_made);
   Attempt take_over(const Change& change, const struct stat& found);
   Attempt replace(const Change& change, const struct stat& found);
-  void exchange_back(const Change& change, const std::string& aside,
+  void exchange_back(const Change& change, const std::string& displaced,
                      const frame::UniqueFd& own) const;
   bool is_named(const frame::UniqueFd& file, const std::string& name) const;
 
   SourceDirectory directory_;
   std::string name_;
-  std::string aside_;
+  std::string displaced_;
   std::optional<uid_t> other_user_;
   frame::UniqueFd locked_;
 };

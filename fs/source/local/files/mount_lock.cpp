@@ -88,25 +88,25 @@ bool is_below_another_mount(const std::string& path, bool is_single) {
 }
 
 MountLock::MountLock(int directory, const std::optional<std::string>& single,
-                     std::chrono::milliseconds patience, const std::function<void()>& before_wait,
+                     std::chrono::milliseconds timeout, const std::function<void()>& before_wait,
                      const frame::Clock& clock)
     : directory_(open_directory(directory)),
       entry_(single.value_or(".")),
       file_(directory_, lock_file_name(single)) {
-  if (!wait_for(patience, before_wait, clock)) throw std::runtime_error(obstacle());
+  if (!wait_for(timeout, before_wait, clock)) throw std::runtime_error(obstacle());
   if (!file_.descriptor()) return;
-  if (!file_.aside().empty())
+  if (!file_.displaced().empty())
     log::warn(fmt::format("{} is no lock file of this user's: it is called {} meanwhile",
-                          file_.name(), file_.aside()));
+                          file_.name(), file_.displaced()));
   begin_journal();
   const auto end = std::chrono::steady_clock::now() + kMoment;
   while (!take_source() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(kMoment / 10);
 }
 
-bool MountLock::wait_for(std::chrono::milliseconds patience,
+bool MountLock::wait_for(std::chrono::milliseconds timeout,
                          const std::function<void()>& before_wait, const frame::Clock& clock) {
-  const auto end = clock.now() + patience;
+  const auto end = clock.now() + timeout;
   Request request;
   for (;;) {
     const auto attempt = file_.try_take(Change(request));

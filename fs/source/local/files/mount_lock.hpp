@@ -28,7 +28,7 @@ class MountLock {
   /// std::system_error, or std::runtime_error with a message for the user when the time is up.
   /// Calls `before_wait` each time before it waits.
   MountLock(
-      int directory, const std::optional<std::string>& single, std::chrono::milliseconds patience,
+      int directory, const std::optional<std::string>& single, std::chrono::milliseconds timeout,
       const std::function<void()>& before_wait = [] {},
       const frame::Clock& clock = frame::system_clock());
   ~MountLock();
@@ -45,7 +45,7 @@ class MountLock {
     if (journal_) source_ = {};
   }
   /// The name of what is no lock file of ours and has its name; empty if there was nothing.
-  const std::string& displaced() const { return file_.aside(); }
+  const std::string& displaced() const { return file_.displaced(); }
   /// Temporaries of this process may stay behind: the next mount is to know them.
   void leave_unfinished() { is_unfinished_ = true; }
 
@@ -55,7 +55,7 @@ class MountLock {
 
  private:
   bool take_source();
-  bool wait_for(std::chrono::milliseconds patience, const std::function<void()>& before_wait,
+  bool wait_for(std::chrono::milliseconds timeout, const std::function<void()>& before_wait,
                 const frame::Clock& clock);
   std::string obstacle() const;
   void begin_journal();
@@ -76,6 +76,6 @@ bool is_locked_by_other(const std::string& path);
 bool is_below_another_mount(const std::string& path, bool is_single);
 
 /// How long mounts and tools wait.
-inline constexpr std::chrono::seconds kMountLockPatience{30};
+inline constexpr std::chrono::seconds kMountLockTimeout{30};
 
 }  // namespace bloscfs::fs

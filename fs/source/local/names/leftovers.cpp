@@ -88,7 +88,7 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
   // By name and object: the name says of which object it was made (frame/store/temporary_name.hpp).
   const auto identity = frame::identity_at(object.get(), {}).value();
   const auto maker = std::find_if(makers.begin(), makers.end(), [&](const auto& one) {
-    return one.has_set_aside(name, identity);
+    return one.has_displaced(name, identity);
   });
   if (maker == makers.end()) return std::nullopt;
   if (is_file) return Leftover{name, nullptr};

@@ -171,9 +171,9 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   NamedObject before = *object_;
   const SourceDirectory directory = names_.directory(before.directory_path);
   const NamedObject placed = made_object(directory, stored_as, made, shown);
-  const CommitTerms terms{place_.directory, is_unchanged};
+  const CommitPrecondition precondition{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
-                          {placed, directory, directory, shown_name_, &before, &terms});
+                          {placed, directory, directory, shown_name_, &before, &precondition});
   // What is lacking is done at once: nobody calls this again.
   static_cast<void>(replacement.place(wanted_name));
   const std::string& full_name = replacement.placed_as();

@@ -68,19 +68,19 @@ void remove_waiting(const Change& change, const NameServices& services,
   }
 }
 
-class NodeRefuge final : public Refuge {
+class NodeSavedCopy final : public SavedCopy {
  public:
-  NodeRefuge(Request& request, NameServices& services, NodeId node, ShownAs shown, uid_t user,
-             RefugeKind kind)
+  NodeSavedCopy(Request& request, NameServices& services, NodeId node, ShownAs shown, uid_t user,
+                SavedCopyKind kind)
       : request_(request), services_(services), user_(user), kind_(kind) {
     const auto name = services.tree.name_of(node);
     if (!name) frame::throw_errno(ESTALE, "file without a name");
     of_ = *name;
     shown_name_ = preferred_name(of_.full_name, shown);
-    if (kind == RefugeKind::rescue) {
+    if (kind == SavedCopyKind::rescue) {
       place_ = services.rescue->place_for(shown_path());
     } else {
-      if (kind == RefugeKind::conflict) choose_directory();
+      if (kind == SavedCopyKind::conflict) choose_directory();
       if (!place_.directory) place_.directory = store({});
     }
   }
@@ -89,7 +89,7 @@ class NodeRefuge final : public Refuge {
 
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
-    if (kind_ == RefugeKind::conflict) {
+    if (kind_ == SavedCopyKind::conflict) {
       NamesWork work(request_);
       return work.run([&] {
         TreeChanges names(work, services_.tree, ChangedBy::daemon);
@@ -97,7 +97,7 @@ class NodeRefuge final : public Refuge {
                           directory_node_, shown_name_, FirstName::conflict);
       });
     }
-    if (kind_ == RefugeKind::recovery) {
+    if (kind_ == SavedCopyKind::recovery) {
       Journal* const journal = services_.journal();
       if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
       // Before the journal says that the frame waits both names are durable, that of the frame and
@@ -109,8 +109,8 @@ class NodeRefuge final : public Refuge {
       place_.directory->sync_name(place_.name);
     }
     remove_waiting(Change::by_daemon(request_), services_, of_);
-    return kind_ == RefugeKind::recovery ? made.name + ", which `b2frame recover` gives a name"
-                                         : place_.path + ", which `b2frame recover` brings back";
+    return kind_ == SavedCopyKind::recovery ? made.name + ", which `b2frame recover` gives a name"
+                                            : place_.path + ", which `b2frame recover` brings back";
   }
 
  private:
@@ -129,7 +129,7 @@ class NodeRefuge final : public Refuge {
       if (!frame::is_refusal(error.code())) throw;  // else it has gone
     }
     if (!place_.directory && !may_make_files(services_.root.stat({}).value(), user_))
-      kind_ = RefugeKind::recovery;
+      kind_ = SavedCopyKind::recovery;
   }
 
   /// Nobody may read it who might not read both files. An access list is not compared with another:
@@ -158,7 +158,7 @@ class NodeRefuge final : public Refuge {
   Request& request_;
   NameServices& services_;
   const uid_t user_;
-  RefugeKind kind_;
+  SavedCopyKind kind_;
   Tree::NodeName of_;
   std::string shown_name_;
   RescueFolder::Place place_;  ///< its name and path of one outside of SOURCE alone
@@ -167,10 +167,10 @@ class NodeRefuge final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> NodeTakeover::refuge(Request& request, RefugeKind kind, ShownAs shown,
-                                             uid_t user) {
-  if (kind == RefugeKind::rescue && services_.rescue == nullptr) return nullptr;
-  return std::make_unique<NodeRefuge>(request, services_, node_, shown, user, kind);
+std::unique_ptr<SavedCopy> NodeTakeover::saved_copy(Request& request, SavedCopyKind kind,
+                                                    ShownAs shown, uid_t user) {
+  if (kind == SavedCopyKind::rescue && services_.rescue == nullptr) return nullptr;
+  return std::make_unique<NodeSavedCopy>(request, services_, node_, shown, user, kind);
 }
 
 bool NodeTakeover::is_being_written(Request& request) {

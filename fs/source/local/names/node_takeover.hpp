@@ -17,8 +17,8 @@ class NodeTakeover final : public Takeover {
 
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
   bool is_being_written(Request& request) override;
-  std::unique_ptr<Refuge> refuge(Request& request, RefugeKind kind, ShownAs shown,
-                                 uid_t user) override;
+  std::unique_ptr<SavedCopy> saved_copy(Request& request, SavedCopyKind kind, ShownAs shown,
+                                        uid_t user) override;
   Following follow(Request& request, const MakeReady& make_ready) override;
 
  private:

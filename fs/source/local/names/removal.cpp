@@ -159,9 +159,11 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   // temporary's name, until the last reader has left.
   auto frame =
       std::make_shared<const frame::UniqueFd>(directory.open(stored_name, O_PATH | O_DIRECTORY));
-  const std::string aside = frame::name_aside(frame::identity_at(frame->get(), {}).value());
-  if (aside != stored_name) directory.rename(names_.change(), stored_name, directory, aside);
-  names_.at_end(object.node, remove_when_unused(std::move(frame), aside, directory.path_of(aside)));
+  const std::string displaced = frame::displaced_name(frame::identity_at(frame->get(), {}).value());
+  if (displaced != stored_name)
+    directory.rename(names_.change(), stored_name, directory, displaced);
+  names_.at_end(object.node,
+                remove_when_unused(std::move(frame), displaced, directory.path_of(displaced)));
 }
 
 void Removal::remove_directory(const NamedObject& object) {

@@ -85,21 +85,21 @@ Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject
                    const Identity& placed, const std::string& shown_name,
                    const std::string& full_name, bool& is_ours) {
   const SourceDirectory directory = names.directory(object.directory_path);
-  const std::string& meeting = object.stored_name;
+  const std::string& interim = object.stored_name;
   is_ours = true;
   if (!can_be_called(names, object, directory, shown_name, full_name)) return {};
-  is_ours = leads_to(directory, meeting, placed);
+  is_ours = leads_to(directory, interim, placed);
   if (!is_ours) return {};
   if (Need need = services.unsynced_names.before_taking(names.work(), directory, full_name,
                                                         object.entry.shown))
     return need;
-  if (Need need = flush_name(names.work(), directory, meeting)) return need;
-  directory.rename_to_free(names.change(), meeting, directory, full_name);
+  if (Need need = flush_name(names.work(), directory, interim)) return need;
+  directory.rename_to_free(names.change(), interim, directory, full_name);
   is_ours = leads_to(directory, full_name, placed);
   if (is_ours)
     follow_renamed(names, services, object, directory, full_name);
   else
-    directory.rename_to_free(names.change(), full_name, directory, meeting);
+    directory.rename_to_free(names.change(), full_name, directory, interim);
   return {};
 }
 
@@ -127,14 +127,14 @@ Need Replacement::place(const std::string& full_name) {
   if (!is_temporary(placed.stored_name))
     services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
   put(taken);
-  if (objects_.terms != nullptr) keep_sidecar();
+  if (objects_.precondition != nullptr) keep_sidecar();
   return {};
 }
 
 /// What SOURCE has under a name that is about to be taken: only what gives way can be there.
 std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   const NamedObject* old = objects_.old;
-  const bool is_commit = objects_.terms != nullptr;
+  const bool is_commit = objects_.precondition != nullptr;
   if (old == nullptr || !is_stored(*old) || visible_name(*old) != full_name) return std::nullopt;
   if (!is_commit && !old->is_pending) return *old;
   auto stored = names_.stored(old->directory, full_name);
@@ -146,7 +146,7 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
 
 /// In one step, also where something has the name.
 void Replacement::put(const std::string& full_name) {
-  const bool is_commit = objects_.terms != nullptr;
+  const bool is_commit = objects_.precondition != nullptr;
   const auto there = occupant(full_name);
   if (there && is_commit) {
     put_over_expected(*there, full_name);
@@ -192,9 +192,10 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
   // The rename is the frame layer's.
   static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
-      *objects_.terms->directory, stored_as, full_name, [&](const frame::FileStamp& replaced) {
+      *objects_.precondition->directory, stored_as, full_name,
+      [&](const frame::FileStamp& replaced) {
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
-        return replaced.inode == old.entry.own_stat.st_ino && objects_.terms->is_unchanged();
+        return replaced.inode == old.entry.own_stat.st_ino && objects_.precondition->is_unchanged();
       });
   if (!has_taken) throw_overtaken(full_name);
   if (objects_.to.stat(stored_as))
@@ -230,9 +231,9 @@ void Replacement::remove_old() {
   const NamedObject* old = objects_.old;
   if (old == nullptr) return;
   const bool is_placed =
-      objects_.terms != nullptr && old->stored_name == objects_.placed.stored_name;
+      objects_.precondition != nullptr && old->stored_name == objects_.placed.stored_name;
   if (!is_placed && (old->is_pending || !has_replaced_))
-    leave(*old, [&] { return objects_.terms->is_unchanged(); });
+    leave(*old, [&] { return objects_.precondition->is_unchanged(); });
   if (!old->replaces || has_replaced_ || old->full_name == placed_as_) return;
   if (const auto behind = names_.stored(old->directory, old->full_name))
     leave(*behind, [&] { return frame::stamp_of(behind->entry.content_stat) == old->replaces; });
@@ -243,23 +244,23 @@ void Replacement::remove_old() {
 void Replacement::leave(const NamedObject& object, const std::function<bool()>& is_own) {
   const SourceDirectory& directory = objects_.to;
   const std::string& name = object.stored_name;
-  if (objects_.terms == nullptr) return removal_.remove_stored(object, directory, name);
+  if (objects_.precondition == nullptr) return removal_.remove_stored(object, directory, name);
   const auto identity = frame::identity_at(directory.descriptor(), name);
   if (!identity || identity->inode != object.entry.own_stat.st_ino) return;
   // A name of that object alone: another one that gets it meanwhile is no leftover.
-  const std::string aside = frame::name_aside(*identity);
-  directory.rename_to_free(names_.change(), name, directory, aside);
+  const std::string displaced = frame::displaced_name(*identity);
+  directory.rename_to_free(names_.change(), name, directory, displaced);
   bool goes = false;
   try {
-    const auto st = directory.stat(aside);
+    const auto st = directory.stat(displaced);
     goes = st && identity_of(*st) == identity_of(object.entry.own_stat) && is_own();
   } catch (...) {
-    directory.rename_to_free(names_.change(), aside, directory, name);
+    directory.rename_to_free(names_.change(), displaced, directory, name);
     throw;
   }
-  if (!goes) return directory.rename_to_free(names_.change(), aside, directory, name);
+  if (!goes) return directory.rename_to_free(names_.change(), displaced, directory, name);
   services_.unsynced_names.note(directory, name, object.entry.shown);
-  removal_.remove_stored(object, directory, aside);
+  removal_.remove_stored(object, directory, displaced);
 }
 
 }  // namespace bloscfs::fs

@@ -51,7 +51,7 @@ Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
 
 /// What a commit goes by: it replaces the state that it was made from, and nothing else. Another
 /// program may put something else there up to the moment in which that is replaced, and that stays.
-struct CommitTerms {
+struct CommitPrecondition {
   std::shared_ptr<frame::StoreDirectory> directory;  ///< that it is in
   /// Asked of the old state when nobody can change that any more by its name.
   const std::function<bool()>& is_unchanged;
@@ -79,7 +79,7 @@ struct CommitTerms {
 /// and 3. The other way round the array gets the name a.npy.b2frame (P) over the flat one: steps 3
 /// and 5.
 ///
-/// A user's rename replaces what has the name, as rename(2) does; a commit has terms.
+/// A user's rename replaces what has the name, as rename(2) does; a commit has precondition.
 class Replacement {
  public:
   /// All outlive the replacement.
@@ -87,9 +87,9 @@ class Replacement {
     const NamedObject& placed;    ///< as it is stored until now
     const SourceDirectory& from;  ///< where that is
     const SourceDirectory& to;
-    const std::string& shown_name;       ///< that it gets
-    NamedObject* old = nullptr;          ///< what has that, or null; follows in step 2
-    const CommitTerms* terms = nullptr;  ///< null: a user's rename
+    const std::string& shown_name;  ///< that it gets
+    NamedObject* old = nullptr;     ///< what has that, or null; follows in step 2
+    const CommitPrecondition* precondition = nullptr;  ///< null: a user's rename
   };
 
   Replacement(TreeChanges& names, NameServices& services, const Objects& objects)

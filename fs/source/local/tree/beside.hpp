@@ -43,7 +43,7 @@ class Beside {
   /// What has that full name, hidden by a file or not.
   virtual std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                            const std::string& full_name) = 0;
-  /// True if something of the store is in that group or below it, groups' attributes aside.
+  /// True if something of the store is in that group or below it, groups' attributes displaced.
   virtual bool has_any(NamesWork& work, const StorePlace& place) = 0;
 
   // Called without locks.

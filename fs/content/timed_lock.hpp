@@ -12,10 +12,10 @@ namespace bloscfs::fs {
 /// Takes such a lock. A request takes a slot before it waits for the lock, or throws NoSlot; a
 /// thread that waits for nothing throws frame::LockedByOthers. For a lock that is to outlive a
 /// scope, which the analysis does not follow: who has it says so by assert_held().
-inline std::unique_lock<Mutex> lock_patiently(Request& request, Mutex& mutex) {
+inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
-  if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
+  if (frame::LockTimeout::has_ended()) throw frame::LockedByOthers("in another thread's hands");
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
   lock.lock();
@@ -23,13 +23,13 @@ inline std::unique_lock<Mutex> lock_patiently(Request& request, Mutex& mutex) {
 }
 
 /// The same for a scope.
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) PatientLock {
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TimedLock {
  public:
-  PatientLock(Request& request, Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
-      : lock_(lock_patiently(request, mutex)) {}
-  ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
-  PatientLock(const PatientLock&) = delete;
-  PatientLock& operator=(const PatientLock&) = delete;
+  TimedLock(Request& request, Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
+      : lock_(lock_in_time(request, mutex)) {}
+  ~TimedLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
+  TimedLock(const TimedLock&) = delete;
+  TimedLock& operator=(const TimedLock&) = delete;
 
  private:
   std::unique_lock<Mutex> lock_;

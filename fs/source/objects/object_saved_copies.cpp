@@ -31,7 +31,7 @@ std::string host_name() {
 }
 
 /// A frame beside the one that another host has committed.
-class FrameBeside final : public Refuge {
+class FrameBeside final : public SavedCopy {
  public:
   FrameBeside(Objects& objects, const ObjectNode& node, const std::string& suffix)
       : objects_(objects),
@@ -66,7 +66,7 @@ class FrameBeside final : public Refuge {
 };
 
 /// A frame in a folder of this host.
-class FrameInFolder final : public Refuge {
+class FrameInFolder final : public SavedCopy {
  public:
   FrameInFolder(const ObjectNode& node, std::string folder)
       : shown_(node.path), folder_(std::move(folder)), shown_name_(node.name_shown()) {
@@ -103,13 +103,13 @@ class FrameInFolder final : public Refuge {
 
 }  // namespace
 
-std::unique_ptr<Refuge> ObjectHome::refuge(Request&, RefugeKind kind, ShownAs, uid_t) {
-  if (kind == RefugeKind::rescue) return nullptr;
+std::unique_ptr<SavedCopy> ObjectHome::saved_copy(Request&, SavedCopyKind kind, ShownAs, uid_t) {
+  if (kind == SavedCopyKind::rescue) return nullptr;
   const ObjectNode node = services_.nodes.get(node_);
-  if (kind == RefugeKind::conflict)
+  if (kind == SavedCopyKind::conflict)
     return std::make_unique<FrameBeside>(services_.objects, node, services_.suffix);
-  if (services_.refuge.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
-  return std::make_unique<FrameInFolder>(node, services_.refuge);
+  if (services_.rescue_folder.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
+  return std::make_unique<FrameInFolder>(node, services_.rescue_folder);
 }
 
 }  // namespace bloscfs::fs
