@@ -42,4 +42,13 @@ std::optional<std::string> nearest_name(std::string_view word,
   return nearest;
 }
 
+std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> names,
+                                       std::size_t count) {
+  word = word.substr(0, kLongestWord);
+  std::ranges::stable_sort(names, {},
+                           [&](const std::string& name) { return distance(word, name); });
+  names.resize(std::min(count, names.size()));
+  return names;
+}
+
 }  // namespace bloscfs::fs

@@ -64,6 +64,18 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return *number << shift;
 }
 
+std::optional<std::int64_t> parse_seconds(std::string_view text) {
+  constexpr std::string_view kUnits = "smhd";
+  constexpr std::array<std::int64_t, kUnits.size()> kSeconds = {1, 60, 3600, 86400};
+  if (text.empty()) return std::nullopt;
+  const std::size_t unit = kUnits.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const auto number = parse_number(has_unit ? text.substr(0, text.size() - 1) : text);
+  const std::int64_t factor = has_unit ? kSeconds[unit] : 1;
+  if (!number || *number > std::numeric_limits<std::int64_t>::max() / factor) return std::nullopt;
+  return *number * factor;
+}
+
 std::optional<CodecChoice> parse_codec(std::string_view text) {
   const std::size_t colon = text.find(':');
   for (const codec::CodecRow& row : codec::codec_rows()) {

@@ -22,6 +22,10 @@ std::optional<std::int64_t> parse_number(std::string_view text);
 /// The same in bytes, or with K, M, G or T behind it in KiB, MiB, GiB or TiB.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
+/// Seconds as a number of decimal digits, or a number with s, m, h or d behind it: seconds,
+/// minutes, hours, days.
+std::optional<std::int64_t> parse_seconds(std::string_view text);
+
 /// A codec that we write, and what it is to be used with.
 struct CodecChoice {
   codec::CodecId id = codec::CodecId::zstd;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <grp.h>
+#include <pwd.h>
 
 #include "codec/loss.hpp"
 #include "codec/names.hpp"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::size_t kMinCacheSize = std::size_t{1} << 20;
 constexpr unsigned kMaxThreads = 64;
+constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
 
 template <typename Names>
 bool is_among(std::string_view name, const Names& names) {
@@ -47,6 +51,41 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
            fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M, G and T are known)",
                        min, max));
   return static_cast<std::size_t>(*size);
+}
+
+std::int64_t seconds_option(std::string_view option, std::string_view value, std::int64_t min,
+                            std::int64_t max) {
+  const auto seconds = parse_seconds(value);
+  if (!seconds || *seconds < min || *seconds > max)
+    refuse(option, value,
+           fmt::format("wanted {} to {} seconds, such as 90, 5m or 1h (s, m, h and d are known)",
+                       min, max));
+  return *seconds;
+}
+
+/// The number of a user or a group: `text` is the number itself or a name, which `find` looks up.
+template <typename Find>
+std::uint32_t id_option(std::string_view option, std::string_view value, const Find& find) {
+  const auto number = parse_number(value);
+  if (number && static_cast<std::uint64_t>(*number) <= kMaxId)
+    return static_cast<std::uint32_t>(*number);
+  if (!number && !value.empty())
+    if (const auto id = find(std::string(value))) return *id;
+  refuse(option, value,
+         number ? fmt::format("wanted a number from 0 to {}, or a name", kMaxId)
+                : fmt::format("there is no {} of this name here; wanted its name or "
+                              "number",
+                              option == "uid" ? "user" : "group"));
+}
+
+std::optional<uid_t> find_user(const std::string& name) {
+  const passwd* const user = ::getpwnam(name.c_str());
+  return user != nullptr ? std::optional(user->pw_uid) : std::nullopt;
+}
+
+std::optional<gid_t> find_group(const std::string& name) {
+  const group* const found = ::getgrnam(name.c_str());
+  return found != nullptr ? std::optional(found->gr_gid) : std::nullopt;
 }
 
 /// A value without the backslashes that keep its commas, and themselves, in the option.
@@ -124,7 +163,6 @@ constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
 constexpr std::size_t kMinChunkSize = std::size_t{4} << 10;
 constexpr std::size_t kMaxChunkSize = std::size_t{1} << 30;
 constexpr std::size_t kMinBlockSize = 256;
-constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
 constexpr unsigned kMaxConnections = 256;
 constexpr std::int64_t kMaxSeconds = 1'000'000;
 constexpr std::int64_t kMaxCommitSeconds = 3600;
@@ -195,9 +233,9 @@ const std::array kOwnOptions = {
     OwnOption{"commit", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.longest_wait =
-                    std::chrono::seconds(number_option("commit", v, 1, kMaxCommitSeconds));
+                    std::chrono::seconds(seconds_option("commit", v, 1, kMaxCommitSeconds));
               },
-              "seconds within which a closed file is committed (5)"},
+              "time within which a closed file is committed, such as 1m (5s)"},
     OwnOption{"checksum", false, [](MountOptions& o, std::string_view) { o.write.checksum = true; },
               "keep checksums of chunks in new files (bloscfs.xxh3)"},
     OwnOption{"locking", false, [](MountOptions& o, std::string_view) { o.write.locking = true; },
@@ -211,9 +249,9 @@ const std::array kOwnOptions = {
     OwnOption{"idle_timeout", true,
               [](MountOptions& o, std::string_view v) {
                 o.idle_timeout =
-                    static_cast<std::uint32_t>(number_option("idle_timeout", v, 0, 1'000'000'000));
+                    static_cast<std::uint32_t>(seconds_option("idle_timeout", v, 0, 1'000'000'000));
               },
-              "unmount after so many seconds without an open file"},
+              "unmount after this time without an open file, such as 5m"},
     OwnOption{"log", true,
               [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
               "append messages to this file (syslog, with -f stderr)"},
@@ -226,15 +264,11 @@ const std::array kOwnOptions = {
     OwnOption{"libfuse_io", false, [](MountOptions& o, std::string_view) { o.libfuse_io = true; },
               "read and reply by libfuse's own means, to find faults"},
     OwnOption{"uid", true,
-              [](MountOptions& o,
-                 std::string_view
-                     v) { o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId)); },
-              "show all files as owned by this user"},
+              [](MountOptions& o, std::string_view v) { o.owner.uid = id_option("uid", v, find_user); },
+"show all files as owned by this user, a name or a number"},
     OwnOption{"gid", true,
-              [](MountOptions& o,
-                 std::string_view
-                     v) { o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId)); },
-              "show all files as of this group"},
+              [](MountOptions& o, std::string_view v) { o.owner.gid = id_option("gid", v, find_group); },
+"show all files as of this group, a name or a number"},
     OwnOption{"endpoint", true,
               [](MountOptions& o, std::string_view v) { o.remote.endpoint = v; },
               "URL of the store of an s3:// SOURCE (Amazon's of the region)", true},
@@ -268,10 +302,10 @@ const std::array kOwnOptions = {
     OwnOption{"retry_time", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.retry_time =
-                    std::chrono::seconds(number_option("retry_time", v, 0, kMaxSeconds));
+                    std::chrono::seconds(seconds_option("retry_time", v, 0, kMaxSeconds));
                 o.remote.retries_first_contact = true;
               },
-              "seconds for which what fails is tried again (60)", true},
+              "time for which failed requests are tried again (60s)", true},
     OwnOption{"disk_cache", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.disk_cache = path_option("disk_cache", v);
@@ -287,9 +321,9 @@ const std::array kOwnOptions = {
     OwnOption{"revalidate", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.revalidate =
-                    std::chrono::seconds(number_option("revalidate", v, 0, kMaxSeconds));
+                    std::chrono::seconds(seconds_option("revalidate", v, 0, kMaxSeconds));
               },
-              "seconds for which the known state of an object is trusted (1)", true},
+              "time for which the known state of an object is trusted (1s)", true},
 };
 
 /// Options that libfuse or the kernel take: words, and names that need a value.
@@ -310,35 +344,25 @@ constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noa
                                                        "_netdev",  "user",  "nouser", "users",
                                                        "owner",    "group", "comment"};
 
-/// As they are given: with a `=` where a value follows.
 std::vector<std::string> known_options() {
   std::vector<std::string> known;
   known.reserve(kOwnOptions.size() + kPassedOnValues.size() + kPassedOnWords.size());
-  for (const OwnOption& option : kOwnOptions)
-    known.push_back(fmt::format("{}{}", option.name, option.takes_value ? "=" : ""));
-  for (const std::string_view option : kPassedOnValues) known.push_back(fmt::format("{}=", option));
+  for (const OwnOption& option : kOwnOptions) known.emplace_back(option.name);
+  known.insert(known.end(), kPassedOnValues.begin(), kPassedOnValues.end());
   known.insert(known.end(), kPassedOnWords.begin(), kPassedOnWords.end());
   return known;
 }
 
-/// What may be meant by an option that is not known.
-std::string suggestion(std::string_view item) {
+[[noreturn]] void refuse_unknown(std::string_view item) {
   const std::string name(item.substr(0, item.find('=')));
   if (item == name && parse_filters(name))
-    return ", which is a filter: write filters=A+B, or a backslash before the comma";
-  const std::vector<std::string> known = known_options();
-  std::vector<std::string> names;
-  names.reserve(known.size());
-  for (const std::string& option : known) names.push_back(option.substr(0, option.find('=')));
-  const auto nearest = nearest_name(name, names);
-  if (!nearest) return "";
-  const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
-  return fmt::format(" (did you mean {}?)", known[static_cast<std::size_t>(at)]);
-}
-
-[[noreturn]] void refuse_unknown(std::string_view item) {
-  throw std::invalid_argument(fmt::format("unknown option {}{}; known are: {}", item,
-                                          suggestion(item), fmt::join(known_options(), " ")));
+    throw std::invalid_argument(fmt::format(
+        "unknown option {}, which is a filter: write filters=A+B, or a backslash before the comma",
+        item));
+  constexpr std::size_t kNamed = 3;
+  throw std::invalid_argument(
+      fmt::format("unknown option {}; the nearest are {}; bloscfs --help lists all", item,
+                  fmt::join(nearest_names(name, known_options(), kNamed), ", ")));
 }
 
 void apply_own(MountOptions& options, const OwnOption& option, std::string_view item,
@@ -348,7 +372,13 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
     throw std::invalid_argument(
         fmt::format("option {} {}", option.name, has_value ? "takes no value" : "needs a value"));
   option.set(options, value);
-  options.own.emplace_back(item);
+  // The daemon reads its options again at a remount, and its sandbox knows no names of users.
+  if (option.name == "uid")
+    options.own.push_back(fmt::format("uid={}", *options.owner.uid));
+  else if (option.name == "gid")
+    options.own.push_back(fmt::format("gid={}", *options.owner.gid));
+  else
+    options.own.emplace_back(item);
   if (option.is_remote) options.remote.one_given = option.name;
 }
 

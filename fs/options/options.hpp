@@ -60,7 +60,7 @@ struct MountOptions {
   RemoteOptions remote;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
-  /// Our own, as given.
+  /// Our own, as given, but with numbers in place of the names of users and groups.
   std::vector<std::string> own;
 };
 
@@ -74,7 +74,7 @@ inline std::size_t dirty_limit(const MountOptions& options) {
 enum class Unknown { refused, passed_over };
 
 /// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message;
-/// for an unknown option it lists those that exist.
+/// for an unknown option it names the three that differ least.
 MountOptions parse_options(const std::vector<std::string>& lists,
                            Unknown unknown = Unknown::refused);
 

@@ -41,14 +41,14 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_complete) {
   BOOST_TEST(contains(version.out, "bloscfs"));
 }
 
-BOOST_AUTO_TEST_CASE(unknown_options_are_refused_with_those_that_exist) {
+BOOST_AUTO_TEST_CASE(unknown_options_are_refused_with_the_nearest_that_exist) {
   const Place place;
   for (const std::string option : {"nonsense", "nonsense=1", "Raw"}) {
     const auto result = place.bloscfs({"-o", option});
     BOOST_TEST(!result.ok());
     BOOST_TEST(contains(result.err, option.substr(0, option.find('='))), result.err);
-    BOOST_TEST(contains(result.err, "cache_size"), result.err);
-    BOOST_TEST(contains(result.err, "idle_timeout"), result.err);
+    BOOST_TEST(contains(result.err, "the nearest are"), result.err);
+    BOOST_TEST(contains(result.err, "bloscfs --help lists all"), result.err);
     BOOST_TEST(!is_mounted(place.point));
   }
   BOOST_TEST(!place.bloscfs({"--nonsense"}).ok());
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(bad_numbers_are_refused) {
   for (const char* option :
        {"cache_size=", "cache_size=x", "cache_size=12Q", "cache_size=-1", "cache_size=1.5G",
         "cache_size= 1M", "cache_size=1M2", "cache_size=99999999999999999999", "cache_size",
-        "cache_size=0x10", "threads=-1", "threads=many", "idle_timeout=1s",
+        "cache_size=0x10", "threads=-1", "threads=many", "idle_timeout=1w",
         "idle_timeout=", "threads=4294967296", "cache_size=8M,dirty_limit=9M"}) {
     const auto result = place.bloscfs({"-o", option});
     BOOST_TEST(result.status == 2, option);

@@ -169,7 +169,7 @@ class Refusals(MountCase):
                 (nowhere, None, {}, f"{nowhere}: No such file or directory"),
                 (self.source, nowhere, {}, f"{nowhere}: No such file or directory"),
                 (self.source, None, {"cache_size": "x"}, "option cache_size=x: wanted a size"),
-                (self.source, None, {"nonsense": True}, "unknown option nonsense; known are"),
+                (self.source, None, {"nonsense": True}, "unknown option nonsense; the nearest are"),
                 (self.source, None, {"raw": "x"}, "option raw takes no value")):
             with self.assertRaises(bloscfs.MountError) as raised:
                 with bloscfs.mount(source, point, **options):
