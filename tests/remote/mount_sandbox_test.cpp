@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(every_layer_lets_it_resolve_and_check_certificates,
       BOOST_TEST(process_status(mount.pid(), "Seccomp") == "2");
       for (const char* set : {"CapPrm", "CapEff", "CapBnd"})
         BOOST_TEST(std::stoull(process_status(mount.pid(), set), nullptr, 16) == 0U, set);
-      BOOST_TEST(mount.log() == "");
+      BOOST_TEST(mount.complaints() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
     }
 }
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
     Mount mount(nginx.url("folder/"), settings);
     BOOST_TEST(cat(mount / "large").size() == 2U << 20);
     BOOST_TEST(comes_true([&] { return size_kept() > 2U << 20; }));
-    BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.complaints() == "");
     BOOST_TEST(mount.unmount().ok(), mount.log());
   }
   nginx.forget_requests();
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(every_option_works_in_it, *utf::precondition(needs_root_and
       all.emplace_back("sandbox=require");
       Mount mount(url, impatient(all));
       BOOST_TEST(cat(mount / "a") == safe_server().text);
-      BOOST_TEST(mount.log() == "");
+      BOOST_TEST(mount.complaints() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
     }
   check_refused(refusal(nginx.url("private/folder/a.b2frame")), 1, "Permission denied");

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(overwrites_no_acknowledged_commit) {
       BOOST_TEST(all.ends_with("last\n"), all);
       BOOST_TEST(file_text(knowing / operation.result) == all);
       BOOST_TEST(conflicts_in(ObjectMount(place).path()).empty());
-      BOOST_TEST(knowing.log() == "");
+      BOOST_TEST(knowing.complaints() == "");
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -109,12 +110,12 @@ BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_how_much_is_lost) {
   const StorePlace place;
   FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
-  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  std::optional<Fd> fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
-  BOOST_TEST(::pwrite(fd.get(), "some text", 9, 0) == 9);
-  BOOST_TEST(::fsync(fd.get()) == -1);
+  BOOST_TEST(::pwrite(fd->get(), "some text", 9, 0) == 9);
+  BOOST_TEST(::fsync(fd->get()) == -1);
   ::umount2(mount.path().c_str(), MNT_DETACH);
-  BOOST_TEST(::close(fd.get()) <= 0);
+  fd.reset();
   BOOST_TEST(mount.wait(Seconds(60)));
   BOOST_TEST(mount.result().status != 0);
   BOOST_TEST(mount.log().find("contents lost, 9 bytes") != std::string::npos, mount.log());
@@ -127,13 +128,13 @@ BOOST_AUTO_TEST_CASE(a_disk_cache_without_room_keeps_nothing_and_says_so,
   FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (disk.point / "cache").string()},
                     gateway.endpoint());
-  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  std::optional<Fd> fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
   const std::string contents = noise(2, 100'000);
-  BOOST_TEST(::pwrite(fd.get(), contents.data(), contents.size(), 0) == 100'000);
-  BOOST_TEST(::fsync(fd.get()) == -1);
+  BOOST_TEST(::pwrite(fd->get(), contents.data(), contents.size(), 0) == 100'000);
+  BOOST_TEST(::fsync(fd->get()) == -1);
   ::umount2(mount.path().c_str(), MNT_DETACH);
-  BOOST_TEST(::close(fd.get()) <= 0);
+  fd.reset();
   BOOST_TEST(mount.wait(Seconds(60)));
   BOOST_TEST(mount.result().status != 0);
   BOOST_TEST(mount.log().find("contents lost, 100000 bytes") != std::string::npos, mount.log());

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_is_there_for_others_once_it_is_synced) {
   must_run({b2frame_program(), "extract", copy / "one.b2frame", "-o", out / "one"});
   BOOST_TEST((file_text(out / "one") == contents));
   BOOST_TEST(mount.unmount().ok(), mount.log());
-  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.complaints() == "");
 }
 
 BOOST_AUTO_TEST_CASE(unmounting_by_command_waits_for_the_store) {
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(what_exceeds_the_limit_of_dirty_bytes_is_written_all_the_sa
   BOOST_TEST(errno_of_writing(mount / "large", 0, text(noise)) == 0);
   const ObjectMount other(place);
   BOOST_TEST((read_file(other / "large") == noise));
-  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.complaints() == "");
 }
 
 BOOST_AUTO_TEST_CASE(arrays_become_arrays_and_text_again_text) {
