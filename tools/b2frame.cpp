@@ -12,7 +12,7 @@
 #include "tools/interrupt.hpp"
 
 int main(int argc, char** argv) {
-  bloscfs::fs::log::use(bloscfs::fs::log::Target::plain);
+  bloscfs::fs::log::use_plain("b2frame");
   try {
     bloscfs::tools::watch_for_interrupts();
     const int status = bloscfs::tools::CommandLine(argc > 1 ? argv[1] : "").run(argc, argv);

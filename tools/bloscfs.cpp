@@ -20,6 +20,7 @@
 #include "tools/mount_command.hpp"
 #include "tools/mounted_objects.hpp"
 #include "tools/service_manager.hpp"
+#include "tools/version.hpp"
 
 namespace {
 
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
   if (command.of_mounts.is_given()) return run_on_mounts(command.of_mounts);
   if (command.only_checks) return 0;
   bloscfs::fs::SessionSettings& settings = command.settings;
+  settings.version = bloscfs::tools::version_text();
   const bloscfs::tools::ServiceManager manager;
   settings.tell = [&](bloscfs::fs::MountPhase phase) { tell(manager, settings, phase); };
   const bool is_remount = settings.options.remount;

@@ -47,9 +47,13 @@ void add_mounts_commands(CLI::App& app, MountsCommand& command) {
   };
   add("--unmount", command.unmounted, "commit everything, then unmount MNT");
   app.add_flag("--list", command.lists, "show what is mounted");
-  add("--stats", command.stats.mountpoint, "show what happens in MNT, and what waits");
+  app.add_option("--stats", command.stats.mountpoint, "show what happens in MNT, and what waits")
+      ->option_text("MNT")
+      ->expected(0, 1);
   app.add_flag("--watch", command.stats.watch, "with --stats: again each second");
   app.add_flag("--json", command.json, "with --list or --stats: for programs");
+  app.add_flag("--prometheus", command.stats.prometheus,
+               "with --stats: for Prometheus, of all mounts unless MNT is given");
 }
 
 void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsCommand& of_mounts) {
@@ -114,10 +118,16 @@ void understand_words(MountCommand& command, const Words& words) {
   MountsCommand& of_mounts = command.of_mounts;
   const std::string& source = command.settings.source;
   const int things = (of_mounts.lists ? 1 : 0) + (of_mounts.unmounted.empty() ? 0 : 1) +
-                     (of_mounts.stats.mountpoint.empty() ? 0 : 1);
+                     (of_mounts.stats.is_given ? 1 : 0);
   if (things > 1) throw std::invalid_argument("--list, --stats and --unmount are one at a time");
-  if (of_mounts.stats.watch && of_mounts.stats.mountpoint.empty())
+  if (of_mounts.stats.watch && !of_mounts.stats.is_given)
     throw std::invalid_argument("--watch is for --stats");
+  if (of_mounts.stats.prometheus && !of_mounts.stats.is_given)
+    throw std::invalid_argument("--prometheus is for --stats");
+  if (of_mounts.stats.prometheus && (of_mounts.stats.watch || of_mounts.json))
+    throw std::invalid_argument("--prometheus goes with neither --watch nor --json");
+  if (of_mounts.stats.is_given && of_mounts.stats.mountpoint.empty() && !of_mounts.stats.prometheus)
+    throw std::invalid_argument("--stats needs a value: MNT");
   if (of_mounts.json && (things == 0 || !of_mounts.unmounted.empty()))
     throw std::invalid_argument("--json is for --list and --stats");
   of_mounts.stats.json = of_mounts.json;
@@ -158,6 +168,7 @@ std::variant<MountCommand, int> parse_mount_command(int argc, const char* const*
   try {
     auto given = reversed_words(argc, argv);
     app.parse(given);
+    command.of_mounts.stats.is_given = !is_helper && app.count("--stats") > 0;
     understand_words(command, words);
     if (command.of_mounts.is_given()) return command;
     command.settings.options = fs::parse_options(

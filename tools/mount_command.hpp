@@ -13,10 +13,10 @@ namespace bloscfs::tools {
 struct MountsCommand {
   bool lists = false;
   std::string unmounted;  ///< a mountpoint, or empty
-  StatsRequest stats;     ///< with a mountpoint, or without
+  StatsRequest stats;
   bool json = false;
 
-  bool is_given() const { return lists || !unmounted.empty() || !stats.mountpoint.empty(); }
+  bool is_given() const { return lists || !unmounted.empty() || stats.is_given; }
 };
 
 struct MountCommand {

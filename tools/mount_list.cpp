@@ -15,10 +15,12 @@
 #include "frame/header/msgpack_json.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_question.hpp"
+#include "fs/support/printable.hpp"
 #include "fs/view/attributes.hpp"
 #include "tools/mounts_commands.hpp"
 #include "tools/size_text.hpp"
 #include "tools/text_columns.hpp"
+#include "tools/version.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -88,12 +90,18 @@ void print_json(const Listed& listed) {
             {"pid", json()},
             {"dirty_bytes", json()},
             {"cache_bytes", json()},
-            {"cache_size", json()}};
+            {"cache_size", json()},
+            {"failing_files", json()},
+            {"rescued_files", json()},
+            {"version", json()}};
   if (const auto& numbers = listed.numbers)
     line.update({{"pid", numbers->pid},
                  {"dirty_bytes", numbers->dirty_bytes},
                  {"cache_bytes", numbers->cache_bytes},
-                 {"cache_size", numbers->cache_size}});
+                 {"cache_size", numbers->cache_size},
+                 {"failing_files", numbers->failing_files},
+                 {"rescued_files", numbers->rescued_files},
+                 {"version", numbers->version}});
   fmt::print("{}\n", frame::to_line(line));
 }
 
@@ -101,9 +109,18 @@ std::string size_of(const Listed& listed, std::uint64_t fs::DaemonNumbers::*numb
   return listed.numbers ? size_text(static_cast<double>((*listed.numbers).*number)) : "-";
 }
 
+std::string count_of(const Listed& listed, std::uint64_t fs::DaemonNumbers::*number) {
+  return listed.numbers ? std::to_string((*listed.numbers).*number) : "-";
+}
+
+std::string version_of(const Listed& listed) {
+  if (!listed.numbers) return "-";
+  return listed.numbers->version.empty() ? "unknown" : listed.numbers->version;
+}
+
 void print_table(const std::vector<Listed>& all) {
-  std::vector<std::vector<std::string>> rows{
-      {"MOUNTPOINT", "SOURCE", "MODE", "DIRTY", "CACHE", "LIMIT", "PID"}};
+  std::vector<std::vector<std::string>> rows{{"MOUNTPOINT", "SOURCE", "MODE", "DIRTY", "FAILING",
+                                              "RESCUED", "CACHE", "LIMIT", "PID", "VERSION"}};
   for (const Listed& listed : all) {
     const std::string state = listed.state;
     const std::string mode = listed.mount.read_only ? "ro" : "rw";
@@ -113,12 +130,21 @@ void print_table(const std::vector<Listed>& all) {
                     : state == "dead"  ? state
                                        : "no answer",
                     size_of(listed, &fs::DaemonNumbers::dirty_bytes),
+                    count_of(listed, &fs::DaemonNumbers::failing_files),
+                    count_of(listed, &fs::DaemonNumbers::rescued_files),
                     size_of(listed, &fs::DaemonNumbers::cache_bytes),
-                    size_of(listed, &fs::DaemonNumbers::cache_size), pid});
+                    size_of(listed, &fs::DaemonNumbers::cache_size), pid, version_of(listed)});
   }
   using enum Align;
   if (!all.empty())
-    fmt::print("{}", text_columns({left, left, left, right, right, right, right}, rows));
+    fmt::print("{}", text_columns(
+                         {left, left, left, right, right, right, right, right, right, left}, rows));
+  for (const Listed& listed : all)
+    if (listed.numbers && listed.numbers->version != version_text())
+      fmt::print(stderr,
+                 "bloscfs: {}: runs another version than this program, which is {}; unmount it and "
+                 "mount it again\n",
+                 fs::printable(listed.mount.point), version_text());
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ OperationCounts counts_of(const json& operation) {
   OperationCounts counts;
   counts.count = operation.at("count");
   counts.bytes = operation.at("bytes");
+  counts.total_us = operation.at("total_us");
   for (const auto& [longest, count] : operation.at("buckets").items()) {
     std::uint64_t time = 0;
     std::from_chars(longest.data(), longest.data() + longest.size(), time);
@@ -77,6 +78,7 @@ MountSample MountSample::since(const MountSample& before) const {
     };
     take_off(counts.count, known->second.count);
     take_off(counts.bytes, known->second.bytes);
+    take_off(counts.total_us, known->second.total_us);
     for (const auto& [longest, count] : known->second.buckets)
       take_off(counts.buckets[longest], count);
   }

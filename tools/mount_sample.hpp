@@ -12,7 +12,7 @@
 namespace bloscfs::tools {
 
 struct OperationCounts {
-  std::uint64_t count = 0, bytes = 0;
+  std::uint64_t count = 0, bytes = 0, total_us = 0;
   std::map<std::uint64_t, std::uint64_t> buckets;  ///< by the longest time of each, microseconds
 
   /// The longest time of the bucket that has the one that so many of 100 are not longer than.

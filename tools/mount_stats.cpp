@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -11,12 +12,15 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "frame/header/msgpack_json.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/mount_sample.hpp"
 #include "tools/mounts_commands.hpp"
+#include "tools/prometheus_text.hpp"
 #include "tools/size_text.hpp"
 #include "tools/text_columns.hpp"
 
@@ -133,24 +137,54 @@ json json_of(const fs::MountEntry& mount, const MountSample& sample) {
   return object;
 }
 
-void print(const StatsRequest& request, const fs::MountEntry& mount, const MountSample& sample) {
-  std::string text;
-  if (request.json) {
-    text = frame::to_line(json_of(mount, sample)) + "\n";
-  } else {
-    // As top does it; elsewhere pages follow each other.
-    const bool is_screen = request.watch && ::isatty(STDOUT_FILENO) == 1;
-    text = (is_screen ? "\033[H\033[2J" : "") + page_of(mount, sample, request.watch);
-    if (request.watch && !is_screen) text += "\n";
-  }
+/// The part of the page that the terminal has room for, which takes the place of the last one.
+std::string screen_of(const std::string& page) {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+    size = {24, 80, 0, 0};
+  std::string text = "\033[H";
+  std::istringstream lines(page);
+  std::string line;
+  for (int row = 1; row < size.ws_row && std::getline(lines, line); row++)
+    text += first_characters(line, size.ws_col) + "\033[K\n";
+  return text + "\033[J";
+}
+
+void put_out(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
     throw std::system_error(errno, std::generic_category(), "standard output");
 }
 
+void print(const StatsRequest& request, const fs::MountEntry& mount, const MountSample& sample) {
+  if (request.json) return put_out(frame::to_line(json_of(mount, sample)) + "\n");
+  const std::string page = page_of(mount, sample, request.watch);
+  const bool is_screen = request.watch && ::isatty(STDOUT_FILENO) == 1;
+  put_out(is_screen ? screen_of(page) : page + (request.watch ? "\n" : ""));
+}
+
+/// Of the given mount, or of all whose daemons let the caller in.
+void print_for_prometheus(const std::string& mountpoint) {
+  std::vector<MountReading> readings;
+  for (fs::MountEntry& mount : fs::mount_table()) {
+    if (mount.type != fs::kMountType || (!mountpoint.empty() && mount.point != mountpoint))
+      continue;
+    try {
+      readings.push_back({mount, take_sample(mount)});
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::permission_denied) readings.push_back({mount, std::nullopt});
+    } catch (const std::runtime_error&) {
+      readings.push_back({mount, std::nullopt});
+    }
+  }
+  put_out(prometheus_text(readings));
+}
+
 void run(const StatsRequest& request) {
+  if (request.mountpoint.empty()) return print_for_prometheus({});
   const auto mount = fs::mount_at(request.mountpoint);
   if (!mount || mount->type != fs::kMountType)
     throw std::invalid_argument("no bloscfs is mounted there");
+  if (request.prometheus) return print_for_prometheus(mount->point);
   MountSample last = take_sample(*mount);
   if (!request.watch) return print(request, *mount, last);
   for (;;) {

@@ -11,9 +11,11 @@ namespace bloscfs::tools {
 int list_mounts(bool json);
 
 struct StatsRequest {
-  std::string mountpoint;
+  std::string mountpoint;  ///< empty: all mounts, with `prometheus`
+  bool is_given = false;
   bool watch = false;  ///< again each second, of that second
   bool json = false;
+  bool prometheus = false;  ///< in Prometheus's text format
 };
 /// Prints what a mount does, and what is waited for in it.
 int show_stats(const StatsRequest& request);

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t kMostRowsWaiting = 1024;
 
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 /// Characters of UTF-8, of which each counts as one column.
 std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
 }  // namespace
@@ -51,6 +51,13 @@ std::string TextColumns::take() {
   for (const Cells& row : rows_) text += line_of(row);
   rows_.clear();
   return text;
+}
+
+std::string first_characters(const std::string& line, std::size_t count) {
+  std::size_t end = 0;
+  for (; end < line.size(); end++)
+    if (begins_character(line[end]) && count-- == 0) break;
+  return line.substr(0, end);
 }
 
 std::string text_columns(const std::vector<Align>& columns,

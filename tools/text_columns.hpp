@@ -31,6 +31,9 @@ class TextColumns {
   std::vector<Cells> rows_;
 };
 
+/// At most so many characters (UTF-8) of the beginning of a line.
+std::string first_characters(const std::string& line, std::size_t count);
+
 /// All of a table at once; the first row has the heads.
 std::string text_columns(const std::vector<Align>& columns,
                          const std::vector<std::vector<std::string>>& rows);

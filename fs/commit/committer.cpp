@@ -315,6 +315,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
   // The tree is asked before the lock is taken, under which nothing may wait.
   const std::string path = error && is_told ? content->path() : std::string();
+  bool recovered = false;
   {
     Entry done;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
@@ -325,9 +326,10 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     // One line for one failure: a full disk is not told of every 4 s until there is room. The user
     // whose file it is pays for the line.
     if (error && is_told && told != error)
-      log::error(content->user(),
-                 fmt::format("{}: a commit failed: {}", path.empty() ? "a removed file" : path,
-                             outcome.text));
+      log::error(content->user(), fmt::format("{}: cannot commit: {}; trying again every {} s",
+                                              path.empty() ? "a removed file" : path, outcome.text,
+                                              kRetryDelay.count()));
+    recovered = told && !error && is_told;
     if (entry != dirty_.end()) {
       entry->second.failure = error;
       if (is_told) entry->second.locked_since.reset();
@@ -345,6 +347,9 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
       }
     }
   }
+  if (recovered)
+    log::info(content->user(),
+              fmt::format("{}: committed after earlier failures", content->path()));
   // What can only be staged was not committed, and has made no room.
   if (is_told && services_.ended && (error || !content->can_be_staged(1)))
     services_.ended(content->user(), error);

@@ -9,9 +9,11 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <linux/fuse.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -242,6 +244,14 @@ void KernelChannel::end(int error) {
   ::kill(::getpid(), SIGTERM);  // of all threads that of serve() takes it
 }
 
+/// The daemon sends itself a signal where the kernel has ended the connection (`is_unmounted`), and
+/// where the mount has been idle.
+std::string KernelChannel::reason_of(const siginfo_t& info, bool is_unmounted) {
+  if (is_unmounted) return kUnmounted;
+  if (info.si_code == SI_USER && info.si_pid == ::getpid()) return "idle_timeout has passed";
+  return fmt::format("SIG{} of process {}", ::sigabbrev_np(info.si_signo), info.si_pid);
+}
+
 int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
   int error = EINTR;
   while (error == EINTR || error == EAGAIN) error = serve_one();
@@ -252,8 +262,9 @@ int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
     most_workers_ = threads;
     start_worker();
   }
-  while (::sigwaitinfo(&ends, nullptr) < 0 && errno == EINTR) continue;
-  has_ended_ = true;
+  siginfo_t info{};
+  while (::sigwaitinfo(&ends, &info) < 0 && errno == EINTR) continue;
+  end_reason_ = reason_of(info, has_ended_.exchange(true));
   fuse_session_exit(session_);
   // None is started any more.
   std::list<pthread_t> workers;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <span>
+#include <string>
 
 #include <fuse_lowlevel.h>
 #include <pthread.h>
@@ -35,10 +36,15 @@ class KernelChannel {
   /// SIGTERM among them, which the caller has blocked in all threads. Returns 0, or the errno of a
   /// read that failed. Throws std::system_error where there can be no thread.
   int serve(unsigned threads, const sigset_t& ends);
+  /// What ended serve(): "unmounted", "idle_timeout has passed", or a signal and its sender.
+  const std::string& end_reason() const { return end_reason_; }
+  bool was_unmounted() const { return end_reason_ == kUnmounted; }
 
   /// Takes one request and answers it on this thread. Returns 0, or the errno of the read: EINTR
   /// to try again, ENODEV after an unmount.
   int serve_one();
+  static constexpr const char* kUnmounted = "unmounted";
+  static std::string reason_of(const siginfo_t& info, bool is_unmounted);
 
   /// True if the request that this thread is answering, one that writes, truncates or opens, takes
   /// the set-user-ID and set-group-ID bits from the file.
@@ -66,6 +72,7 @@ class KernelChannel {
   std::atomic<unsigned> reading_{0};  ///< workers that wait for a request
   std::atomic<bool> has_ended_{false};
   std::atomic<int> error_{0};
+  std::string end_reason_ = kUnmounted;  ///< of the thread in serve()
 };
 
 // The same of the mount's channel, for the request that this thread is answering. With libfuse's

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace bloscfs::fs {
 namespace {
@@ -44,6 +45,11 @@ DaemonNumbers parse_numbers(const std::string& text) {
   numbers.dirty_bytes = number_in(answer, "dirty_bytes", kLargest);
   numbers.cache_bytes = number_in(answer, "cache_bytes", kLargest);
   numbers.cache_size = number_in(answer, "cache_size", kLargest);
+  for (const auto& [key, number] : {std::pair{"failing_files", &numbers.failing_files},
+                                    {"rescued_files", &numbers.rescued_files}})
+    if (answer.contains(key)) *number = number_in(answer, key, kLargest);
+  if (const auto found = answer.find("version"); found != answer.end() && found->is_string())
+    numbers.version = found->get<std::string>();
   return numbers;
 }
 

@@ -17,6 +17,8 @@ nlohmann::json parse_answer(const std::string& text);
 struct DaemonNumbers {
   pid_t pid = 0;  ///< positive, but perhaps of a process that has nothing to do with the mount
   std::uint64_t dirty_bytes = 0, cache_bytes = 0, cache_size = 0;
+  std::uint64_t failing_files = 0, rescued_files = 0;
+  std::string version;  ///< empty: a daemon that does not tell
 };
 
 /// Of the answer to kStatsAttribute. Throws as parse_answer().

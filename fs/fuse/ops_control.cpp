@@ -1,6 +1,7 @@
 // FUSE operations for the mount as a whole.
 
 #include <cerrno>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -36,6 +37,7 @@ void op_ioctl(fuse_req_t raw, fuse_ino_t inode, unsigned command, void*, fuse_fi
     }
     if (command == kChangeRequest) return change_options(request, text);
     request.need_slot();
+    mount_state(request).commit_asked = std::chrono::steady_clock::now();
     mount_of(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);
   });

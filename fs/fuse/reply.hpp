@@ -1,6 +1,8 @@
 #pragma once
 // What all operations share.
 
+#include <atomic>
+#include <chrono>
 #include <exception>
 
 #include <fuse_lowlevel.h>
@@ -34,8 +36,10 @@ struct MountState {
   RequestWatch watch;
   Mutex telling{
       LockLevel::request};  ///< who opens a changed file waits for who tells the kernel of it
-  bool writeback = false;   ///< the kernel's writeback cache is wanted
-  bool is_far = false;      ///< what is read may be long in coming
+  /// When a program last asked for a commit of everything, as `bloscfs --unmount` does.
+  std::atomic<std::chrono::steady_clock::time_point> commit_asked{};
+  bool writeback = false;  ///< the kernel's writeback cache is wanted
+  bool is_far = false;     ///< what is read may be long in coming
 };
 
 inline MountState& mount_state(fuse_req_t request) {

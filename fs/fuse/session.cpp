@@ -9,10 +9,12 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdio_ext.h>
@@ -20,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/remote/url.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/fuse/background.hpp"
@@ -90,6 +93,17 @@ fuse_lowlevel_ops operations() {
   add_namespace_operations(ops);
   add_control_operations(ops);
   return ops;
+}
+
+/// For the log: without the password that the URL of a proxy may hold.
+std::string options_text(const MountOptions& options) {
+  constexpr std::string_view kProxy = "proxy=";
+  std::vector<std::string> shown = options.own;
+  for (std::string& item : shown)
+    if (item.starts_with(kProxy))
+      item = std::string(kProxy) + frame::shown_url(item.substr(kProxy.size()));
+  shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
+  return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
 }
 
 /// Commas and backslashes would end an option's value.
@@ -258,6 +272,16 @@ class Session {
     return error;
   }
 
+  /// `commit_asked`: when a program last asked for a commit of everything.
+  std::string end_reason(std::chrono::steady_clock::time_point commit_asked) const {
+    constexpr std::chrono::seconds kBeforeUnmount{10};
+    if (!channel_) return "unmounted, or a signal";
+    const bool by_command = commit_asked != std::chrono::steady_clock::time_point{} &&
+                            std::chrono::steady_clock::now() - commit_asked < kBeforeUnmount;
+    return channel_->end_reason() +
+           (channel_->was_unmounted() && by_command ? " by bloscfs --unmount" : "");
+  }
+
  private:
   int serve_by_libfuse(unsigned threads) {
     if (fuse_set_signal_handlers(session_) != 0)
@@ -307,7 +331,7 @@ void run_session(SessionSettings settings) {
   // With the lock of standard error that one would keep the mount from ending, before what waits is
   // committed.
   ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
-  log::use(log::Target::terminal);
+  log::use_plain("bloscfs");
   if (::access("/proc/self/fd", X_OK) != 0)
     throw std::runtime_error(
         "/proc: not mounted here; bloscfs opens files by their descriptors there");
@@ -324,11 +348,13 @@ void run_session(SessionSettings settings) {
   const auto source = settings.objects ? make_object_source(settings.objects) : make_file_source();
   source->open(sandbox, settings);
 
+  const std::string name = source->name(settings);
+  const std::string shown = fmt::format("{} on {}", name, settings.mountpoint);
   MountState state;
   state.is_far = settings.objects != nullptr;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 16));
-  Session session(settings, source->name(settings), state, sandbox.janitor(), pages);
+  Session session(settings, name, state, sandbox.janitor(), pages);
   const std::optional<MountEntry> entry = mount_at(settings.mountpoint);
   KernelReadahead kernel_readahead(entry);
   state.kernel_readahead = &kernel_readahead;
@@ -350,8 +376,10 @@ void run_session(SessionSettings settings) {
                              kernel_flush.before(node, std::move(done));
                            },
                            [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); }};
+  mount->stats().version = settings.version;
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     mount->change_options(options);
+    log::info(fmt::format("remounted {}; options: {}", settings.mountpoint, options_text(options)));
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
   });
   state.running_options = &running_options;
@@ -359,12 +387,15 @@ void run_session(SessionSettings settings) {
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)
     log::use(std::move(log_file));
-  else if (background)
-    log::use(log::Target::system_log);
+  else
+    log::use(background ? log::Target::system_log : log::Target::terminal);
+  log::info(fmt::format("bloscfs {}: mounted {}; options: {}", settings.version, shown,
+                        options_text(settings.options)));
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
   try {
     const int error = session.serve(slots.most() + kQuickThreads);
+    log::info(fmt::format("ended {}: {}", shown, session.end_reason(state.commit_asked)));
     mount->dirty_budget().release_all();
     if (settings.tell) settings.tell(MountPhase::ends);
     mount->commit_all();

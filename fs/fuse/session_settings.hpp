@@ -31,6 +31,7 @@ enum class MountPhase {
 };
 
 struct SessionSettings {
+  std::string version;  ///< of the program, for the log and --list
   std::string source;
   std::string mountpoint;
   bool foreground = false;

@@ -69,6 +69,9 @@ Mount::~Mount() {
 std::string Mount::attribute(Request& request, NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) {
     stats_.budget_bytes = cache_.budget().used();
+    const auto waiting = committer_.uncommitted();
+    stats_.failing_files = static_cast<std::uint64_t>(
+        std::ranges::count_if(waiting, [](const auto& one) { return bool(one.failure); }));
     return source_->statistics();
   }
   if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);

@@ -92,13 +92,15 @@ void use(Target target) {
   switch (target) {
     case Target::terminal:
       return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), kFullPattern, "\n");
-    case Target::plain:
-      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "b2frame: %v", "\n");
     case Target::system_log:
       return use_sink(
           std::make_shared<spdlog::sinks::syslog_sink_mt>(kLogName, LOG_PID, LOG_USER, true), "%v",
           "");
   }
+}
+
+void use_plain(const std::string& program) {
+  use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), program + ": %v", "\n");
 }
 
 void use(frame::UniqueFd file) {
@@ -119,6 +121,9 @@ void info(std::string_view message) { write_line(spdlog::level::info, message); 
 void warn(std::string_view message) { write_line(spdlog::level::warn, message); }
 void error(std::string_view message) { write_line(spdlog::level::err, message); }
 
+void info(std::optional<uid_t> user, std::string_view message) {
+  write(spdlog::level::info, user, message);
+}
 void warn(std::optional<uid_t> user, std::string_view message) {
   write(spdlog::level::warn, user, message);
 }

@@ -14,12 +14,13 @@ namespace bloscfs::fs::log {
 /// Where messages go, and how they begin.
 enum class Target {
   terminal,    ///< stderr, as `[time] [bloscfs] [level] text`
-  plain,       ///< stderr, as `b2frame: text`
   system_log,  ///< syslog, as `bloscfs[pid]: text`
 };
 
 /// Other threads may be logging; until the first call messages go to spdlog's default.
 void use(Target target);
+/// Sends messages to stderr, as `program: text`.
+void use_plain(const std::string& program);
 /// Appends messages to a file, in the form that terminals get. What cannot be written is lost.
 void use(frame::UniqueFd file);
 
@@ -35,6 +36,7 @@ void error(std::string_view message);
 
 /// For messages that requests of `user` cause: each user may cause 100 at once, then 10 a minute.
 /// The log counts the rest. Without a user there is no limit.
+void info(std::optional<uid_t> user, std::string_view message);
 void warn(std::optional<uid_t> user, std::string_view message);
 void error(std::optional<uid_t> user, std::string_view message);
 

@@ -28,6 +28,9 @@ nlohmann::json json_of(const Stats& stats) {
       {"commit_failures", stats.commit_failures.load()},
       {"checksum_failures", stats.checksum_failures.load()},
       {"io_errors", stats.io_errors.load()},
+      {"failing_files", stats.failing_files.load()},
+      {"rescued_files", stats.rescued_files.load()},
+      {"version", stats.version},
       {"names_held_us", stats.names_held_us.load()},
       {"pid", ::getpid()},
       {"uptime_ms", std::chrono::duration_cast<std::chrono::milliseconds>(

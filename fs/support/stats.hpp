@@ -31,12 +31,15 @@ struct Stats {
   Counter commit_failures{0};
   Counter checksum_failures{0};
   Counter io_errors{0};
+  Counter failing_files{0};  ///< whose last commit failed, when it was last asked for
+  Counter rescued_files{0};  ///< frames of this SOURCE in the rescue folder, at that time
   Counter names_held_us{0};  ///< at the longest, when it was last asked for
   frame::SourceCounters source;
+  std::string version;  ///< of the program; set before the first request
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
 
-/// A JSON object of integers, without newline.
+/// A JSON object of integers and `version`, a string, without newline.
 std::string to_json(const Stats& stats);
 /// The same of a mount of objects, whose tree counts what was read of it.
 std::string to_json(const Stats& stats, const frame::ObjectTreeNumbers& numbers);

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(stay_one_line) {
   const TempDir scratch;
   const Fd saved(::dup(STDERR_FILENO));
   BOOST_TEST_REQUIRE(::freopen((scratch / "log").c_str(), "w", stderr) != nullptr);
-  fs::log::use(fs::log::Target::plain);
+  fs::log::use_plain("b2frame");
   fs::log::warn("x\nbloscfs: y");
   BOOST_TEST_REQUIRE(::dup2(saved.get(), STDERR_FILENO) == STDERR_FILENO);
   const auto text = read_file(scratch / "log");

@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for
   {
     Mount mount(source.path());
     BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
-    BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.complaints() == "");
     BOOST_TEST(mount.unmount().ok(), mount.log());
   }
   const TempDir point;

@@ -1,8 +1,13 @@
-// Where a daemon's messages go.
+// Where a daemon's messages go, and which ones every mount has.
+
+#include <csignal>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
@@ -28,6 +33,14 @@ struct DamagedSource {
 };
 
 constexpr const char* kTold = "[bloscfs] [warning] cut.b2frame: shown as it is: frame header: ";
+
+/// The one line of the log that has `words`, without its time.
+std::string line_with(const std::string& log, const std::string& words) {
+  const std::size_t at = log.find(words);
+  if (at == std::string::npos) return "no line with '" + words + "' in: " + log;
+  const std::size_t begin = log.rfind("] ", at) + 2;
+  return log.substr(begin, log.find('\n', at) - begin);
+}
 
 }  // namespace
 
@@ -107,6 +120,49 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_error_at_start) {
     BOOST_TEST(result.err == "bloscfs: " + file + ": " + reason + "\n");
     BOOST_TEST(!is_mounted(place.point));
   }
+}
+
+BOOST_AUTO_TEST_CASE(begin_changes_and_end_are_told, *precondition(needs_fuse_as_root)) {
+  const TempDir source;
+  MountSettings settings;
+  settings.options = {"cache_size=8M", "noatime"};
+  Mount mount(source.path(), settings);
+  const std::string what = source.path().string() + " on " + mount.path().string();
+  const std::string mounted = line_with(mount.log(), ": mounted ");
+  BOOST_TEST(mounted.starts_with("bloscfs "), mounted);
+  BOOST_TEST(mounted.ends_with(": mounted " + what + "; options: cache_size=8M,noatime"), mounted);
+  BOOST_TEST(bloscfs({"-o", "remount,idle_timeout=1h", mount.path().string()}).ok());
+  BOOST_TEST(line_with(mount.log(), "remounted ") ==
+             "remounted " + mount.path().string() +
+                 "; options: cache_size=8M,idle_timeout=1h");
+  BOOST_TEST(bloscfs({"--unmount", mount.path().string()}).ok());
+  BOOST_TEST(mount.wait(Seconds(10)));
+  BOOST_TEST(line_with(mount.log(), "ended ") ==
+             "ended " + what + ": unmounted by bloscfs --unmount");
+}
+
+BOOST_AUTO_TEST_CASE(each_reason_of_an_end_is_told, *precondition(needs_fuse_as_root)) {
+  const TempDir source;
+  {
+    Mount mount(source.path());
+    BOOST_TEST(umount2(mount.path().c_str(), 0) == 0);
+    BOOST_TEST(mount.wait(Seconds(10)));
+    BOOST_TEST(line_with(mount.log(), "ended ").ends_with(": unmounted"), mount.log());
+  }
+  {
+    Mount mount(source.path());
+    mount.signal(SIGTERM);
+    BOOST_TEST(mount.wait(Seconds(10)));
+    BOOST_TEST(line_with(mount.log(), "ended ")
+                   .ends_with(": SIGTERM of process " + std::to_string(::getpid())),
+               mount.log());
+  }
+  DaemonTime time;
+  MountSettings settings;
+  settings.options = {"idle_timeout=5m"};
+  Mount mount(source.path(), time.of(settings));
+  BOOST_TEST(time.passes_until([&] { return !mount.running(); }));
+  BOOST_TEST(line_with(mount.log(), "ended ").ends_with(": idle_timeout has passed"), mount.log());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -84,6 +85,67 @@ BOOST_AUTO_TEST_CASE(what_waits_is_shown_with_the_reason, *precondition(needs_pr
   BOOST_TEST(reader.wait(Seconds(20)));
   BOOST_TEST(reader.result().ok());
   BOOST_TEST(stats_of(mount).at("requests").empty());
+}
+
+BOOST_AUTO_TEST_CASE(prometheus_gets_the_counters_of_all_mounts, *precondition(needs_fuse)) {
+  const TempDir source, other_source;
+  const Mount mount(source.path()), other(other_source.path());
+  write_file(mount / "a", "contents");
+  const auto result = bloscfs({"--stats", "--prometheus"});
+  BOOST_TEST(result.ok(), result.description());
+  const auto labels = [](const Mount& of, const TempDir& what) {
+    return "{mountpoint=\"" + of.path().string() + "\",source=\"" + what.path().string() + "\"";
+  };
+  for (const std::string& line :
+       {std::string("# TYPE bloscfs_up gauge\n"), "\nbloscfs_up" + labels(mount, source) + "} 1\n",
+        "\nbloscfs_up" + labels(other, other_source) + "} 1\n",
+        "\nbloscfs_dirty_bytes" + labels(other, other_source) + "} 0\n",
+        "\nbloscfs_failing_files" + labels(mount, source) + "} 0\n",
+        "\nbloscfs_operation_duration_seconds_bucket" + labels(mount, source) +
+            ",operation=\"create\",le=\"+Inf\"} 1\n"})
+    BOOST_TEST(contains("\n" + result.out, line), result.out);
+  std::istringstream lines(result.out);
+  std::string cpu = "\nbloscfs_process_cpu_seconds_total" + labels(mount, source) + "} ";
+  std::string memory = "\nbloscfs_process_resident_memory_bytes" + labels(mount, source) + "} ";
+  for (const std::string& name : {cpu, memory}) {
+    const std::size_t at = result.out.find(name);
+    BOOST_TEST_REQUIRE(at != std::string::npos, result.out);
+    BOOST_TEST(std::stod(result.out.substr(at + name.size())) > 0);
+  }
+  const std::string one = bloscfs({"--stats", mount.path().string(), "--prometheus"}).out;
+  BOOST_TEST(!contains(one, other.path().string()));
+}
+
+BOOST_AUTO_TEST_CASE(watching_fits_the_terminal,
+                     *precondition(needs_fuse) * precondition(needs_programs("script stty"))) {
+  const TempDir source, home;
+  const Mount mount(source.path());
+  write_file(mount / "a", "contents");
+  Child watch({"script", "-qfc",
+               "stty rows 6 cols 30; exec " + bloscfs_program() + " --stats " +
+                   mount.path().string() + " --watch",
+               (home / "screen").string()},
+              (home / "log").string());
+  const auto screen = [&] {
+    if (!fs_std::exists(home / "screen")) return std::string();
+    const auto bytes = read_file(home / "screen");
+    return std::string(bytes.begin(), bytes.end());
+  };
+  const std::string begin = "\033[H";
+  BOOST_TEST(comes_true([&] {
+    const std::string all = screen();
+    const std::size_t first = all.find(begin);
+    return first != std::string::npos && all.find(begin, first + 1) != std::string::npos;
+  }));
+  watch.signal(SIGINT);
+  watch.wait(Seconds(10));
+  const std::string all = screen();
+  const std::size_t first = all.find(begin) + begin.size();
+  std::istringstream page(all.substr(first, all.find(begin, first) - first));
+  int rows = 0;
+  for (std::string line; std::getline(page, line); rows++)
+    BOOST_TEST(line.find("\033[K") <= 30u, line);
+  BOOST_TEST(rows == 6);  // five lines, and what clears the rest
 }
 
 BOOST_AUTO_TEST_CASE(watching_shows_each_second, *precondition(needs_fuse)) {

@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(nothing_goes_wrong_under_load, *precondition(needs_fuse)) {
   BOOST_TEST(crowd.links() > 0);
   const auto result = mount.unmount();
   BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.complaints() == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name,
   BOOST_CHECK(read_file(mount / path.stem().string()) == other_bytes());
   BOOST_CHECK(read_file(mount / "t.npy") == bytes_of(npy_text()));
   BOOST_TEST(mount.unmount().ok());
-  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.complaints() == "");
 }
 
 BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it,

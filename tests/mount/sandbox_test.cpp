@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(every_option_works_in_it,
         write_file(mount / "n", contents);
         BOOST_CHECK(read_file(mount / "n") == contents);
       }
-      BOOST_TEST(mount.log() == "");
+      BOOST_TEST(mount.complaints() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
       BOOST_TEST(fs_std::is_empty(source.path()) == false);
     }
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_in_place,
       capabilities[mode] = std::stoul(process_status(mount.pid(), "CapPrm"), nullptr, 16);
       BOOST_TEST(capabilities[mode] ==
                  std::stoul(process_status(mount.pid(), "CapBnd"), nullptr, 16));
-      BOOST_TEST(mount.log() == "");
+      BOOST_TEST(mount.complaints() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
     }
   BOOST_TEST((capabilities["ro"] & ~capabilities["rw"]) == 0u);

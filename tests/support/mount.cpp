@@ -145,6 +145,19 @@ std::string Mount::log() const {
   return {bytes.begin(), bytes.end()};
 }
 
+std::string Mount::complaints() const {
+  std::string left;
+  std::istringstream lines(log());
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_usual = line.find("[info] ended ") != std::string::npos ||
+                          line.find("[info] remounted ") != std::string::npos ||
+                          (line.find("[info] bloscfs ") != std::string::npos &&
+                           line.find(": mounted ") != std::string::npos);
+    if (!is_usual) left += line + "\n";
+  }
+  return left;
+}
+
 nlohmann::json Mount::stats() const {
   return nlohmann::json::parse(get_xattr(point_, "user.bloscfs.stats").value());
 }

@@ -45,6 +45,8 @@ class Mount {
   bool running() { return daemon_.running(); }
   /// What the daemon wrote to stdout and stderr so far.
   std::string log() const;
+  /// The lines of the log but those that every mount has: mounted, remounted, ended.
+  std::string complaints() const;
   /// The attribute user.bloscfs.stats.
   nlohmann::json stats() const;
   std::uint64_t counter(const char* name) const { return stats().at(name); }

@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(works_with_the_privileges_that_the_unit_leaves,
   mount.unmount();
   BOOST_TEST(exists(home.source() / "moved.b2frame"));
   // A part of the sandbox that cannot be had is told there.
-  BOOST_TEST(mount.log() == "");
+  BOOST_TEST(mount.complaints() == "");
 }
 
 BOOST_AUTO_TEST_CASE(examples_have_options_that_exist) {

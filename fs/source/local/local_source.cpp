@@ -318,6 +318,11 @@ void LocalSource::set_stored_attribute(Request& request, NodeId node, const std:
 
 std::string LocalSource::statistics() {
   services_.content.stats.names_held_us = tree_.longest_hold_of_names();
+  try {
+    if (rescue_) services_.content.stats.rescued_files = rescue_->rescued().size();
+  } catch (const std::system_error&) {
+    // The folder cannot be listed now: the last count stays.
+  }
   return to_json(services_.content.stats);
 }
 

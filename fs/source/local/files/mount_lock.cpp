@@ -121,7 +121,9 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
 }
 
 std::string MountLock::obstacle() const {
-  std::string text = "is mounted for writing by another bloscfs";
+  std::string text =
+      "is mounted for writing by another bloscfs; unmount that first (bloscfs --list shows it), or "
+      "mount with -o ro";
   if (const auto user = file_.other_user())
     text += fmt::format(", or was: its {} is that of user {}, {}", file_.name(), *user,
                         ::geteuid() == 0 ? "who has locked it" : "so that only root can tell");
