@@ -28,8 +28,9 @@ inline std::chrono::seconds since_boot() {
   return std::chrono::seconds(time.tv_sec);
 }
 
-/// Deletes objects in a thread of its own, many with one request. `b2frame gc` finds objects that
-/// cannot be deleted, or are not due when this object is destroyed. Thread-safe.
+/// Deletes objects in a thread of its own, many with one request. Some objects stay: those that
+/// cannot be deleted, and those that are not due when this object is destroyed. `b2frame gc` finds
+/// them. Thread-safe.
 class LaterRemoval {
  public:
   using SinceBoot = std::function<std::chrono::seconds()>;
@@ -54,8 +55,8 @@ class LaterRemoval {
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// Deletes tombstones that were just put at once, and the objects in `used` when `user`, a reader
-  /// in this process, has expired.
+  /// Deletes tombstones that were just put, at once. Deletes the objects in `used` when `user`, a
+  /// reader in this process, has expired.
   void add(std::vector<std::string> tombstones, std::vector<std::string> used,
            const std::weak_ptr<const void>& user) {
     const MutexLock lock(mutex_);
@@ -73,14 +74,14 @@ class LaterRemoval {
     return !due_.empty() || !used_.empty() || is_calling_;
   }
 
-  /// Waits until no deletion below the directory is pending. Waits kCloses for readers to expire,
-  /// because the kernel reports a close with a delay.
+  /// Waits until no deletion below the directory is pending. Waits at most kCloses for readers to
+  /// expire, because the kernel reports a close with a delay.
   void wait_for(Request& request, const std::string& directory) {
     const auto is_below = [&](const std::string& path) {
       return path.starts_with(directory + "/");
     };
     const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
-    // Not clock_, which stands still in tests: other threads run in real time.
+    // Not clock_, which stands still in tests, while the other threads run in real time.
     const auto timeout = std::chrono::steady_clock::now() + kCloses;
     for (;; request.check()) {
       const MutexLock lock(mutex_);
@@ -97,9 +98,9 @@ class LaterRemoval {
 
  private:
   static constexpr std::chrono::milliseconds kCloses{500}, kLooks{20};
-  /// A store accepts a request for 15 minutes after it was signed, which is when it is sent. Other
-  /// hosts overwrite a tombstone after 20 minutes. A DELETE that is sent later than this after the
-  /// tombstone's PUT could delete a new file.
+  /// The longest time from the PUT of a tombstone to its DELETE. A store accepts a request for 15
+  /// minutes after it was signed, and other hosts overwrite a tombstone after 20 minutes. A DELETE
+  /// that is sent later than this could delete a new file.
   static constexpr std::chrono::seconds kMostWait{180};
 
   void collect() REQUIRES(mutex_) {
@@ -116,7 +117,7 @@ class LaterRemoval {
       calling_ = calls_.begin([this] { remove(); });
       is_calling_ = true;
     } catch (const std::system_error&) {
-      // The thread cannot be started; begin_due() tries again.
+      // The thread cannot be started. begin_due() tries again.
     }
   }
 

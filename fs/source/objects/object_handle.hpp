@@ -1,5 +1,5 @@
 #pragma once
-// Handles of objects that are shown as they are.
+// Handles of objects whose bytes the mount shows as they are.
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +16,7 @@
 
 namespace bloscfs::fs {
 
-/// Opened for reading.
+/// Reads an object whose bytes are shown as they are.
 class ObjectHandle final : public FileHandle {
  public:
   ObjectHandle(const SourceServices& services, NodeId node, int flags, const struct stat& shown,
@@ -48,7 +48,7 @@ class ObjectHandle final : public FileHandle {
     }
     return out;
   }
-  /// All of it is data.
+  /// Reports the whole file as data.
   std::int64_t seek(Request&, std::int64_t offset, int whence) const override {
     if (offset >= shown_.st_size) frame::throw_errno(ENXIO, "lseek");
     return whence == SEEK_DATA ? offset : shown_.st_size;

@@ -52,7 +52,8 @@ class ObjectHome::Lock final : public NameLock {
   }
 
  private:
-  /// What it is now keeps its name.
+  /// Returns the full name for that representation; empty if the store has another entry of that
+  /// name. A stored file keeps its name for the representation that it has.
   std::string name_as(ShownAs shown, const std::string& wanted) {
     if (wanted == place_.name || (!node_.is_new && node_.look->shown == shown)) return place_.name;
     const bool is_taken = home_.services_.objects.is_taken(request_, parent_of(node_.path), wanted);
@@ -66,7 +67,7 @@ class ObjectHome::Lock final : public NameLock {
   std::optional<RepresentationNames> names_;
 };
 
-/// The kernel may have forgotten the node while it waited for a commit.
+/// Drops the node if the kernel has forgotten it while it waited for a commit.
 ObjectHome::~ObjectHome() { services_.nodes.forget(node_, 0); }
 
 std::string ObjectHome::path() {
@@ -79,10 +80,12 @@ std::unique_ptr<NameLock> ObjectHome::lock_name(Request& request) {
   return std::make_unique<Lock>(request, *this);
 }
 
-/// What it was stored as before goes.
+/// Records that the content is now stored as `full_name`. If the name has changed, removes the
+/// frame that has the old name.
 void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
   Objects& objects = services_.objects;
-  // Before it is no new file any more: it would be neither new nor listed for a moment.
+  // Before the node stops being new. Otherwise a listing could miss the file for a moment, because
+  // it would be neither new nor in the listing.
   rewritten();
   const ObjectNode before = services_.nodes.get(node_);
   objects.forget_listing(parent_of(before.path));
@@ -93,13 +96,13 @@ void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
   try {
     objects.remove_frame(change, before.path, before.look->state, before.open_file);
   } catch (const std::system_error& error) {
-    // Another host has committed there: its state stays as a file of its own.
+    // Another host has committed to the old name. Its state stays as a file of its own.
     if (error.code() != std::errc(ESTALE)) throw;
   }
 }
 
-/// Another state of it is stored. What is not known of that until committed() is called the open
-/// content tells.
+/// Gives the node the state that this mount stored last. Until committed() is called, the rest of
+/// the look is outdated, and the open content has the current size.
 void ObjectHome::rewritten() {
   const ObjectNode node = services_.nodes.get(node_);
   services_.objects.looks().forget(node.path);
@@ -115,14 +118,14 @@ void ObjectHome::committed(const frame::Snapshot& snapshot) {
     if (!stored) return;
     services_.nodes.rekey(node_, services_.objects.looks().committed(path, snapshot, *stored));
   } catch (const std::exception&) {
-    // What was stored is durable. The next look tells of errors.
+    // The commit is durable all the same. The next look reports the error.
   }
 }
 
 bool ObjectHome::is_in_place() {
   const ObjectNode node = services_.nodes.get(node_);
-  // Once another state has the path, what is stored there is no more of this node than what
-  // another host has stored.
+  // If another node leads the path, the stored state belongs to that node, as if another host had
+  // stored it.
   return !node.is_removed && services_.nodes.leads(node_) &&
          !services_.objects.frames().is_overtaken(node.path);
 }
@@ -132,7 +135,8 @@ bool ObjectHome::is_removed_here() {
   return !node || node->is_removed || services_.objects.frames().is_removed(node->path);
 }
 
-/// What has its name is somebody else's: it has none any more.
+/// Never takes over another program's state, because that has another node. Takes the name from
+/// this node.
 Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
   static_cast<void>(make_ready(nullptr));
   if (const auto node = services_.nodes.find(node_)) {

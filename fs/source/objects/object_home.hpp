@@ -12,20 +12,21 @@
 
 namespace bloscfs::fs {
 
-/// A commit is the put of an index, which names no other state than the one it was made from: so
-/// nothing is locked. What another host has committed first stays, and what was written here is put
-/// beside it, as NAME.conflict-HOST-TIME. The content ends with its state: what has the name now is
-/// another node.
+/// A commit puts an index on the condition that the store still has the state from which the commit
+/// was made. Therefore no lock is needed. If another host has committed first, its state stays, and
+/// the mount stores its own contents next to it, as NAME.conflict-HOST-TIME. A content never goes
+/// on to another state: the new state has another node.
 class ObjectHome final : public ContentHome, public Takeover {
  public:
-  /// What all homes of a mount share. Outlives them.
+  /// Shared by all homes of a mount. Outlives them.
   struct Services {
     Objects& objects;
     ObjectNodes& nodes;
     const KernelCache& kernel;
-    std::string suffix;  ///< of new flat files
+    std::string suffix;  ///< suffix of new flat files
     bool raw = false;
-    std::string rescue_folder;  ///< a folder for what cannot be committed in the end, or empty
+    std::string
+        rescue_folder;  ///< local folder for contents that cannot be committed; may be empty
   };
 
   ObjectHome(const Services& services, NodeId node) : services_(services), node_(node) {}

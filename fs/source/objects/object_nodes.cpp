@@ -55,13 +55,13 @@ void ObjectNodes::refer(NodeId id) {
 }
 
 void ObjectNodes::forget(NodeId id, std::uint64_t references) {
-  Node dropped;  // destroyed behind the lock
+  Node dropped;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   const auto found = nodes_.find(id);
   if (found == nodes_.end() || id == kRootId) return;
   Node& node = found->second;
   node.references -= std::min(node.references, references);
-  // What waits for a commit keeps its node.
+  // A node stays while its file is open, and while a commit is pending.
   if (node.references > 0 || !node.open_file.expired()) return;
   unmap(id, node);
   leave_leading(id, node);
@@ -74,7 +74,7 @@ void ObjectNodes::forget(NodeId id, std::uint64_t references) {
 NodeId ObjectNodes::add_new(Node node) {
   const MutexLock lock(mutex_);
   NodeId& leading = leading_[node.path];
-  // Somebody else may have come first.
+  // Another thread may have created the file in the meantime.
   if (leading != 0 && at(leading).is_new) frame::throw_errno(EEXIST, node.shown_name);
   leading = next_id_++;
   ids_[key_of(node)] = leading;
@@ -127,8 +127,9 @@ bool ObjectNodes::leads(NodeId id) const {
   return leading != leading_.end() && leading->second == id;
 }
 
-/// The node that the same path had before a commit of this mount, if `node` is of what that has
-/// stored; 0 if there is none.
+/// Returns the leading node of the path of `node`, if that node also stands for the new look of
+/// `node`; 0 otherwise. Example: a commit of this mount has stored the state in `node`. Drops the
+/// leading node if it stands for another state.
 NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectState>& stored) {
   if (node.part) return 0;
   const auto leading = leading_.find(node.path);
@@ -140,7 +141,7 @@ NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectS
   return 0;
 }
 
-/// Another node may have been found by the same look since.
+/// Keeps the key if another node was entered under it since.
 void ObjectNodes::unmap(NodeId id, const Node& node) {
   const auto known = ids_.find(key_of(node));
   if (known != ids_.end() && known->second == id) ids_.erase(known);

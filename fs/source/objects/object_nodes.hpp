@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel knows of a tree of objects, by numbers.
+// The nodes of a tree of objects: what the kernel knows, by node ids.
 
 #include <cstdint>
 #include <map>
@@ -23,32 +23,33 @@ namespace bloscfs::fs {
 
 struct ObjectNode {
   NodeId parent = kRootId;
-  std::string path;  ///< in the tree, of an archive's part that of the archive
-  LookPointer look;  ///< of an object; of an archive's part that of the archive
+  std::string path;  ///< in the tree; for a part of an archive, that of the archive
+  LookPointer look;  ///< of the object; for a part of an archive, of the archive
   std::shared_ptr<const ArchivePart> part = nullptr;
   std::uint64_t references = 0;
   std::weak_ptr<const OpenContainer> open_file = {};
-  std::string shown_name = {};  ///< of what was made here
+  std::string shown_name = {};  ///< if the mount has given the name; else empty
   bool is_new = false;          ///< never committed
   bool is_sent = false;         ///< new, but the store may have it
   bool is_removed = false;
-  frame::FileAttributes owner = {};  ///< of a new one
+  frame::FileAttributes owner = {};  ///< of a new file
 
   bool is_directory() const { return part ? part->entry.is_group() : look->is_directory(); }
   bool is_in_archive() const { return part || look->is_store(); }
-  /// Of a file.
+  /// For files only.
   std::string name_shown() const {
     return shown_name.empty() ? preferred_name(name_of(path), look->shown) : shown_name;
   }
-  /// True of the state that it stands for, and of what a commit of this mount has stored at its
-  /// path last, `stored`, if that is known.
+  /// True if `other` is the state that this node stands for, or `stored`. `stored` is the state
+  /// that a commit of this mount stored last at the node's path, if that is known.
   bool is_own(const ObjectLook& other, const std::optional<frame::ObjectState>& stored) const {
     return look->same_as(other) || (stored && stored->same_bytes(other.state));
   }
 };
 
-/// The nodes, and which node leads where one path had several states.
-/// Thread-safe. ESTALE for nodes that are not known (any more). Asks nobody for anything.
+/// The nodes by id. A path whose object had several states has several nodes. At most one of them
+/// leads: a new file, or a frame that is or was open for writing. Thread-safe. Throws ESTALE for
+/// unknown nodes. Never asks the store.
 class ObjectNodes {
  public:
   using Node = ObjectNode;
@@ -57,46 +58,49 @@ class ObjectNodes {
 
   Node get(NodeId id) const;
   std::optional<Node> find(NodeId id) const;
-  /// The node of that state, which is new or known, with one reference more. `stored` as of
-  /// ObjectNode::is_own().
+  /// Adds a reference to the node of that state, and returns its id. Makes the node if there is
+  /// none. For `stored` see ObjectNode::is_own().
   NodeId enter(Node node, const std::optional<frame::ObjectState>& stored);
   void refer(NodeId id);
   void forget(NodeId id, std::uint64_t references);
-  /// Changes what no node is found by: calls `change` with the node, and returns its result. Nobody
-  /// else has the nodes meanwhile.
+  /// Calls `change` with the node, under the lock, and returns its result. `change` must not modify
+  /// what key_of() reads.
   template <typename Change>
   auto change(NodeId id, const Change& change) {
     const MutexLock lock(mutex_);
     return change(at(id));
   }
 
-  // Of new files, which have no object yet.
+  // --- new files, which have no object yet
 
-  /// EEXIST where there is one of that path.
+  /// Throws EEXIST if the path already has a new file.
   NodeId add_new(Node node);
   std::vector<Node> new_in(const std::string& directory) const;
-  /// It has no name any more. False, and nothing changes, where the store may have it.
+  /// Takes the name from a new file. Returns false, and changes nothing, if the store may already
+  /// have the file.
   bool take_unsent_names(NodeId id);
 
-  // Of states.
+  // --- states
 
-  /// It is open for writing, and leads.
+  /// Records that the node is open for writing, and makes it the leading node of its path.
   void set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file);
-  /// A new file, or what is open for writing at that path, or was.
+  /// Returns the leading node of the path.
   std::optional<std::pair<NodeId, Node>> leading(const std::string& path) const;
-  /// False for one whose path has gone to another state's node since it was opened for writing.
+  /// True if the node leads its path. False again if another state's node has taken the path since
+  /// the node was opened for writing.
   bool leads(NodeId id) const;
-  /// It is found by another look from now on.
+  /// Gives the node another look, by which enter() finds it from now on.
   void rekey(NodeId id, LookPointer look);
-  /// It is a stored file from now on, of that full name in the same directory.
+  /// Records that the file is stored under that full name, in the same directory.
   Node stored_as(NodeId id, const std::string& full_name);
   void renamed(NodeId id, const std::string& path, NodeId parent, const std::string& shown_name,
                LookPointer look);
-  /// It has no name any more.
+  /// Records that the file has no name any more.
   void take_names(NodeId id);
 
  private:
-  /// What two nodes differ in: state, and the key in a store.
+  /// What distinguishes nodes: the look; in an archive, the archive, the entry's key, and whether
+  /// the entry is a file.
   using Key = std::tuple<const void*, std::string, bool>;
   static Key key_of(const Node& node);
 
@@ -111,8 +115,7 @@ class ObjectNodes {
   NodeId next_id_ GUARDED_BY(mutex_) = kRootId + 1;
   std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
   std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);
-  /// New files, and frames that are open for writing, or were, by their paths: those of another
-  /// state of the store are other nodes.
+  /// The leading nodes by their paths.
   std::map<std::string, NodeId> leading_ GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,4 @@
-// Where the content of an object goes that cannot be stored in its own place.
+// Saved copies of contents that cannot be stored in their own place.
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +19,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of this host, as it can stand in a name.
+/// Returns this host's name for use in a file name: only letters, digits, '-', '.' and '_', and at
+/// most 64 characters.
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "host";
@@ -30,7 +31,7 @@ std::string host_name() {
   return host.substr(0, 64);
 }
 
-/// A frame beside the one that another host has committed.
+/// A conflict file, next to the frame that another host has committed.
 class FrameBeside final : public SavedCopy {
  public:
   FrameBeside(Objects& objects, const ObjectNode& node, const std::string& suffix)
@@ -52,7 +53,7 @@ class FrameBeside final : public SavedCopy {
     name_ = dated_name(shown_name_, what, std::time(nullptr), ++number_) + suffix_;
     return number_ < kMostDatedNames;
   }
-  /// It has its name, and is durable, as soon as it is complete.
+  /// The frame has its final name from the start, and is durable as soon as it is complete.
   std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
     objects_.forget_listing(directory_);
     return path_in(directory_, name_);
@@ -65,7 +66,7 @@ class FrameBeside final : public SavedCopy {
   std::string name_;
 };
 
-/// A frame in a folder of this host.
+/// A frame in a local folder.
 class FrameInFolder final : public SavedCopy {
  public:
   FrameInFolder(const ObjectNode& node, std::string folder)
@@ -84,7 +85,8 @@ class FrameInFolder final : public SavedCopy {
   }
 
  private:
-  /// Files of one name in several directories, and mounts that share the folder, may want the same.
+  /// Tries numbered names, because several files or mounts may want the same name: files of one
+  /// name in several directories, and mounts that share the folder.
   std::string rename_to_free(const std::string& made) {
     for (int number = 1;; number++) {
       std::string name = dated_name(shown_name_, "unsent", std::time(nullptr), number) + ".b2frame";

@@ -50,14 +50,15 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
             return inode_of(path_in(listing.directory(), listing.entries()[number].name));
           }) {
   tree_->set_charges([this](const std::string& directory) {
-    // What a frame lists of its own chunks: that is of no user's share.
+    // A frame lists its own chunks. That listing is charged to no user's share.
     Request request;
     return std::make_unique<MemoryBudget::Listing>(request, budget_, tree_->url(directory));
   });
 }
 
-/// Nobody has told what a single object is. A web server shows no directory where a single object
-/// was named: of these errors that of the object counts.
+/// Tries a single SOURCE as an object first, then as a directory, because a URL does not say which
+/// it is. If neither can be shown, throws the error of the object. A web server answers ENOTDIR to
+/// the request for a directory, which would mislead.
 void Objects::require_shown(Request& request) {
   if (!tree_->single()) return static_cast<void>(listing(request, ""));
   const std::string& name = *tree_->single();
@@ -88,8 +89,8 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
-/// An object in the state that a fresh listing shows needs no request. With revalidate=0 each
-/// object is asked for.
+/// Returns what the listing tells of an entry. While the listing is fresh, an object in the listed
+/// state needs no request. With revalidate=0 each object needs one.
 ObjectLooks::Listed Objects::told_of(const frame::ObjectEntry& entry,
                                      const ObjectListing& listing) const {
   const auto trusted = looks_.settings().revalidate;
@@ -101,7 +102,7 @@ ListingPointer Objects::listing(Request& request, const std::string& directory) 
   return listings_.get(request, directory, judge_in(directory));
 }
 
-/// What the root shows where SOURCE is one object.
+/// Returns the listing of the root if SOURCE is a single object.
 ListingPointer Objects::single_listing(Request& request) {
   const std::string& name = *tree_->single();
   const auto known = looks_.known(name);
@@ -120,14 +121,14 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
   if (found.is_leading) return found;
   try {
     const auto number = static_cast<std::size_t>(&entry - listing->entries().data());
-    // The error of a look ahead is old; ask again.
+    // Does not wait for a look-ahead that is over: it has cached its result, or its error is old.
     const auto look = ahead_.pass(listing, number);
     if (look && !look->is_over()) {
       request.need_slot();
       look->wait();
     }
     found.look = looks_.look(request, found.path, entry.is_directory, told_of(entry, *listing));
-    // A commit of this mount has come since that look.
+    // This mount has committed to the path since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
       looks_.forget(found.path);
@@ -141,8 +142,8 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
   return found;
 }
 
-/// By the name that the listing shows; by that which the bytes give; by its
-/// full name where the bytes promise less than that.
+/// Tries three ways in this order: the name that the listing shows, a name that the bytes of an
+/// entry give, and the full name of an entry that is shown as it is in spite of its suffix.
 std::optional<Objects::Found> Objects::find_in(Request& request, const std::string& directory,
                                                const std::string& name,
                                                const ListingPointer& listing) {
@@ -164,7 +165,8 @@ std::optional<Objects::Found> Objects::find(Request& request, const std::string&
                                             const std::string& name) {
   if (tree_->single() && directory.empty())
     return find_in(request, directory, name, single_listing(request));
-  // A name that is known is asked for itself, so that its listing may be old.
+  // An outdated listing is good enough for an object that is known, because look_at() checks the
+  // object itself.
   ListingPointer known = listings_.known(directory);
   const auto* const entry = known ? known->find_shown(name) : nullptr;
   const bool is_known = entry != nullptr && looks_.known(path_in(directory, entry->name));
@@ -189,7 +191,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
     charge.take(2 * frame::heap_size(entry.name.size()));
     const std::string path = path_in(directory, entry.name);
     const LookPointer look = looks_.known(path);
-    // A listing with a delimiter shows removed frames, too.
+    // A listing with a delimiter also shows removed frames.
     if (look && look->kind == Kind::removed && is_removed(request, path)) continue;
     const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
     const bool is_directory =
@@ -202,7 +204,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
   return entries;
 }
 
-/// Where a listing is refused it tells nothing of what is there.
+/// Also returns false if the store refuses the listing.
 bool Objects::has_object(Request& request, const std::string& directory, const std::string& name) {
   try {
     return listing(request, directory)->find(name) != nullptr;
@@ -217,14 +219,15 @@ bool Objects::is_taken(Request& request, const std::string& directory,
   const ListingPointer listed = listing(request, directory);
   const frame::ObjectEntry* const entry = listed->find(full_name);
   if (entry == nullptr) return false;
-  // What a removed frame has left is listed, too: an array would become a flat file beside it.
+  // The listing may still show what a removed frame left behind. If that counted, a new array of
+  // this name would have to be stored as a flat file.
   if (!entry->is_directory) return true;
   return looks_.look_anew(request, path_in(directory, full_name), true)->kind != Kind::removed;
 }
 
 ino_t Objects::inode_of(const std::string& path) const {
   const std::string url = tree_->url(path);
-  // None that NFS or old programs take for none.
+  // Never 0, which NFS and old programs take for "no inode", and never kRootId.
   return static_cast<ino_t>(XXH3_64bits(url.data(), url.size()) | 2);
 }
 
@@ -246,7 +249,7 @@ bool Objects::is_removed(Request& request, const std::string& path) {
 
 void Objects::make_directory(const Change&, const std::string& path) {
   {
-    // Another host may have removed it.
+    // Another host may have removed the key since this mount put it.
     const MutexLock lock(mutex_);
     with_keys_.erase(path);
   }
@@ -254,7 +257,8 @@ void Objects::make_directory(const Change&, const std::string& path) {
   forget(path);
 }
 
-/// A directory that has its own key exists until somebody removes it, even when it is empty.
+/// Puts the directory's own key. A directory that has its key exists until it is removed, even when
+/// it is empty.
 void Objects::put_key_of(const std::string& directory) {
   {
     const MutexLock lock(mutex_);

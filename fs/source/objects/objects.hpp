@@ -1,5 +1,6 @@
 #pragma once
-// A tree of objects by paths: what its directories show, and what stands behind each name.
+// A tree of objects by paths: what its directories show, and which object each shown name stands
+// for.
 
 #include <functional>
 #include <memory>
@@ -20,20 +21,21 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoSlot where something must be asked for.
+/// Thread-safe. Throws the errors of ObjectTree, and codec::Error. Throws NoSlot if the store must
+/// be asked and no slot is free.
 class Objects {
  public:
-  /// The look of the file that is open for writing at a path, or waits for a commit there; null if
-  /// there is none. Such a file counts, whatever the store has.
+  /// Returns the look of the file at `path` if that file is open for writing or waits for a commit;
+  /// null otherwise. This look takes precedence over the state in the store.
   using Leading = std::function<LookPointer(const std::string& path)>;
 
-  /// `budget`, `removal` and `clock` outlive this object. `uploads` as of ObjectFrames.
-  /// `at_once` is how many entries LookAhead looks at in parallel.
+  /// `budget`, `removal` and `clock` outlive this object. For `uploads` see ObjectFrames. `at_once`
+  /// is how many entries LookAhead looks at in parallel.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
           MemoryBudget& budget, LaterRemoval& removal, frame::UploadSettings uploads,
           unsigned at_once, const frame::Clock& clock, Leading leading);
 
-  /// Looks at SOURCE itself: throws where it cannot be shown.
+  /// Looks at SOURCE itself. Throws if SOURCE cannot be shown.
   void require_shown(Request& request);
 
   frame::ObjectTree& tree() const { return *tree_; }
@@ -47,29 +49,33 @@ class Objects {
     LookPointer look;
     bool is_leading = false;
   };
-  /// What a directory shows as `name`.
+  /// Finds the entry that the directory shows as `name`.
   std::optional<Found> find(Request& request, const std::string& directory,
                             const std::string& name);
-  /// What a directory shows. Takes of `charge` what the result needs. `if_many` as of Source.
+  /// Lists what the directory shows. Takes the memory of the result from `charge`. For `if_many`
+  /// see Source::list().
   std::optional<std::vector<DirectoryEntry>> list(Request& request, const std::string& directory,
                                                   frame::MemoryCharge& charge,
                                                   const IfMany& if_many);
-  /// True if another entry of the store has that full name.
+  /// True if the store has an object or a frame of that full name. What a removed frame left behind
+  /// does not count.
   bool is_taken(Request& request, const std::string& directory, const std::string& full_name);
   ino_t inode_of(const std::string& path) const;
-  /// The store has answered a change of what is at that path, or of its name.
+  /// Drops what is cached of the object, and of the listing that shows it. Call this once the store
+  /// has answered a change of the object or of its name.
   void forget(const std::string& path);
-  /// As ObjectListings::forget().
+  /// See ObjectListings::forget().
   void forget_listing(const std::string& directory) { listings_.forget(directory); }
 
   // --- changes
 
   void make_directory(const Change& change, const std::string& path);
-  /// One that is empty.
+  /// Removes a directory, which must be empty.
   void remove_directory(Request& request, const Change& change, const std::string& path);
-  /// A reader of a frame that loses its name. The chunks are deleted when it has expired.
+  /// A reader, in this process, of a frame that is removed or replaced. The frame's chunks are
+  /// deleted when the reader has expired.
   using User = std::weak_ptr<const void>;
-  /// In the state `base`: ESTALE where the store has another one.
+  /// Removes the frame. Throws ESTALE if the store has another state than `base`.
   void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base,
                     const User& user);
   /// Removes an object that is not a frame.
@@ -78,8 +84,9 @@ class Objects {
     frame::ObjectState state;
     User user;
   };
-  /// Renames the frame, which must be in the state `base`. `replaced` is the frame that has the new
-  /// name now. ESTALE if either is in another state. Returns the state of the renamed frame.
+  /// Renames a frame, which must be in the state `base`. `replaced` is the frame that has the new
+  /// name now. Throws ESTALE if the store has another state of either frame. Returns the state of
+  /// the renamed frame.
   frame::ObjectState rename_frame(Request& request, const Change& change, const std::string& from,
                                   const frame::ObjectState& base, const User& user,
                                   const std::string& to, const std::optional<Replaced>& replaced);
@@ -109,7 +116,7 @@ class Objects {
   Mutex mutex_;
   LookAhead ahead_;
   std::set<std::string> with_keys_
-      GUARDED_BY(mutex_);  ///< directories that have a key of their own
+      GUARDED_BY(mutex_);  ///< directories that are known to have a key of their own
 };
 
 }  // namespace bloscfs::fs

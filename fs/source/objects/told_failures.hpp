@@ -1,5 +1,5 @@
 #pragma once
-// What a store refuses, or cannot give, is told in the log.
+// Logs the failures of requests to a store.
 
 #include <string>
 #include <system_error>
@@ -12,14 +12,15 @@
 
 namespace bloscfs::fs {
 
-/// Nothing is there.
+/// True if the object does not exist.
 inline bool is_absent(const std::system_error& error) {
   return error.code() == std::errc::no_such_file_or_directory;
 }
 
-/// What `ask` gives. Its failures are logged with the URL of `path`, each once; but not that
-/// nothing is there, nor that who asked has given up. Before the first request whoever mounts tells
-/// of them.
+/// Returns the result of `ask`. Logs each of its errors once, with the URL of `path`, and throws it
+/// again. Two errors are not logged: ENOENT, and the end of a request whose caller has given up.
+/// Errors of requests without a user are not logged either. The mount command reports them itself,
+/// and a failed look-ahead is repeated.
 template <typename Ask>
 auto telling_failures(const Request& request, OnceLog& log, const frame::ObjectTree& tree,
                       const std::string& path, const Ask& ask) {
