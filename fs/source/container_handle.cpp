@@ -18,7 +18,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A program may read a header into a large buffer, and the kernel reads ahead of that.
+/// Reads below this offset count as reading the header. A program may read a header into a large
+/// buffer, and the kernel reads ahead of that.
 constexpr std::int64_t kStart = 1 << 20;
 
 [[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
@@ -73,14 +74,14 @@ ReadBytes ContainerHandle::read(Request& request, std::int64_t offset, std::int6
     if (is_interruption(error)) throw;
     stats.io_errors++;
     services.log_bad_data(request, contents_.source().told_path(node()), error);
-    // A direct reader may be given what precedes the bad place; through the page cache the kernel
-    // would take a short reply for the end of the file.
+    // With O_DIRECT a short reply may hold the bytes in front of the damaged part. Through the page
+    // cache the kernel would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;
   }
   return out;
 }
 
-/// Who does not write keeps what it has opened.
+/// Read-only handles stay on the epoch that they opened.
 void ContainerHandle::read_into(Request& request, ReplyData& out, std::int64_t offset,
                                 std::int64_t size) {
   content().read(request, offset, size, out, epoch_);
@@ -97,14 +98,16 @@ struct stat ContainerHandle::attributes(Request& request) const {
   try {
     return contents_.source().attributes(request, node());
   } catch (const std::system_error& error) {
-    // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
+    // If the file is gone or may no longer be looked at, the attributes at the open are all there
+    // is.
     if (!frame::is_refusal(error.code())) throw;
     return file_->attributes;
   }
 }
 
 void ContainerHandle::sync(Request& request) {
-  // The kernel keeps the file locked meanwhile, also for who only reads it.
+  // The kernel keeps the file locked during an fsync, even one through a read-only handle. So a
+  // slot is taken only if there is something to commit.
   const bool needs_commit = content().needs_commit();
   if (needs_commit) request.need_slot();
   tell_error_of_commits(content());
@@ -112,7 +115,7 @@ void ContainerHandle::sync(Request& request) {
 }
 
 void ContainerHandle::close(Request&) {
-  // It may have been made by an open(2) for reading.
+  // An open(2) with O_CREAT may have made the file for reading, and then no writer closes it.
   if (descriptors_.amount() >= DescriptorNeed::kWriter && content().needs_commit())
     contents_.changed(file_, std::move(descriptors_));
 }
@@ -124,7 +127,7 @@ void ContainerWriter::begin(Request& request, std::shared_ptr<ContentHome> home)
   content().add_writer();
 }
 
-/// Who writes goes on from the state that is there.
+/// Writers read the current epoch, whichever that is.
 void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t offset,
                                 std::int64_t size) {
   const std::size_t before = out.size();
@@ -137,25 +140,27 @@ void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t o
   }
 }
 
-/// ESTALE, once, for who has written to a state that is gone.
+/// Throws ESTALE once if this handle's earlier writes went to an epoch whose contents were lost.
 void ContainerWriter::tell_loss() {
   const std::uint64_t known = epoch_.exchange(content().epoch());
   if (content().lost_contents_of(known)) tell_overtaken();
 }
 
 Content& ContainerWriter::content_to_change(Request& request) {
-  // Where nothing waits there is nothing to lose: what is written goes to what is there now.
+  // Without uncommitted changes nothing can be lost: the write goes to the file's present state.
   if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
   return content();
 }
 
-/// Behind the change: a commit that ends between the two would otherwise have the committer forget
-/// a content with dirty bytes, which nobody would store while its writer waits for room.
+/// Must be called after the change. If a commit ended between note() and the change, the committer
+/// would forget a content that has dirty bytes. Nothing would store them while their writer waits
+/// for room.
 void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->content, file_); }
 
-/// Again where the content goes on from another state meanwhile, unless that lost something.
+/// Runs `work` again if the content follows another program's change during it, unless that lost
+/// something.
 template <typename Work>
 void ContainerWriter::change(Request& request, const Work& work) {
   for (;;) {
@@ -179,7 +184,8 @@ void ContainerWriter::put(Request& request, const WritePlace& place, Bytes bytes
       if (at) changed.remember_chunks(request, *at, static_cast<std::int64_t>(size));
       changed.write(request, at, bytes, epoch);
     });
-  // Never to a state that nobody has looked at, which it would bring old bytes to.
+  // A page belongs to the epoch in which the kernel read it. Written to a later one it would bring
+  // back old bytes.
   const std::uint64_t epoch = content().epoch_of_pages();
   content().write(request, at, bytes, epoch);
   note_dirty();
@@ -212,7 +218,7 @@ void ContainerWriter::allocate(Request& request, int mode, std::int64_t offset, 
     frame::throw_errno(EFBIG, "fallocate");
   if (!punches)
     change(request, [&](Content& changed, auto epoch) {
-      // What no disk has room for is told from what no file can hold.
+      // First EFBIG if no file can be that large, then ENOSPC if SOURCE has no room for it.
       changed.require_storable(offset + size);
       contents_.source().require_space(offset + size - changed.size());
       changed.reserve(request, keeps_size ? 0 : offset + size, epoch);
@@ -236,8 +242,9 @@ void ContainerWriter::flush(Request& request) {
   if (content().needs_commit() &&
       (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
     contents_.services().committer.commit({file_->content});
-  // Others may close a copy of the descriptor and not look at this, as a program that is started
-  // does: who writes on, or calls fsync, is still to be told.
+  // Unlike tell_loss() this does not count the loss as reported. A flush also comes when another
+  // program closes a copy of the descriptor and ignores the result, as a started program does. The
+  // writer must still get ESTALE from its next write or fsync.
   if (content().lost_contents_of(epoch_)) tell_overtaken();
 }
 
@@ -260,7 +267,7 @@ std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, No
   contents.require_changeable(request, node, *file->content);
   handle->begin(request, contents.source().home(node));
   try {
-    // The node may have given way to another one meanwhile.
+    // Another open file may have taken this one's place in the node before add_writer().
     if (contents.source().opened(node) != file) tell_overtaken();
     if ((flags & O_TRUNC) != 0) handle->truncate(request, 0);
   } catch (...) {

@@ -1,6 +1,6 @@
 #pragma once
-// Handles of containers: what is read and written goes to the content that all handles of a node
-// share, and each handle knows which epoch of that it goes on from.
+// Handles of containers. All handles of a node read and write the content that they share. Each
+// handle knows which epoch of that content it belongs to.
 
 #include <atomic>
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace bloscfs::fs {
 
-/// A handle of what is open of a node. `flags` as of open(2); the caller closes the handle. For
-/// writing: errors as of Contents::require_changeable(), ESTALE where the node has meanwhile given
-/// way to another one. `contents` outlives it.
+/// Makes a handle of a node's open container; `flags` as in open(2). The caller closes the handle,
+/// and `contents` outlives it. Opening for writing throws the errors of
+/// Contents::require_changeable(), and ESTALE if the node no longer has this open file.
 std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, NodeId node,
                                         const std::shared_ptr<const OpenContainer>& file,
                                         int flags);
 
-/// Opened for reading: reads what was opened, and nothing that came since.
+/// A handle for reading. It sees writes through this mount, but stays in the epoch that it opened.
 class ContainerHandle : public FileHandle {
  public:
-  /// `opener`: the thread, 0 if that is not known.
+  /// `opener`: the id of the thread that opens the file, 0 if unknown.
   ContainerHandle(Contents& contents, NodeId node, int flags, pid_t opener,
                   std::shared_ptr<const OpenContainer> file);
   ~ContainerHandle() override { leave_start(); }
 
-  /// Those of the file, which others may have changed since.
+  /// The file's attributes as they are now, or as they were at the open if the node is gone.
   struct stat attributes(Request& request) const override;
-  /// True if its opener has another handle that has read no more than the file's start: who has
-  /// loaded a header opens the file again to map it, as NumPy does. Programs that read a whole file
-  /// usually open it once.
+  /// True if the same thread has another handle that has read no further than the file's start.
+  /// NumPy maps files this way: it loads the header, then opens the file again to map it. Programs
+  /// that read a whole file usually open it once.
   bool may_be_mapped() const override { return may_be_mapped_; }
   void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
   ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) final;
@@ -48,25 +48,25 @@ class ContainerHandle : public FileHandle {
 
   Contents& contents_;
   const std::shared_ptr<const OpenContainer> file_;
-  std::atomic<std::uint64_t> epoch_;  ///< of the content: the last one that it knows of
+  std::atomic<std::uint64_t> epoch_;  ///< the content's epoch that this handle knows
 
  private:
   void leave_start();
 
   Readahead readahead_;
-  std::atomic<bool> is_at_start_ = false;  ///< counted among the beginners of the file
+  std::atomic<bool> is_at_start_ = false;  ///< counted in OpenContainer::beginners
   bool may_be_mapped_ = false;
   bool is_far_ = false;
 };
 
-/// Opened for writing: while one is there the file keeps its representation, unless all of it is
-/// new.
+/// A handle for writing. While a file has one, the file keeps its representation, unless all of its
+/// contents are new.
 class ContainerWriter final : public ContainerHandle {
  public:
   using ContainerHandle::ContainerHandle;
 
-  /// To be called before anything else. Errors as Content::make_writable()'s: then it has not
-  /// begun, and there is nothing to close.
+  /// Must be called first. Throws the errors of Content::make_writable(). After an error there is
+  /// nothing to close.
   void begin(Request& request, std::shared_ptr<ContentHome> home);
   std::size_t write(Request& request, const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(Request& request, const WritePlace& place,

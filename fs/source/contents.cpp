@@ -20,15 +20,15 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How often SOURCE may change under one change.
+/// How often a change is tried when other programs keep changing the file.
 constexpr int kContentTries = 5;
-/// How long another program may take to write a frame in place.
+/// How long a request waits for another program that writes a frame in place.
 constexpr std::chrono::seconds kUnfinishedTimeout{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
-/// So many threads may wait for that: the others serve other files.
+/// At most this many threads wait for that, so that the others can serve other files.
 constexpr int kMostWaiting = 4;
 
-/// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
+/// Returns the sizes of the uncommitted metalayers of one kind; nullopt for those to be removed.
 frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
   frame::VlmetalayerSizes sizes;
   for (const auto& [layer, value] : content.uncommitted_metalayers())
@@ -44,7 +44,8 @@ bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSize
   return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
 }
 
-/// Throws unless a commit can store them: else it would fail for ever.
+/// Throws unless a commit can store these metalayers. Without this check the commit would fail
+/// again and again.
 void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
                 LayerKind kind) {
   if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
@@ -88,11 +89,12 @@ void Contents::changed(const std::shared_ptr<const OpenContainer>& file,
 
 void Contents::follow(Request& request, NodeId node) {
   const auto file = source_->opened(node);
-  // Others may have changed the file's mode, or linked it.
+  // confirm() accepts a file of which only the mode or the number of links has changed.
   if (!file || source_->confirm(node, *file)) return;
-  // Waits for a commit that is under way: else two contents would be of one name.
+  // Waits for a commit that is under way: otherwise two contents would have one name.
   if (go_on(request, file->content)) return;
-  // Nobody writes to what cannot follow: who has it open keeps its snapshot.
+  // Only a content that was made writable can follow. Read-only handles keep their snapshot, and
+  // the next open reads the new state.
   if (file->content->is_overtaken() && !file->leads()) source_->retire(node, *file);
 }
 
@@ -159,7 +161,7 @@ void Contents::change(Request& request, NodeId node, FairShare::Part descriptors
     try {
       work(file);
       changed(file, std::move(descriptors));
-      // No close will tell of an error.
+      // No close follows that could report the error of a later commit.
       if (source_->is_space_scarce() && file->content->needs_commit())
         commit_briefly({file->content});
       return;
@@ -178,7 +180,8 @@ void Contents::commit(Request& request, const std::vector<NodeId>& nodes) {
   commit_briefly(contents);
 }
 
-/// On the thread of a request: it waits for locks of others, but not for long.
+/// Commits on the thread of a request, so that it waits for other programs' locks for a bounded
+/// time only.
 void Contents::commit_briefly(const Committer::Contents& contents) {
   const frame::SharedLockTimeout timeout;
   services_.committer.commit(contents);
@@ -204,7 +207,8 @@ void Contents::represent_anew(Request& request, NodeId node) {
   file->content->look_again();
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
-  // The name is there already, so that there is nothing to refuse.
+  // The file already has its new name, so a lack of descriptors cannot be refused any more. Commits
+  // at once instead.
   if (is_beyond_share && !file->content->has_writers())
     services_.committer.queue(file->content, true);
 }
@@ -230,8 +234,8 @@ bool Contents::set_times(Request& request, NodeId node, const timespec& accessed
   const auto file = source_->opened(node);
   if (!file) return false;
   try {
-    // Readers would take new times for a change by somebody else. Those of a removed file are in
-    // its content alone.
+    // The content must know the new times, so that they do not count as another program's change. A
+    // removed file has its times in the content alone.
     if (!file->content->is_orphan()) file->content->make_writable(request, source_->home(node));
   } catch (const std::system_error&) {
     return false;
@@ -249,7 +253,8 @@ bool Contents::set_times(Request& request, NodeId node, const timespec& accessed
 void Contents::set_metalayer(Request& request, NodeId node, const LayerName& name,
                              const LayerChange& content, int flags) {
   frame::check_layer_name(name.name);
-  // A header is written anew by a new file, which would leave other names behind.
+  // A fixed metalayer needs a new header, and that a new file, which the other hard links would not
+  // lead to.
   if (name.kind == LayerKind::fixed && source_->home(node)->place_now(request).has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   std::shared_ptr<Content> changed;
@@ -259,7 +264,8 @@ void Contents::set_metalayer(Request& request, NodeId node, const LayerName& nam
            if (content) changed->require_room();
            put_metalayer(Change(request), *changed, name, content, flags);
          });
-  // A request that waits for room holds no thread: this one makes the room that it takes.
+  // Writers wait for room without a thread, which this request cannot do. So it commits, to make
+  // the room that it took.
   if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
 }
 

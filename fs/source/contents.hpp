@@ -1,6 +1,5 @@
 #pragma once
-// The contents of a mount's containers by node: what a Source, handles and extended attributes ask
-// of them.
+// The contents of a mount's containers, by node. Sources, handles and extended attributes use them.
 
 #include <atomic>
 #include <cstdint>
@@ -24,78 +23,85 @@ namespace bloscfs::fs {
 class Source;
 struct SourceServices;
 
-/// One for all nodes, whatever Source the mount has. Thread-safe. Called without any lock of the
-/// Source, but for created(). Throws what the commits throw that a call needs. A node exists as
-/// long as a call lasts, and as long as somebody has its home.
+/// Changes the contents of a mount's containers, makes them follow other programs' changes, and
+/// asks the committer to commit them. Each mount has one, whatever its Source is. Thread-safe.
+/// The caller holds no lock of the Source, except for created(). A call that commits throws the
+/// errors of that commit. A node exists as long as a call for it lasts, and as long as its home()
+/// is held.
 class Contents {
  public:
   /// `services` outlive this object.
   explicit Contents(const SourceServices& services) : services_(services) {}
 
-  /// Called once, before the first request. `source` outlives the last one.
+  /// Called once, before the first request. `source` outlives the last request.
   void set_source(Source& source) { source_ = &source; }
   Source& source() const { return *source_; }
   const SourceServices& services() const { return services_; }
 
   // --- other programs' changes
 
-  /// Looks whether another program has changed the file of what is open of a node, and lets the
-  /// content go on from what is there now.
+  /// Checks whether another program has changed the file of the node's open container. If so, the
+  /// content follows that change.
   void follow(Request& request, NodeId node);
-  /// The same; an error is logged, once.
+  /// Like follow(), but logs an error once instead of throwing it.
   void try_follow(Request& request, NodeId node);
-  /// Lets a content that somebody writes go on from another program's state. What is being written
-  /// is waited for up to two seconds, unless too many do so already.
+  /// Makes a content follow another program's change. If that program is still writing the file,
+  /// waits up to two seconds for it with IfBeingWritten::wait. Returns `being_written` after that,
+  /// or at once if four threads wait already.
   FollowResult follow(Request& request, const std::shared_ptr<Content>& content,
                       IfBeingWritten unfinished);
-  /// The same for a request, which waits: true if it went on. Throws ESTALE while it is being
-  /// written.
+  /// Like follow() with IfBeingWritten::wait. True if the content followed. Throws ESTALE if the
+  /// file is still being written.
   bool go_on(Request& request, const std::shared_ptr<Content>& content);
-  /// True if the content went on since that `epoch`, for whoever asked first.
+  /// Like go_on(), but also true if another caller has made the content follow since `epoch`.
   bool has_gone_on(Request& request, const std::shared_ptr<Content>& content, std::uint64_t epoch);
-  /// True if a change failed with `error` only because the content has gone on from another state
-  /// since `epoch`, so that the caller can try it again.
+  /// True if a change failed with ESTALE only because the content has followed another program's
+  /// change since `epoch`. The caller can then retry.
   bool can_retry(Request& request, const std::system_error& error,
                  const std::shared_ptr<Content>& content, std::uint64_t epoch);
 
   // --- changes
 
-  /// Throws unless the node's file can be changed: EROFS for what cannot be written, codec::Error
-  /// where the file's values must stay what they are. Logs these.
+  /// Throws unless the node's file can be changed: EROFS if it cannot be written, codec::Error if
+  /// its values must stay as they are. Logs both errors.
   void require_changeable(Request& request, NodeId node, const Content& content);
-  /// Notes that a file has changed. If nobody has it open for writing, a commit is queued, which
-  /// keeps the `descriptors` of the closed handle until it is done.
+  /// Notes that a file has changed. If it has no open writers, queues a commit, which keeps the
+  /// closed handle's `descriptors` until it is done.
   void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors);
-  /// A new empty file has been made, and SOURCE has at most a temporary of it. It is committed as
-  /// one that stays open: changed() tells of one that nobody opens. Called before anybody else sees
-  /// the name, so that nobody judges by its bytes what is not complete.
+  /// Registers a new empty file, of which SOURCE has at most a temporary. The committer treats the
+  /// file as one that stays open; for a file that nothing opens, the caller also calls changed().
+  /// Called before other threads see the name, so that none of them judges the incomplete file by
+  /// its bytes.
   void created(const Change& change, NodeId node, const struct stat& shown);
-  /// Commits what these nodes have not yet committed, durably. NoSlot if there is anything.
+  /// Commits the uncommitted changes of these nodes durably. NoSlot if there are any.
   void commit(Request& request, const std::vector<NodeId>& nodes);
-  /// Makes an array a flat frame of the bytes that it shows, under the same shown name. It stays
-  /// one as long as the result lives. NoSlot.
+  /// Stores an array as a flat frame of the bytes that it shows, under the same shown name. The
+  /// file stays flat as long as the result lives. NoSlot.
   std::shared_ptr<void> hold_flat(Request& request, NodeId node);
-  /// The file has another name or place, which asks for another representation.
+  /// Must be called after a file got another name or directory. Queues a commit if it needs another
+  /// representation there.
   void represent_anew(Request& request, NodeId node);
-  /// The last name of `file` has been removed: what is dirty need not be committed any more, unless
-  /// `has_name` finds another name by then.
+  /// Must be called after the last known name of `file` was removed. Its dirty bytes need not be
+  /// committed any more, unless `has_name`, which is called then, finds another name.
   void removed(const std::shared_ptr<const OpenContainer>& file,
                const std::function<bool()>& has_name);
   /// As truncate(2).
   void resize(Request& request, NodeId node, std::int64_t size);
-  /// False if nothing is open of the file, or nothing that could be written: the times are then the
-  /// stored file's alone. UTIME_NOW as in utimensat(2).
+  /// Sets the times of the node's open container. False if it has none, or if that cannot be
+  /// written: the caller then sets the times of the stored file alone. UTIME_NOW as in
+  /// utimensat(2).
   bool set_times(Request& request, NodeId node, const timespec& accessed, const timespec& modified);
-  /// Sets a metalayer, or removes it without a `content`. `flags` as in setxattr(2): EEXIST and
-  /// ENODATA. EINVAL and ENOSPC for what a frame has no room for; EOPNOTSUPP for fixed ones of a
-  /// file with hard links.
+  /// Sets a metalayer, or removes it if `content` is empty. `flags` as in setxattr(2), with EEXIST
+  /// and ENODATA. EINVAL and ENOSPC if a frame has no room for it; EOPNOTSUPP for fixed metalayers
+  /// of a file with hard links.
   void set_metalayer(Request& request, NodeId node, const LayerName& name,
                      const LayerChange& content, int flags);
 
  private:
   std::shared_ptr<const OpenContainer> open_to_change(Request& request, NodeId node);
   using Work = std::function<void(const std::shared_ptr<const OpenContainer>&)>;
-  /// Runs `work` on the content opened for it, again where that finds another program's change.
+  /// Opens the node's container and runs `work` on it. Retries if another program has changed the
+  /// file.
   void change(Request& request, NodeId node, FairShare::Part descriptors, const Work& work);
   void put_metalayer(const Change& change, Content& content, const LayerName& name,
                      const LayerChange& value, int flags) EXCLUDES(metalayers_);
@@ -103,8 +109,10 @@ class Contents {
 
   const SourceServices& services_;
   Source* source_ = nullptr;
-  std::atomic<int> waiting_{0};  ///< for what is being written
-  /// Of all files: a metalayer that was found to have room is set before another one is looked at.
+  /// Threads that wait in follow() for another program to finish writing.
+  std::atomic<int> waiting_{0};
+  /// One for all files. Held from the check that a metalayer has room until it is set, so that two
+  /// of them cannot both take the last room.
   Mutex metalayers_{LockLevel::queue};
 };
 

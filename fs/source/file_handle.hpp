@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel may ask of a file that it has open, whatever kind of file that is.
+// An open file of any kind, as the kernel uses it.
 
 #include <cerrno>
 #include <cstddef>
@@ -23,19 +23,19 @@
 
 namespace bloscfs::fs {
 
-/// Bytes of a file where a descriptor has them, to be spliced. The handle keeps that open.
+/// Bytes that a descriptor can read, to be spliced. The handle keeps the descriptor open.
 struct DescriptorRange {
   int descriptor = -1;
   std::int64_t offset = 0;
-  std::size_t size = 0;  ///< fewer behind the file's end
+  std::size_t size = 0;  ///< fewer bytes if the file ends earlier
 };
 using ReadBytes = std::variant<ReplyData, DescriptorRange>;
 
-/// Where bytes go that are written.
+/// Where a write goes.
 struct WritePlace {
-  std::int64_t offset = 0;  ///< that the kernel has chosen
-  bool appends = false;     ///< it may be wrong: they go to the end
-  bool are_pages = false;   ///< the kernel writes them back, of a mapping or from its cache
+  std::int64_t offset = 0;  ///< as the kernel gave it
+  bool appends = false;     ///< the offset may be wrong: the bytes go to the file's end
+  bool are_pages = false;   ///< the kernel writes back pages of its cache or of a mapping
 };
 
 struct CopiedRange {
@@ -45,17 +45,19 @@ struct CopiedRange {
   unsigned flags = 0;  ///< of copy_file_range(2)
 };
 
-/// What one open file may have, in the daemon's own descriptors.
+/// How many of the daemon's descriptors one open file may use.
 struct DescriptorNeed {
-  static constexpr std::size_t kReader = 1;      ///< a frame, or a plain file
-  static constexpr std::size_t kWriter = 3;      ///< a frame and its writer's file and directory
-  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
+  static constexpr std::size_t kReader = 1;  ///< a frame, or a plain file
+  static constexpr std::size_t kWriter = 3;  ///< a frame and its writer's file and directory
+  /// For a sparse frame's directory, whether read or written.
+  static constexpr std::size_t kSparseMore = 2;
 };
 
-/// Thread-safe but for keep() and close(). Errors: std::system_error with the errno, codec::Error.
+/// An open file. Thread-safe except for keep() and close(). Throws std::system_error with the
+/// errno, and codec::Error.
 class FileHandle {
  public:
-  /// `flags` as of open(2).
+  /// `flags` as in open(2).
   FileHandle(NodeId node, int flags) : node_(node), is_direct_((flags & O_DIRECT) != 0) {}
   virtual ~FileHandle() = default;
   FileHandle(const FileHandle&) = delete;
@@ -64,66 +66,70 @@ class FileHandle {
   NodeId node() const { return node_; }
   /// Opened with O_DIRECT: short replies are allowed.
   bool is_direct() const { return is_direct_; }
-  /// What it may have open until it is closed, or until a commit of what was written.
+  /// Keeps the handle's share of descriptors until it is closed, or until a commit has stored what
+  /// was written.
   void keep(FairShare::Part descriptors) { descriptors_ = std::move(descriptors); }
 
-  /// Also when another state has taken the name of what it has open.
+  /// Returns the file's attributes, even if another state has taken its name since.
   virtual struct stat attributes(Request& request) const = 0;
-  /// True if whoever opened it probably maps it and wants only parts of it.
+  /// True if the program that opened the file probably maps it and reads only parts of it.
   virtual bool may_be_mapped() const { return false; }
-  /// Tells, once, of a read that `user` has asked for, before read(), which may be called twice for
-  /// it: may have what is behind it decoded ahead.
+  /// Announces a read by `user`, before read(). Called once for each read, while read() may be
+  /// called twice. May start decoding of what comes next.
   virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
-  /// The file's bytes [offset, offset + size), cut at its end. NoSlot where they must be decoded.
+  /// Returns the file's bytes [offset, offset + size), cut at its end. NoSlot if they must be
+  /// decoded.
   virtual ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) = 0;
   /// As lseek(2) with SEEK_DATA and SEEK_HOLE. Throws ENXIO behind the end.
   virtual std::int64_t seek(Request& request, std::int64_t offset, int whence) const = 0;
-  /// True if somebody has the file open for writing, so that the kernel may know more of it.
+  /// True if the file has an open writer, so that the kernel's cache may be newer than the daemon's
+  /// state.
   virtual bool has_writers() const = 0;
 
-  // EBADF of what was not opened for writing.
+  // The next functions throw EBADF if the file was not opened for writing.
 
-  /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
+  /// Returns how many bytes were written: fewer than given if SOURCE has no room for all.
   virtual std::size_t write(Request& /*request*/, const WritePlace& /*place*/,
                             codec::Bytes /*bytes*/) {
     refuse();
   }
-  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  /// Like write() of the concatenated cells. May take the cells' memory, and then leaves empty
+  /// ones.
   virtual std::size_t write(Request& /*request*/, const WritePlace& /*place*/,
                             std::span<PooledBuffer> /*cells*/) {
     refuse();
   }
-  /// The user to whom written bytes count until a commit has stored them; nullopt where a write
-  /// stores them at once.
+  /// Returns the user to whom written bytes are counted until a commit has stored them; nullopt if
+  /// a write stores them at once.
   virtual std::optional<uid_t> dirty_user() const { return std::nullopt; }
   virtual void truncate(Request& /*request*/, std::int64_t /*size*/) { refuse(); }
-  /// As fallocate(2). Of a container for the modes that punch, zero and set sizes: contents take no
-  /// space before they are written, but none is promised where SOURCE has not as much: ENOSPC.
+  /// As fallocate(2). A container supports only the modes that punch, zero and set sizes. It
+  /// reserves no space, but throws ENOSPC if SOURCE has less free space than the file would grow.
   virtual void allocate(Request& /*request*/, int /*mode*/, std::int64_t /*offset*/,
                         std::int64_t /*size*/) {
     refuse();
   }
 
-  /// copy_file_range(2) to here. EOPNOTSUPP unless both files are plain, and this one is written.
-  /// May copy fewer bytes than are asked for. NoSlot.
+  /// As copy_file_range(2) from `source` to this file. EOPNOTSUPP unless both files are plain, and
+  /// this one is open for writing. May copy fewer bytes than requested. NoSlot.
   virtual std::size_t copy_from(Request& /*request*/, const FileHandle& /*source*/,
                                 const CopiedRange& /*range*/) {
     refuse(EOPNOTSUPP);
   }
-  /// The same from here to a descriptor of SOURCE.
+  /// As copy_file_range(2) from this file to a descriptor of SOURCE.
   virtual std::size_t copy_to(Request& /*request*/, int /*descriptor*/,
                               const CopiedRange& /*range*/) const {
     refuse(EOPNOTSUPP);
   }
 
-  /// What was written is durable when it returns. NoSlot where something must be stored.
+  /// Makes everything that was written durable. NoSlot if something must be stored.
   virtual void sync(Request& request) = 0;
-  /// At each close of a descriptor: reports errors of commits in the background. NoSlot where it
-  /// may have to commit.
+  /// Called at each close of a descriptor. Reports errors of commits in the background. NoSlot if
+  /// it may have to commit.
   virtual void flush(Request& /*request*/) {}
   /// Called before close(), perhaps more than once. NoSlot if close() may take long.
   virtual void before_close(Request& /*request*/) {}
-  /// Nobody asks it for anything any more. To be called once.
+  /// Ends the use of the handle. Called once, as the last call.
   virtual void close(Request& /*request*/) {}
 
  protected:

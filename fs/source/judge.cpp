@@ -21,10 +21,11 @@ namespace {
 
 using Health = Verdict::Health;
 
-/// Bytes that may be read to find out what a file is.
+/// How many bytes may be read to judge a file.
 constexpr std::uint64_t kReadLimit = 1 << 20;
 
-/// A file may claim anything, and must not keep a listing busy.
+/// Limits how much of a file is read, since a header can claim any size and must not block a
+/// listing.
 class LimitedSource final : public frame::ByteSource {
  public:
   LimitedSource(std::shared_ptr<const frame::ByteSource> source, std::uint64_t limit)
@@ -47,7 +48,7 @@ class LimitedSource final : public frame::ByteSource {
  private:
   const std::shared_ptr<const frame::ByteSource> source_;
   const std::uint64_t limit_;
-  mutable std::uint64_t taken_ = 0;  ///< one thread judges
+  mutable std::uint64_t taken_ = 0;  ///< only one thread judges
 };
 
 Verdict itself(std::int64_t size, Health health) {
@@ -77,7 +78,7 @@ Verdict container(const frame::Snapshot& snapshot, Role role, const JudgeSetting
   return verdict;
 }
 
-/// A file that is one.
+/// Returns the verdict on a file that is a store.
 Verdict store(std::int64_t size, ShownAs shown) {
   Verdict verdict = itself(size, Health::sound);
   verdict.kind = EntryKind::store;
@@ -86,7 +87,7 @@ Verdict store(std::int64_t size, ShownAs shown) {
   return verdict;
 }
 
-/// A directory store is shown whatever decoder its embed.b2e needs: it has other files.
+/// A store directory is shown even if its embed.b2e needs a missing decoder: it has other files.
 bool may_leave_out(Role role, const JudgeSettings& settings) {
   return settings.unsupported == UnsupportedFiles::hidden && role != Role::embed;
 }

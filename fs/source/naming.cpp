@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kLockSuffix = frame::kSidecarSuffix;
 constexpr std::string_view kLockFile = ".bloscfs-lock";
 
-/// Answers "who wants this name" from probes; recursion shortens the name at each step.
+/// Finds the entry that is shown under a name by a few probes. Each recursive call has a shorter
+/// name, so that the recursion ends.
 class Resolver {
  public:
   explicit Resolver(const EntryProbe& probe) : probe_(probe) {}
@@ -34,7 +35,8 @@ class Resolver {
   }
 
  private:
-  /// Entries that prefer `name`, which is not their full name.
+  /// Returns the full names of entries that would be shown as `name` but are stored under another
+  /// name.
   std::vector<std::string> wanting(const std::string& name) {
     std::vector<std::string> found;
     for (std::string& full_name : possible_full_names(name)) {
@@ -141,7 +143,8 @@ std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries) {
   }
   std::vector<bool> fallen(entries.size(), false);
   for (bool changed = true; changed;) {
-    // All who share a name give way at once; their full names are new claims.
+    // All entries that want the same name fall back to their full names at once. Those names are
+    // new claims, and may collide with others.
     std::vector<std::size_t> holding;
     std::vector<std::size_t> falling;
     for (const std::size_t i : undecided)

@@ -1,5 +1,6 @@
 #pragma once
-// Which name a source entry is shown under. Pure: entries come in as values.
+// Computes the names that source entries are shown under. Reads no files: callers pass entries as
+// values.
 
 #include <ctime>
 #include <functional>
@@ -12,44 +13,48 @@
 
 namespace bloscfs::fs {
 
-/// What arrays that the mount makes are called, and others are likely to be.
+/// Suffix of arrays that the mount creates, and the usual suffix of others.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
-/// What flat files that the mount makes are called, unless said otherwise.
+/// Default suffix of flat files that the mount creates.
 inline constexpr std::string_view kFlatSuffix = ".b2frame";
-/// What flat leaves of stores of python-blosc2 are called.
+/// Suffix of flat leaves in stores of python-blosc2.
 inline constexpr std::string_view kFlatLeafSuffix = ".b2f";
-/// Suffix of arrays as they are shown.
+/// Suffix under which the mount shows arrays.
 inline constexpr std::string_view kNpySuffix = ".npy";
 
-/// The name minus one suffix of containers or stores (kHiddenSuffixes, and kFrameStoreSuffix of a
-/// frame store); the name itself if it has none or nothing would be left.
+/// Returns the name without one suffix of containers or stores: one of kHiddenSuffixes, or for a
+/// frame store kFrameStoreSuffix. Returns the name itself if it has no such suffix, or if nothing
+/// would be left.
 std::string_view stem(std::string_view name, ShownAs shown = ShownAs::flat);
 
-/// What a file that cannot be looked at is by its suffix.
+/// Returns what a file is by its suffix alone, for files that cannot be read.
 ShownAs promised_by(std::string_view full_name);
 
-/// True if the suffix is one of frames: arrays and flat ones.
+/// True if the suffix is that of a frame, flat or array.
 bool promises_frame(std::string_view full_name);
 
-/// The name that an entry is shown under unless others in its directory want the same.
+/// Returns the name that an entry is shown under, unless another entry in its directory wants the
+/// same name.
 std::string preferred_name(std::string_view full_name, ShownAs shown);
 
-/// For what could not be stored under `name`: "NAME.WHAT-YYYYMMDDThhmmss" (UTC), and "-NUMBER" from
-/// the second on. NAME is cut so that a suffix has room.
+/// Returns a name for data that could not be stored under `name`: "NAME.WHAT-YYYYMMDDThhmmss"
+/// (UTC), with "-NUMBER" appended if `number` is at least 2. NAME is cut so that a suffix still
+/// fits.
 std::string dated_name(const std::string& name, const std::string& what, std::time_t time,
                        int number);
-/// Of one name within a second.
+/// How many dated names one name can have within a second.
 inline constexpr int kMostDatedNames = 1000;
 
-/// True for names like those of our temporaries, which no mount shows, whoever made them.
+/// True for names of the form of our temporaries. No mount shows such names, even if another
+/// program made the file.
 bool is_temporary(std::string_view full_name);
 
-/// Name of the hidden file that stands for a SOURCE among bloscfs programs, in the directory or, of
-/// a single frame, beside it; and whether a name is such a one.
+/// Returns the name of the hidden file that the mounts of a SOURCE lock. It lies in the directory
+/// or, for a single frame, next to the frame. is_lock_file() recognises such names.
 std::string lock_file_name(const std::optional<std::string>& single);
 bool is_lock_file(std::string_view full_name);
 
-/// F of the lock sidecar "F.b2lock"; nullopt for other names.
+/// Returns F for the lock sidecar name "F.b2lock"; nullopt for other names.
 std::optional<std::string_view> locked_name(std::string_view full_name);
 
 struct NamedEntry {
@@ -57,17 +62,19 @@ struct NamedEntry {
   ShownAs shown = ShownAs::itself;
 };
 
-/// Shown names of a whole directory, in the order of `entries`, collisions resolved. `entries`
-/// holds what the directory shows at all (hidden entries left out).
+/// Returns the shown names of a whole directory, in the order of `entries`, with collisions
+/// resolved. `entries` must hold everything that the directory shows, and no hidden entries.
 std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries);
 
-/// Looks up one entry of the directory by its full name; nullopt if there is none or it is hidden.
+/// Looks up one entry of the directory by its full name. nullopt if the directory has no such
+/// entry, or hides it.
 using EntryProbe = std::function<std::optional<ShownAs>(const std::string& full_name)>;
 
-/// Full names, but this one, of containers that may be shown by a name.
+/// Returns the full names, other than `shown_name` itself, of containers and stores that may be
+/// shown as `shown_name`.
 std::vector<std::string> possible_full_names(const std::string& shown_name);
 
-/// The full name of the entry shown as `shown_name`, asking only for the few entries that could
+/// Returns the full name of the entry shown as `shown_name`. Probes only the few entries that could
 /// want that name. Agrees with shown_names() of the whole directory.
 std::optional<std::string> full_name_of(const std::string& shown_name, const EntryProbe& probe);
 

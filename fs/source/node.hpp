@@ -1,6 +1,6 @@
 #pragma once
-// What a mount knows of the files of its SOURCE: their numbers, their attributes, what a listing
-// tells of them, and which attributes can be set.
+// Types for what a mount knows of the files of its SOURCE: numbers, attributes, what listings show,
+// and which attributes can be set.
 
 #include <cerrno>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace bloscfs::fs {
 
-/// The number of a file or directory that the kernel knows. Never used again for another one.
+/// The number by which the kernel knows a file or directory. Numbers are never used again.
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootId = 1;
 /// Throws ESTALE.
@@ -28,43 +28,45 @@ inline constexpr NodeId kRootId = 1;
 /// The unit of st_blocks.
 inline constexpr std::int64_t kStatBlock = 512;
 
-/// A node that was found by a name.
+/// The node that a lookup found.
 struct FoundNode {
   NodeId id = 0;
   struct stat attributes {};
-  /// The shown name depends on the other entries of its directory, and may change with them.
+  /// The entry is shown under its full name because others want its preferred name. So its shown
+  /// name may change with the other entries of its directory.
   bool is_fallback = false;
   bool is_cacheable = true;  ///< the kernel may keep name and attributes for a while
 };
 
-/// What a listing tells of an entry.
+/// An entry as a listing shows it.
 struct DirectoryEntry {
   std::string shown_name;
   std::string full_name;
   mode_t type = 0;  ///< S_IF*
   ino_t inode = 0;
-  bool is_beside = false;  ///< no entry of SOURCE (fs/source/local/tree/beside.hpp)
+  /// Embedded in a store, so no entry of SOURCE (fs/source/local/tree/beside.hpp).
+  bool is_beside = false;
   bool operator==(const DirectoryEntry&) const = default;
 };
 
-/// Called where a directory turns out to have many entries. False where nobody needs the listing
-/// any more.
+/// Called when a directory turns out to have many entries. Returns false if the listing is not
+/// needed any more.
 using IfMany = std::function<bool()>;
 
-/// Tells one state of a source file from another; sframes are their index file's states.
+/// Identifies one state of a source file. For a sparse frame it is the state of its index file.
 struct FileState {
   frame::FileStamp stamp;
-  std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
+  std::int64_t ctime_ns = 0;  ///< unlike other times it cannot be set back
   bool operator==(const FileState&) const = default;
 };
 inline FileState state_of(const struct stat& st) {
   return {frame::stamp_of(st), nanoseconds(st.st_ctim)};
 }
 
-/// As an owner to set: there is the same one as before, but that counts as a change.
+/// An owner to set that keeps the present owner, but counts as a change.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);
 
-/// Attributes to set; those without a value stay as they are.
+/// Attributes to set. Those without a value stay as they are.
 struct NewAttributes {
   std::optional<mode_t> mode;  ///< permission bits
   std::optional<uid_t> owner;

@@ -1,5 +1,5 @@
 #pragma once
-// A cache of open archives, listings or objects, whose memory is charged to the budget.
+// A cache of open archives, listings or objects. Their memory is charged to the budget.
 
 #include <cstddef>
 #include <functional>
@@ -15,12 +15,13 @@ namespace bloscfs::fs {
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class RecentlyUsed : public LruCache<Key, Value, Hash> {
  public:
-  /// `budget` outlives it.
+  /// `budget` outlives this object.
   RecentlyUsed(MemoryBudget& budget, std::size_t most)
       : LruCache<Key, Value, Hash>(most), budget_(budget) {}
 
-  /// A charge for a value that the request makes; `name` is what messages call it. If the budget
-  /// has no room, cached values that nobody uses are dropped. Does not outlive this object.
+  /// Returns a charge for a value that the request makes; messages call the value `name`. If the
+  /// budget has no room, drops cached values that are not in use. The charge must not outlive this
+  /// object.
   std::shared_ptr<MemoryBudget::Listing> charge_for(Request& request, const std::string& name) {
     return std::make_shared<MemoryBudget::Listing>(request, budget_, name,
                                                    [this] { return this->drop_unused(); });

@@ -1,5 +1,5 @@
 #pragma once
-// What a mount lends to its Source, and to what the Source opens.
+// The services that a mount provides to its Source and to what the Source opens.
 
 #include <atomic>
 #include <exception>
@@ -16,21 +16,22 @@ namespace bloscfs::fs {
 
 class Contents;
 
-/// Has the kernel forget what it keeps of a file. Set before the first request.
+/// Asks the kernel to drop what it caches of a file. Set before the first request.
 struct KernelCache {
-  /// Pages. `done` is called, from any thread, when the kernel has written what was changed in
-  /// them, and has nothing any more.
+  /// Drops cached pages. `done` is called, from any thread, once the kernel has written back its
+  /// changed pages and has no page any more.
   std::function<void(NodeId, std::function<void()> done)> forget_pages =
       [](NodeId, const std::function<void()>& done) { done(); };
   std::function<void(NodeId)> forget_attributes = [](NodeId) {};
 };
 
-/// What a mount lends to its Source, to contents and to their handles. Outlives their last use.
+/// The services that a mount provides to its Source, to contents and to their handles. They outlive
+/// their last use.
 struct SourceServices {
   const ContentServices& content;
   ReadaheadBudget& readahead;
   OnceLog& log;
-  const std::atomic<int>& direct_handles;  ///< open with O_DIRECT
+  const std::atomic<int>& direct_handles;  ///< handles that are open with O_DIRECT
   Committer& committer;
   Contents& contents;
   const KernelCache& kernel;

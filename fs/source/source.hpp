@@ -1,5 +1,5 @@
 #pragma once
-// Where the files of a mount come from.
+// The interface by which a mount gets its files.
 
 #include <cerrno>
 #include <cstdint>
@@ -35,9 +35,10 @@ struct OpenedFile {
 /// How SOURCE holds what a mount shows as a regular file.
 struct StoredForm {
   std::shared_ptr<const frame::Snapshot> frame;  ///< null: the file is shown as it is stored
-  /// Opens such a file to read it; null where SOURCE is no directory.
+  /// Opens a file that is shown as it is stored, to read it. Null unless SOURCE is a directory of
+  /// files.
   std::function<frame::UniqueFd()> open_plain;
-  /// Of the file, of a sparse frame those of all its files; 0 for a leaf in a store.
+  /// Size of the file; for a sparse frame the sum of its files; 0 for a leaf in a store.
   std::int64_t bytes = 0;
   bool may_lack_contents = false;  ///< see missing_contents() (fs/view/stored_contents.hpp)
 };
@@ -45,21 +46,21 @@ struct StoredForm {
 /// Where the extended attributes of a node come from.
 struct AttributeFacts {
   enum class Of : std::uint8_t {
-    nothing,    ///< what is stored has attributes, if anything has
-    container,  ///< a frame: its metalayers and what it is
-    group,      ///< a directory of a store: the metalayers of its group, and what kind it is
+    nothing,    ///< nothing but the stored file's own attributes
+    container,  ///< a frame: its metalayers, and attributes that describe it
+    group,      ///< a directory of a store: the metalayers of its group, and its kind
   };
   Of of = Of::nothing;
   bool has_metalayers = true;  ///< containers: false if there are none to list
-  /// Those that the stored file has: their names, and the value of one. ENODATA. Null where it can
+  /// The stored file's attributes: their names, and the value of one or ENODATA. Null if it can
   /// have none: EOPNOTSUPP.
   std::function<std::vector<std::string>()> stored_names;
   std::function<std::string(const std::string& name)> stored_value;
-  /// Nobody changes one through the mount: EROFS.
+  /// The mount cannot change them: EROFS.
   bool is_read_only = false;
-  /// The node stands for nothing that could have one: EPERM.
+  /// The node stands for no file that could have attributes: EPERM.
   bool is_virtual = false;
-  /// Of a container: the state that its file is in, where that costs no work to tell.
+  /// Containers: the state of the stored file, if that is known without work.
   std::optional<FileState> state;
 };
 
@@ -81,23 +82,24 @@ class Source {
 
   // --- names
 
-  /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
+  /// Returns the entry shown as `name`, and counts one reference of the kernel. nullopt if the
+  /// directory shows no such entry.
   virtual std::optional<FoundNode> lookup(Request& request, NodeId directory,
                                           const std::string& name) = 0;
-  /// Counts another reference to a node.
+  /// Counts another reference of the kernel to a node.
   virtual FoundNode reference(Request& request, NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
-  /// `if_many` is called once it is known that the directory has many entries, perhaps repeatedly.
-  /// nullopt where it gives false.
+  /// Lists a directory. Calls `if_many`, perhaps repeatedly, once it is known that the directory
+  /// has many entries. nullopt if that returns false.
   virtual std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
                                                           const IfMany& if_many) = 0;
-  /// An entry of a listing with its attributes, as lookup() gives them. Where attributes take much
-  /// work the result has the id 0, and no reference.
+  /// Returns an entry of a listing with its attributes, like lookup(). If the attributes would take
+  /// much work, the result has the id 0 and counts no reference.
   virtual std::optional<FoundNode> enter(Request& request, NodeId directory,
                                          const DirectoryEntry& entry) = 0;
   virtual void forget(NodeId node, std::uint64_t references) = 0;
   virtual std::string read_link(Request& request, NodeId node) = 0;
-  /// Called at the end of a listing. EIO if damage left the listing incomplete.
+  /// Called at the end of a listing. Throws EIO if damage left the listing incomplete.
   virtual void require_listed(Request& request, NodeId directory) = 0;
 
   // --- attributes
@@ -105,11 +107,12 @@ class Source {
   virtual struct stat attributes(Request& request, NodeId node) = 0;
   virtual void check_access(Request& request, NodeId node, int mask) = 0;
   virtual struct statvfs stat_filesystem() = 0;
-  /// The owner of the stored file, also where the mount shows another one.
+  /// Returns the owner of the stored file, even if the mount shows another one.
   virtual uid_t owner(NodeId node) = 0;
-  /// The name of a node in messages: a path below SOURCE, or a URL.
+  /// Returns the name of a node for messages: a path below SOURCE, or a URL.
   virtual std::string told_path(NodeId node) = 0;
-  /// How a regular file is stored. codec::Error if it begins as a frame and is damaged.
+  /// Returns how a regular file is stored. Throws codec::Error if the file begins like a frame but
+  /// is damaged.
   virtual StoredForm stored_form(Request& request, NodeId node) = 0;
   /// True if requests for the node may take long, so that they must end when the caller gives up.
   virtual bool is_far(NodeId node) = 0;
@@ -117,58 +120,62 @@ class Source {
   // --- extended attributes
 
   virtual AttributeFacts attribute_facts(Request& request, NodeId node) = 0;
-  /// The committed frame whose metalayers the node shows; null if there is none.
+  /// Returns the committed frame whose metalayers the node shows; null if there is none.
   virtual std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId node) = 0;
-  /// Of a group. Nothing if it has none of that name.
+  /// Returns an attribute of a group; nullopt if the group has none of that name.
   virtual std::optional<std::string> group_attribute(Request& request, NodeId node,
                                                      const std::string& name) = 0;
-  /// Of the stored file. `value`: null to remove it. `flags` as in setxattr(2).
+  /// Sets an attribute of the stored file, or removes it if `value` is null. `flags` as in
+  /// setxattr(2).
   virtual void set_stored_attribute(Request& request, NodeId node, const std::string& name,
                                     const std::string* value, int flags) = 0;
 
   // --- open files
 
-  /// `descriptors`: the result of take_descriptors(), for a new file; the handle keeps them. The
-  /// caller closes the handle.
+  /// Opens a file. `descriptors` are the result of take_descriptors() for a new file, else empty;
+  /// the handle keeps them. The caller closes the handle.
   virtual OpenedFile open(Request& request, NodeId node, int flags,
                           FairShare::Part descriptors) = 0;
-  /// One caller at a time tells the kernel of a change: false where somebody has begun since the
-  /// last one. Until the end others find the file changed as well.
+  /// Must be called before the kernel is notified that a file has changed. False if another caller
+  /// has done so since the last change. Until end_telling(), opens still report the file as
+  /// changed.
   virtual bool begin_telling(NodeId /*node*/) { return false; }
   virtual void end_telling(NodeId /*node*/) {}
 
-  // --- what the contents of containers ask
+  // --- for the contents of containers
 
-  /// What is open of a node; null if no container is.
+  /// Returns the node's open container; null if it has none.
   virtual std::shared_ptr<const OpenContainer> opened(NodeId node) = 0;
-  /// The same, opened if it is not yet. For a change: ESTALE where the node's state has gone, EROFS
-  /// of what nobody can change.
+  /// Like opened(), but opens the container if necessary. With `for_change`: ESTALE if the node's
+  /// state is gone, EROFS if the node can never be changed.
   virtual std::shared_ptr<const OpenContainer> open_container(Request& request, NodeId node,
                                                               bool for_change) = 0;
-  /// What all handles of a new file share.
+  /// Sets the open container of a new file, which all handles of the node share.
   virtual void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) = 0;
-  /// Keeps the node as long as it lives.
+  /// Returns where the node's content is stored. The result keeps the node as long as it lives.
   virtual std::shared_ptr<ContentHome> home(NodeId node) = 0;
-  /// True if the stored file is as `file` left it: its state is noted, so that nobody takes it for
-  /// a change.
+  /// True if the stored file is as `file` left it. Then its state is noted, so that it does not
+  /// count as another program's change.
   virtual bool confirm(NodeId /*node*/, const OpenContainer& /*file*/) { return false; }
-  /// Nobody gets `file` for the node any more, nor what the kernel has of it.
+  /// Detaches `file` from the node. The next open has the kernel drop its cached pages.
   virtual void retire(NodeId /*node*/, const OpenContainer& /*file*/) {}
-  /// The last size that a writer knew, at its close.
+  /// Called at a writer's close with the file's size.
   virtual void left(NodeId /*node*/, std::int64_t /*size*/) {}
-  /// True where a file is committed before its close is answered.
+  /// True if SOURCE is so short of space that a file must be committed before its close is
+  /// answered.
   virtual bool is_space_scarce() { return false; }
-  /// ENOSPC where there is no room for so many bytes more.
+  /// Throws ENOSPC if SOURCE has no room for `size` more bytes.
   virtual void require_space(std::int64_t /*size*/) {}
-  /// Of the committer, which a mount starts that can write: what depends on SOURCE.
+  /// Returns those services of the committer that depend on SOURCE. Only writable mounts start a
+  /// committer.
   virtual Committer::Services committing() = 0;
 
   // --- changes
 
-  /// Reserves the descriptors of a new file before it is created, or of one that is opened to be
+  /// Reserves descriptors for a new file before it is created, or for a file that is opened to be
   /// changed. EMFILE.
   virtual FairShare::Part take_descriptors(Request& /*request*/) { return {}; }
-  /// Where nothing can wait; empty where there is nothing left for the user.
+  /// Like take_descriptors(), but never waits. Empty if the user's share is used up.
   virtual FairShare::Part take_descriptors_at_once(Request& /*request*/) { return {}; }
   virtual FoundNode create_file(Request& request, NodeId directory, const std::string& name,
                                 mode_t mode) = 0;
@@ -185,22 +192,22 @@ class Source {
   virtual void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
                       const std::string& to_name, unsigned flags) = 0;
   virtual void sync_directory(Request& request, NodeId directory) = 0;
-  /// Clears the set-user-ID and set-group-ID bits that a change of the contents takes.
+  /// Clears the set-user-ID and set-group-ID bits as a change of the contents must.
   virtual void drop_privileges(Request& request, NodeId node) = 0;
-  /// As chown(2), chmod(2) and utimensat(2). Setting owner or group clears those bits, even if
-  /// neither changes.
+  /// As chown(2), chmod(2) and utimensat(2). Setting owner or group clears the set-user-ID and
+  /// set-group-ID bits, even if neither changes.
   virtual void set_attributes(Request& request, NodeId node, NewAttributes wanted) = 0;
   /// As truncate(2).
   virtual void resize(Request& request, NodeId node, std::int64_t size) = 0;
 
   // --- as a whole
 
-  /// The value of the root's attribute kStatsAttribute.
+  /// Returns the value of the root's attribute kStatsAttribute.
   virtual std::string statistics() = 0;
-  /// Frees what is not used any more. Called each second while the mount is in use, and afterwards
-  /// while it returns true: something is left that is to be freed later.
+  /// Frees what is no longer used. Called once a second while the mount is in use, and afterwards
+  /// as long as it returns true: something is left to be freed later.
   virtual bool tidy() { return false; }
-  /// Called before the last commits; stops work in the background.
+  /// Stops work in the background. Called before the last commits.
   virtual void begin_end() {}
 };
 
