@@ -1,5 +1,5 @@
 #pragma once
-// Asks for the attributes that a program that walks a directory will need next.
+// Looks ahead at the entries whose attributes a program that walks a directory will need next.
 
 #include <algorithm>
 #include <cstddef>
@@ -36,8 +36,8 @@ class LookAhead {
         calls_(at_once) {}
 
   using Pending = std::shared_ptr<frame::StoreCalls::Pending>;
-  /// Call this before looking at an entry. Returns the look that is already running; null if none
-  /// is.
+  /// Call this before looking at an entry. Returns the look-ahead that was begun for the entry,
+  /// perhaps over already; null if there is none.
   Pending pass(const ListingPointer& listing, std::size_t entry) {
     Walk dropped;  // destroyed after the lock is released
     const MutexLock lock(mutex_);

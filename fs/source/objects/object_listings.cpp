@@ -11,15 +11,15 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A listing is believed for so many times as long as it took to make.
+/// A listing is trusted for this many times the time that it took to make.
 constexpr int kTimesItsCost = 10;
-/// Of an entry, beside its texts: its place among the shown names.
+/// Estimated bytes of an entry's place among the shown names, without its strings.
 constexpr std::size_t kEntryCost = 64;
 
-/// Names of this program's own objects.
+/// Prefix of the names of this program's own objects.
 constexpr std::string_view kOwn = ".bloscfs-";
 
-/// Null if there is none of that name.
+/// Searches entries that are sorted by name. Returns null if none has that name.
 const frame::ObjectEntry* entry_of(const std::vector<frame::ObjectEntry>& entries,
                                    std::string_view name) {
   const auto found = std::lower_bound(
@@ -28,7 +28,7 @@ const frame::ObjectEntry* entry_of(const std::vector<frame::ObjectEntry>& entrie
   return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
-/// Not for users, or the lock sidecar of an entry.
+/// True for this program's own objects, and for the lock sidecar of an entry.
 bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const std::string& name) {
   if (is_temporary(name) || is_lock_file(name) || name.starts_with(kOwn)) return true;
   const auto locked = locked_name(name);
@@ -37,7 +37,7 @@ bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const std::string
 
 }  // namespace
 
-/// The shown name, its place and how it was found, the entry of the directory, and copies of names.
+/// Counts the shown name, the lookup tables, the DirectoryEntry, and the copies of the name.
 std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& entries) {
   constexpr std::size_t kCost =
       sizeof(NamedEntry) + 2 * sizeof(std::string) + 2 * kEntryCost + sizeof(DirectoryEntry);
@@ -56,7 +56,7 @@ ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEnt
       begun_(begun),
       cost_(cost),
       charge_(std::move(charge)) {
-  // Each is judged by what stands beside it: what goes is known before anything does.
+  // Marks the entries to remove before removing any, because is_hidden() needs the other entries.
   std::vector<bool> goes;
   goes.reserve(entries_.size());
   for (const frame::ObjectEntry& entry : entries_) {
@@ -128,7 +128,8 @@ ListingPointer ObjectListings::get(Request& request, const std::string& director
   const auto wanted = clock_.now();
   if (auto listing = fresh(directory)) return listing;
   request.need_slot();
-  // One at a time of each directory: who has waited takes what was listed since.
+  // One request at a time lists a directory. A request that had to wait takes the listing that was
+  // made while it waited.
   begin_making(request, directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
@@ -145,7 +146,7 @@ ListingPointer ObjectListings::get(Request& request, const std::string& director
   auto listing = std::make_shared<const ObjectListing>(directory, std::move(entries), judge, begun,
                                                        clock_.now() - begun, std::move(charge));
   const MutexLock lock(mutex_);
-  // A change may have come in the midst of it, which it may not have.
+  // If a name has changed during the listing, the listing may lack the change.
   if (!making_.at(directory)) known_.put(directory, listing);
   return listing;
 }

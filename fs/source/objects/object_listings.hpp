@@ -1,5 +1,5 @@
 #pragma once
-// What directories of objects hold, with the names that are shown, each known for a while.
+// Listings of directories of objects, with the shown names. Each listing is cached for a while.
 
 #include <atomic>
 #include <chrono>
@@ -23,44 +23,48 @@
 
 namespace bloscfs::fs {
 
-/// One directory, as it was. Immutable.
+/// The listing of one directory at one time. Immutable except for note_change().
 class ObjectListing {
  public:
   using TimePoint = frame::Clock::TimePoint;
   using Duration = frame::Clock::Duration;
-  /// How an entry is shown, which may be a guess.
+  /// Returns how an entry is shown, perhaps as a guess.
   using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
 
-  /// What is to be taken, before, of the charge that the entries were listed with.
+  /// Returns the bytes that the constructor needs in addition to the entries. The caller takes them
+  /// from the charge before it calls the constructor.
   static std::size_t cost_to_show(const std::vector<frame::ObjectEntry>& entries);
-  /// `charge` is left with what is kept.
+  /// Reduces `charge` to the memory that this object keeps.
   ObjectListing(std::string directory, std::vector<frame::ObjectEntry> entries, const Judge& judge,
                 TimePoint begun, Duration cost, std::shared_ptr<MemoryBudget::Listing> charge);
 
   const std::string& directory() const { return directory_; }
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
-  /// In the same order.
+  /// In the order of entries().
   const std::vector<std::string>& shown() const { return shown_; }
-  /// Null if there is none. By the shown name, and by that which it has in the store.
+  /// These return null if there is no such entry. find_shown() takes the shown name, find() the
+  /// name in the store.
   const frame::ObjectEntry* find_shown(const std::string& name) const;
   const frame::ObjectEntry* find(const std::string& full_name) const;
-  /// True if there are, or may be, objects inside of what has that name, shown or not.
+  /// True if the store has, or may have, objects below that name. This includes what a removed
+  /// frame left behind.
   bool may_hold(const std::string& full_name) const {
     return left_over_.contains(full_name) || find(full_name) != nullptr;
   }
-  /// True for as long as it may be believed: one that took long to make for longer.
+  /// True while the listing may be trusted: for the time `trusted`, or longer if the listing took
+  /// long to make.
   bool is_fresh(std::chrono::milliseconds trusted, TimePoint now) const;
   TimePoint fresh_until(std::chrono::milliseconds trusted) const;
-  /// A change has come since: its names are known, and no longer believed.
+  /// Records that a name in the directory has changed. From then on the listing is not fresh.
   void note_change() const { is_changed_ = true; }
   bool is_changed() const { return is_changed_; }
   TimePoint begun() const { return begun_; }
 
  private:
   const std::string directory_;
-  std::set<std::string> left_over_;          ///< names of removed frames
-  std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
+  std::set<std::string> left_over_;          ///< names of removed or unfinished frames
+  std::vector<frame::ObjectEntry> entries_;  ///< sorted by name, without hidden entries
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
   const TimePoint begun_;
@@ -70,22 +74,23 @@ class ObjectListing {
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
-/// Thread-safe. Errors: as ObjectTree::list()'s; ENOMEM; NoSlot where something must be asked for.
+/// Thread-safe. Throws the errors of ObjectTree::list(), and ENOMEM. Throws NoSlot if the store
+/// must be asked and no slot is free.
 class ObjectListings {
  public:
   ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
                  std::chrono::milliseconds revalidate, const frame::Clock& clock)
       : tree_(std::move(tree)), revalidate_(revalidate), clock_(clock), known_(budget, 256) {}
 
-  /// What the directory holds, or held not longer ago than may be.
+  /// Returns the cached listing if it is fresh; otherwise lists the directory.
   ListingPointer get(Request& request, const std::string& directory,
                      const ObjectListing::Judge& judge);
-  /// The last one, however old; null if there is none.
+  /// Returns the cached listing, however old; null if there is none.
   ListingPointer known(const std::string& directory) { return known_.find(directory); }
-  /// The last one, if get() would give it.
+  /// Returns the cached listing if it is fresh; null otherwise.
   ListingPointer fresh(const std::string& directory);
-  /// Once the store has answered a change of names: what was listed before, and what is being
-  /// listed, is not believed.
+  /// Call this once the store has answered a change of names in the directory. From then on the
+  /// cached listing is not fresh, and a listing that is being made will not be cached.
   void forget(const std::string& directory);
 
  private:
@@ -98,7 +103,7 @@ class ObjectListings {
   OnceLog log_;
   Mutex mutex_{LockLevel::table};
   CondVar made_;
-  /// What is being listed, and whether it was forgotten meanwhile.
+  /// The directories that are being listed; true if forget() was called during the listing.
   std::map<std::string, bool> making_ GUARDED_BY(mutex_);
   RecentlyUsed<std::string, ObjectListing> known_;
 };

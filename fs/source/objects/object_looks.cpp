@@ -21,7 +21,7 @@ namespace {
 
 using Kind = ObjectLook::Kind;
 
-/// A directory seldom becomes a frame.
+/// How long a directory is trusted to be a plain directory: it seldom becomes a frame.
 constexpr std::chrono::seconds kKindTrusted{30};
 const std::string kIndexName(frame::kSframeIndexName);
 const std::string kEmbedObject(frame::kEmbedName);
@@ -70,7 +70,8 @@ void ObjectLooks::forget(const std::string& path) {
   known_.take(path);
 }
 
-/// What stays the same stays the same look: nodes are told apart by it.
+/// Caches the look. Keeps the cached one if its state is the same, because ObjectNodes tells nodes
+/// apart by the address of their look.
 LookPointer ObjectLooks::remember(const std::string& path, LookPointer look, TimePoint checked,
                                   TimePoint stored) {
   const MutexLock lock(mutex_);
@@ -155,8 +156,9 @@ LookPointer ObjectLooks::judge_object(Request& request, const std::string& path)
   return look_of(kind, verdict, source->state());
 }
 
-/// One request tells what it is: of a name that promises a frame or a store the object that makes
-/// it one, else its listing, which is wanted next.
+/// Needs one request in most cases. If the name promises a frame or a store, asks for the object
+/// that makes the directory one. Otherwise lists the directory, because the listing is needed next
+/// anyway.
 LookPointer ObjectLooks::judge_directory(Request& request, const std::string& path) {
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   const bool promises_store = name.ends_with(kDirectoryStoreSuffix);
@@ -172,7 +174,7 @@ LookPointer ObjectLooks::judge_directory(Request& request, const std::string& pa
   return look_of(is_removed ? Kind::removed : Kind::directory, {}, {});
 }
 
-/// Of a frame whose first commit is under way, or whose host has died in it.
+/// True for a frame whose first commit is under way, or whose host has died during that commit.
 bool ObjectLooks::has_only_chunks(const std::string& path) {
   if (!tree_->has_tombstones()) return false;
   const std::vector<frame::ObjectEntry> entries = tree_->list(path);
@@ -186,15 +188,15 @@ LookPointer ObjectLooks::judge_sframe(Request& request, const std::string& path)
   for (int tries = 1;; tries++) {
     const SourcePointer index = current_if_any(request, path_in(path, kIndexName));
     if (!index) return nullptr;
-    // What a frame leaves that was removed.
+    // An empty index is the tombstone of a removed frame.
     if (index->state().size == 0 && tree_->has_tombstones())
       return look_of(Kind::removed, {}, index->state());
     if (auto before = known(path);
         before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
       return before;
     try {
-      // ESTALE if a commit of this mount is newer. That may ask the store, so that for a large
-      // index it is left to whoever opens the frame.
+      // Throws ESTALE if a commit of this mount is newer. The comparison may ask the store. For a
+      // large index it is therefore left to the opening of the frame.
       if (!index->is_far()) frames_->frame(path, index);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
@@ -248,7 +250,7 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(Request& request, const
     else
       snapshot = frame::open_file(object, {});
   } catch (const codec::Error& error) {
-    // Its header alone was looked at until now.
+    // The look has read only the header.
     log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
     Verdict plain;

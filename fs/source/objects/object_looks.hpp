@@ -1,5 +1,5 @@
 #pragma once
-// What objects are, by their bytes, each known for a while.
+// What objects are, judged by their bytes. Each result is cached for a while.
 
 #include <chrono>
 #include <cstdint>
@@ -23,28 +23,29 @@
 
 namespace bloscfs::fs {
 
-/// One state of an object, or of a directory that stands for one. Immutable.
+/// One state of an object, or of a directory that is a frame or a store. Immutable.
 struct ObjectLook {
   enum class Kind : std::uint8_t {
     directory,
-    plain,      ///< shown as it is
-    container,  ///< an object
-    sframe,     ///< a directory
-    store,      ///< of python-blosc2, shown as a directory: an object
+    plain,      ///< an object that is shown as it is
+    container,  ///< a container in one object
+    sframe,     ///< a directory that is a sparse frame
+    store,      ///< an object that is a store of python-blosc2; shown as a directory
     store_directory,
-    removed,  ///< a directory: there was a frame, or is none yet; what is there are objects of it
-              ///< alone
+    removed,  ///< a directory that has only the objects of a frame that was removed, or is not
+              ///< committed yet
   };
   Kind kind = Kind::plain;
   ShownAs shown = ShownAs::itself;
-  frame::ObjectState state;  ///< of an sframe that of chunks.b2frame, of a store that of embed.b2e
-  std::int64_t size = 0;     ///< that is shown
+  frame::ObjectState state;  ///< of a sparse frame, that of chunks.b2frame; of a store directory,
+                             ///< that of embed.b2e
+  std::int64_t size = 0;     ///< as shown
   std::int64_t stored_size = 0;
 
   bool is_directory() const {
     return kind == Kind::directory || kind == Kind::store || kind == Kind::store_directory;
   }
-  /// False for what is made of several: a directory of the tree.
+  /// False for what consists of several objects: a directory of the tree.
   bool is_object() const {
     return kind == Kind::plain || kind == Kind::container || kind == Kind::store;
   }
@@ -56,19 +57,21 @@ struct ObjectLook {
 };
 using LookPointer = std::shared_ptr<const ObjectLook>;
 
-/// The same contents as another state of the store.
+/// Returns a copy of the look for another state with the same contents, such as after a change of
+/// the owner.
 LookPointer with_state(const ObjectLook& look, const frame::ObjectState& state);
 
-/// Thread-safe. Errors: as ObjectTree's; codec::Error. NoSlot where something must be asked for.
+/// Thread-safe. Throws the errors of ObjectTree, and codec::Error. Throws NoSlot if the store must
+/// be asked and no slot is free.
 class ObjectLooks {
  public:
   using TimePoint = frame::Clock::TimePoint;
   struct Settings : JudgeSettings {
-    std::chrono::milliseconds revalidate{1000};  ///< for so long a state may be trusted
+    std::chrono::milliseconds revalidate{1000};  ///< how long a state is trusted
   };
 
-  /// Whether a directory holds an object; asked where its own name promises nothing. ENOENT where
-  /// there is no directory.
+  /// True if the directory holds an object of that name. Called if the directory's own name
+  /// promises nothing. Throws ENOENT if the directory does not exist.
   using HasObject =
       std::function<bool(Request& request, const std::string& directory, const std::string& name)>;
 
@@ -82,43 +85,43 @@ class ObjectLooks {
         clock_(clock),
         sources_(budget, 64) {}
 
-  /// The state of an object, or of a sparse frame's index, from the listing of its directory. `at`
-  /// is when the listing began; until `fresh_until` an object in this state needs no request.
+  /// What the listing of a directory says of an object, or of a sparse frame's index. `at` is when
+  /// the listing began. Until `fresh_until` an object in this state needs no request.
   struct Listed {
     std::optional<frame::ListedState> state;
     TimePoint at, fresh_until;
   };
-  /// What is there now, or was not longer ago than that.
+  /// Returns what is at the path, from the cache if that is recent enough.
   LookPointer look(Request& request, const std::string& path, bool is_directory,
                    const Listed& listed = {});
-  /// What is there now.
+  /// Asks the store what is at the path.
   LookPointer look_anew(Request& request, const std::string& path, bool is_directory);
-  /// The same, as far as it is known, however old; null if it is not.
+  /// Returns the cached look, however old; null if there is none.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);
-  /// The look at a sparse frame that a commit of this mount has stored in that state.
+  /// Caches and returns the look at a sparse frame that a commit of this mount has stored.
   LookPointer committed(const std::string& path, const frame::Snapshot& snapshot,
                         const frame::ObjectState& state);
 
-  /// The look at a frame that this mount stored within the last second; null if it did not.
+  /// Returns the look at a frame that this mount stored within the last second; null otherwise.
   LookPointer just_stored(const std::string& path);
-  /// The look at it, once this mount has stored that state of the same contents there.
+  /// Caches and returns the look after this mount has stored the contents of `look` as `state`.
   LookPointer stored(const std::string& path, const ObjectLook& look,
                      const frame::ObjectState& state);
 
-  /// The object, or that which a directory has the state of, in the state of `look`; ESTALE when it
-  /// has another one.
+  /// Opens the object in the state of `look`. For a directory, this is the object that gives the
+  /// directory its state. Throws ESTALE if the store has another state.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
   /// Caches an index that this mount has just stored, so that no request is needed to read it.
   void keep_index(const std::string& path, std::shared_ptr<const frame::ObjectSource> index);
-  /// A sparse frame's index in that state from the cache; null if it is not there.
+  /// Returns the cached index of a sparse frame; null if no index in that state is cached.
   std::shared_ptr<const frame::ObjectSource> kept_index(const std::string& path,
                                                         const frame::ObjectState& state);
-  /// A container's. Errors: as of source().
+  /// Opens a container. Throws ESTALE as source() does.
   std::shared_ptr<const frame::Snapshot> open(Request& request, const std::string& path,
                                               const ObjectLook& look);
-  /// An archive's.
+  /// Opens an archive. Throws ESTALE as source() does.
   std::unique_ptr<const Archive> open_archive(Request& request, const std::string& path,
                                               const ObjectLook& look,
                                               std::shared_ptr<MemoryBudget::Listing> charge);
@@ -156,8 +159,8 @@ class ObjectLooks {
   OnceLog log_;
   Mutex mutex_{LockLevel::table};
   frame::LruMap<std::string, Known> known_ GUARDED_BY(mutex_){kMostKnown};
-  /// Objects that were asked for last, each with its first 64 KiB: who opens what was just looked
-  /// at asks for nothing.
+  /// Recently used objects, each with its first 64 KiB. Opening an object that was just looked at
+  /// needs no request.
   RecentlyUsed<std::string, frame::ObjectSource> sources_;
 };
 

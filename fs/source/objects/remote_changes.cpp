@@ -1,4 +1,4 @@
-// What changes in a SOURCE of objects: names, and attributes.
+// Changes of names and attributes in a SOURCE of objects.
 
 #include <cerrno>
 #include <climits>
@@ -45,15 +45,15 @@ bool RemoteSource::is_changeable(const Node& node) const {
   return objects_.tree().is_writable() && !node.part && node.look->kind == Kind::sframe;
 }
 
-/// EROFS of what is no sparse frame.
+/// Returns the node. Throws EROFS unless it is a sparse frame of a store that can be written.
 RemoteSource::Node RemoteSource::require_changeable(NodeId id) {
   Node found = nodes_.get(id);
   if (!is_changeable(found)) throw_errno(EROFS, told_path(id));
   return found;
 }
 
-/// ESTALE unless the node stands for what is there now: the fewer commits are
-/// made of an older state, the fewer conflicts there are.
+/// Throws ESTALE unless the node stands for the present state in the store. The fewer commits start
+/// from an outdated state, the fewer conflicts arise.
 void RemoteSource::require_present(Request& request, const Node& node) {
   if (node.is_new) return;
   if (objects_.frames().is_overtaken(node.path)) throw_errno(ESTALE, node.path);
@@ -75,17 +75,17 @@ RemoteSource::Node RemoteSource::writable_directory(Request& request, NodeId id,
   return found;
 }
 
-/// What changes of the node begin from: what this mount has committed there last, or else the state
-/// that the node was looked up in.
+/// Returns the state that a change of the node starts from: what this mount has committed there
+/// last, or else the state in which the node was looked up.
 frame::ObjectState RemoteSource::base_of(NodeId id, const Node& node) const {
   const auto own = nodes_.leads(id) ? objects_.frames().own_state(node.path) : std::nullopt;
   return own.value_or(node.look->state);
 }
 
-/// What `change` gives, which is called with the state to change. A node never becomes that of
-/// another state: the kernel has pages and the size of its own. Where the store has another state
-/// the answer is ESTALE. The kernel looks the name up again then, finds a new node of that state,
-/// and tries once more.
+/// Calls `change` with the state to change, and returns its result. Retries if a commit of this
+/// mount came in between. Throws ESTALE if the store has another state. The node cannot take that
+/// state over, because the kernel keeps pages and a size of the node. After ESTALE the kernel looks
+/// the name up again, finds a new node, and tries once more.
 template <typename Work>
 auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change) {
   for (frame::ObjectState base = base_of(id, node);;) {
@@ -98,13 +98,13 @@ auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change)
         objects_.forget(node.path);
         throw;
       }
-      base = present;  // a commit of this mount has come in between
+      base = present;  // a commit of this mount came in between
     }
   }
 }
 
-/// The look at what is at `path` now: `state` has the contents of `base`, and the node's look those
-/// of the same or of an earlier commit.
+/// Returns the look at what is at `path` after a change from `base` to `state`, which have the same
+/// contents. The node's look may be that of an earlier commit.
 LookPointer RemoteSource::look_of_change(const std::string& path, const Node& node,
                                          const frame::ObjectState& base,
                                          const frame::ObjectState& state) {
@@ -115,20 +115,20 @@ LookPointer RemoteSource::look_of_change(const std::string& path, const Node& no
 
 // --- new names
 
-/// EEXIST, EINVAL for names that no frame can have.
+/// Throws EEXIST if the name is taken, ENAMETOOLONG or EPERM if no file can have it.
 void RemoteSource::require_free(Request& request, NodeId directory, const std::string& name,
                                 const std::string& full_name) {
   require_name(name, full_name);
   if (find_held(request, directory, name)) throw_errno(EEXIST, name);
 }
 
-/// It is in the store once its content is committed.
+/// Makes a file that the store has only after the first commit of its content.
 FoundNode RemoteSource::create_file(Request& request, NodeId directory, const std::string& name,
                                     mode_t mode) {
   const Node in = writable_directory(request, directory, name);
   const std::string full_name = name + services_.content.options.suffix;
   require_free(request, directory, name, full_name);
-  // Served again the request would find its own file.
+  // From here on the request must not be served again: it would find its own file.
   const Change change(request);
   Node made;
   made.parent = directory;
@@ -190,7 +190,7 @@ FoundNode RemoteSource::make_link(Request&, NodeId, NodeId, const std::string& n
 
 // --- names that go
 
-/// What has that name in a directory.
+/// Looks the name up, and keeps the node as long as the result lives.
 std::optional<RemoteSource::Held> RemoteSource::find_held(Request& request, NodeId directory,
                                                           const std::string& name) {
   const auto found = lookup(request, directory, name);
@@ -206,13 +206,14 @@ RemoteSource::Held RemoteSource::find_to_change(Request& request, NodeId directo
   return *std::move(found);
 }
 
-/// Removes a new file that the store may have, of which a commit is under way or has an unknown
-/// outcome: so that nothing is left, or comes later, that nobody knows of.
+/// Removes a new file that the store may already have, because a commit is under way or its outcome
+/// is unknown. Commits first to find out, so that nothing stays in the store or arrives there
+/// later.
 void RemoteSource::remove_sent(const Change& change, NodeId id) {
   try {
     services_.contents.commit(change, {id});
   } catch (const std::system_error& error) {
-    // Other errors say that the store has taken nothing.
+    // After other errors the store has nothing of the commit.
     if (frame::is_one_of(error.code(),
                          {std::errc::io_error, std::errc::timed_out,
                           std::errc::resource_unavailable_try_again, std::errc(ESTALE)}))
@@ -263,10 +264,11 @@ void RemoteSource::remove_directory(Request& request, NodeId directory, const st
   objects_.remove_directory(request, change, found.path);
 }
 
-/// The name in the store that a sparse frame has as `name`. EXDEV where its bytes must be copied.
+/// Returns the full name of a sparse frame that is to be shown as `name`. Throws EXDEV if the
+/// caller must copy the bytes instead.
 std::string RemoteSource::full_name_for(const Node& node, const std::string& name) const {
   if (node.look->shown != ShownAs::array) return name + std::string(kFlatSuffix);
-  // Of another name an array would be another file.
+  // An array can only be shown as NAME.npy.
   if (!name.ends_with(kNpySuffix)) throw_errno(EXDEV, name);
   return name.substr(0, name.size() - kNpySuffix.size()) + std::string(kArraySuffix);
 }
@@ -290,8 +292,7 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
     if (old->id == held.id) return;
     if ((flags & kNoReplace) != 0) throw_errno(EEXIST, to_name);
     if (old->node.look->is_directory()) throw_errno(EISDIR, to_name);
-    // Two representations would be two names for a moment, and one of them
-    // ours.
+    // Both entries would have the same shown name for a moment.
     if (old->node.is_new || old->node.look->kind != Kind::sframe) throw_errno(EXDEV, to_name);
   }
   const auto replaced = old ? old->node.open_file.lock() : nullptr;
@@ -309,7 +310,7 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   });
   if (old && !replaces_frame)
     objects_.remove_frame(change, old->node.path, base_of(old->id, old->node), old->node.open_file);
-  // Who has it open goes on with it, as with a file that was removed.
+  // Handles of the replaced file keep it open, like those of a removed file.
   if (old) nodes_.take_names(old->id);
   nodes_.renamed(held.id, path, to, to_name, look);
   services_.contents.removed(replaced, [] { return false; });
@@ -329,7 +330,7 @@ void RemoteSource::set_attributes(Request& request, NodeId id, NewAttributes wan
   const bool sets_owner =
       wanted.mode || wanted.group || (wanted.owner && *wanted.owner != kUnchangedOwner);
   if (!sets_times && !sets_owner) return;
-  // Directories have nothing to keep them in; programs that copy trees set them all the same.
+  // Directories cannot store attributes. Succeed all the same, for programs that copy trees.
   if (const Node node = nodes_.get(id); !node.part && node.look->kind == Kind::directory) return;
   request.need_slot();
   const Node node = require_changeable(id);
@@ -339,7 +340,7 @@ void RemoteSource::set_attributes(Request& request, NodeId id, NewAttributes wan
     set_time(accessed, wanted.accessed);
     set_time(modified, wanted.modified);
     file->content->set_times(request, accessed, modified);
-    // What waits for a commit takes its times with it.
+    // The pending commit stores the times.
     if (!sets_owner && file->content->needs_commit()) return;
   }
   frame::ObjectFrames& frames = objects_.frames();

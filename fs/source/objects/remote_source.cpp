@@ -23,11 +23,11 @@ namespace {
 using frame::throw_errno;
 using Kind = ObjectLook::Kind;
 
-/// For so long chunks stay that no index names any more.
+/// How long chunks stay after their frame has stopped using them, for readers on other hosts.
 constexpr std::chrono::minutes kReadersHave{10};
 
-/// Bytes of chunks that may be on their way to the store, as a part of the budget, and of the
-/// connections: readers need the rest.
+/// Uploads may use 1/kUploadPart of the budget, at most kMostUploads bytes, and three quarters of
+/// the connections. Readers need the rest.
 constexpr std::size_t kUploadPart = 8, kMostUploads = std::size_t{32} << 20;
 
 frame::UploadSettings uploads_of(const MountOptions& options, MemoryBudget& budget) {
@@ -51,7 +51,7 @@ ObjectNode root_node() {
 
 std::string group_of(const ObjectNode& node) { return node.part ? node.part->entry.key : "/"; }
 
-/// What gives the node its extended attributes.
+/// Returns where the extended attributes of the node come from.
 AttributeFacts::Of has_attributes_of(const ObjectNode& node) {
   if (node.is_in_archive() && node.is_directory()) return AttributeFacts::Of::group;
   const bool is_frame = node.part ? node.part->entry.type == S_IFREG : node.look->is_container();
@@ -100,7 +100,8 @@ void RemoteSource::make_root_of_store(Request& request) {
   follow_root(request, kRootId);
 }
 
-/// Makes the root show the present state of that store. ESTALE if the object is no store any more.
+/// Makes the root show the present state of the store. Throws ESTALE if the object is no longer a
+/// store.
 void RemoteSource::follow_root(Request& request, NodeId id) {
   if (id != kRootId) return;
   const Node root = nodes_.get(id);
@@ -112,7 +113,8 @@ void RemoteSource::follow_root(Request& request, NodeId id) {
 
 Committer::Services RemoteSource::committing() {
   Committer::Services committing;
-  // Files share no flush here, and a thread mostly waits for the network: use many threads.
+  // Commits share no flush here, and a committing thread mostly waits for the network. Therefore
+  // use many threads.
   committing.batch = committing.threads = connections_;
   committing.worth_thread = 1;
   return committing;
@@ -126,7 +128,8 @@ RemoteSource::Node RemoteSource::directory(NodeId id) const {
   return found;
 }
 
-/// Of a reference that was just counted.
+/// Returns the node to which the caller has just counted a reference. Drops that reference if the
+/// attributes cannot be had.
 FoundNode RemoteSource::referred(Request& request, NodeId id) {
   try {
     FoundNode node{id, attributes(request, id)};
@@ -143,7 +146,8 @@ FoundNode RemoteSource::reference(Request& request, NodeId id) {
   return referred(request, id);
 }
 
-/// As of Objects.
+/// Returns the leading node of the path, if its open file takes precedence over the store. See
+/// Objects::Leading.
 std::optional<std::pair<NodeId, LookPointer>> RemoteSource::leading(const std::string& path) const {
   const auto found = nodes_.leading(path);
   if (!found || found->second.is_removed || objects_.frames().is_overtaken(path))
@@ -163,7 +167,7 @@ std::optional<FoundNode> RemoteSource::lookup(Request& request, NodeId id,
   auto shown = objects_.find(request, in.path, name);
   if (!shown) return std::nullopt;
   if (shown->is_leading) {
-    // A commit may have given it another look meanwhile; or it leads no more.
+    // Since then a commit may have changed the look, or the node may have stopped leading.
     const auto known = leading(shown->path);
     return known ? reference(request, known->first) : lookup(request, id, name);
   }
@@ -329,7 +333,7 @@ std::optional<std::string> RemoteSource::group_attribute(Request& request, NodeI
   return fs::group_attribute(*archive_of(request, node), group_of(node), name);
 }
 
-/// A store of objects keeps none.
+/// Object stores have no place for extended attributes.
 void RemoteSource::set_stored_attribute(Request&, NodeId, const std::string& name,
                                         const std::string*, int) {
   throw_errno(EOPNOTSUPP, name);
@@ -369,19 +373,20 @@ std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(Request& reque
   }
   require_present(request, node);
   if (!file) file = open_state(request, id).container;
-  // It leads from now on.
+  // The node leads its path from now on.
   file->content->make_writable(request, home(id));
   nodes_.set_opened(id, file);
   return file;
 }
 
-/// Opens the state that the node stands for: ESTALE if that is not the present one. EISDIR, ELOOP.
+/// Opens the state that the node stands for. Throws ESTALE if the store has another state, EISDIR
+/// for a directory, and ELOOP for a symbolic link.
 RemoteSource::Opened RemoteSource::open_state(Request& request, NodeId id) {
   const struct stat shown = attributes(request, id);
   const Node found = nodes_.get(id);
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   auto known = found.open_file.lock();
-  // What was opened in the state that is still there is the same.
+  // A file with writers or uncommitted changes takes precedence over the store.
   if (known && known->content->leads()) return {std::move(known), nullptr, shown};
   ObjectLooks& looks = objects_.looks();
   if (!found.part &&
@@ -395,7 +400,7 @@ RemoteSource::Opened RemoteSource::open_state(Request& request, NodeId id) {
                              : looks.open(request, found.path, *found.look);
   auto opened = std::make_shared<const OpenContainer>(
       shown, std::make_shared<Content>(request, services_.content, std::move(snapshot)));
-  // Somebody else may have come first.
+  // Another thread may have opened the file first.
   const auto other = nodes_.change(id, [&](Node& node) {
     auto first = node.open_file.lock();
     if (!first) node.open_file = opened;
@@ -428,7 +433,7 @@ StoredForm RemoteSource::stored_form(Request& request, NodeId id) {
   const Node found = nodes_.get(id);
   if (found.part) return form;
   form.bytes = found.look->stored_size;
-  // Throws the error that made it a plain file.
+  // Throws the error because of which the file is shown as it is.
   if (found.look->kind == Kind::plain && form.bytes > 0 &&
       promised_by(found.path) != ShownAs::itself)
     frame::open_file(objects_.looks().source(request, found.path, *found.look), {});

@@ -1,5 +1,5 @@
 #pragma once
-// A SOURCE of objects.
+// A SOURCE that is a tree of objects at a URL.
 
 #include <cstdint>
 #include <functional>
@@ -21,10 +21,11 @@
 
 namespace bloscfs::fs {
 
-/// A node is one state of an object: ESTALE for one whose object has another state.
+/// Shows the objects of a URL. A node stands for one state of an object. If the store has another
+/// state, the node's operations throw ESTALE.
 class RemoteSource final : public Source {
  public:
-  /// `services` outlive it. Throws where SOURCE cannot be shown.
+  /// `services` outlives this object. Throws if SOURCE cannot be shown.
   RemoteSource(const SourceServices& services, const std::shared_ptr<frame::ObjectTree>& tree,
                const MountOptions& options);
 
@@ -35,7 +36,7 @@ class RemoteSource final : public Source {
   NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId id,
                                                   const IfMany& if_many) override;
-  /// Attributes cost a request for each.
+  /// Returns no attributes, because those of each entry cost a request.
   std::optional<FoundNode> enter(Request&, NodeId, const DirectoryEntry&) override {
     return FoundNode{};
   }
@@ -45,9 +46,9 @@ class RemoteSource final : public Source {
 
   struct stat attributes(Request& request, NodeId id) override;
   void check_access(Request& request, NodeId node, int mask) override;
-  /// A store does not tell how much it holds.
+  /// Reports no sizes, because a store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
-  /// As far as that is known: asks for nothing.
+  /// Returns the owner as far as it is known, without a request.
   uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
   std::string told_path(NodeId id) override;
   StoredForm stored_form(Request& request, NodeId id) override;
@@ -89,7 +90,7 @@ class RemoteSource final : public Source {
   void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
               const std::string& to_name, unsigned flags) override;
   void sync_directory(Request& request, NodeId) override;
-  /// No object has bits that a write would take.
+  /// Objects have no set-user-ID or set-group-ID bits.
   void drop_privileges(Request&, NodeId) override {}
   void set_attributes(Request& request, NodeId id, NewAttributes wanted) override;
   void resize(Request& request, NodeId node, std::int64_t size) override;
@@ -101,16 +102,16 @@ class RemoteSource final : public Source {
 
  private:
   using Node = ObjectNode;
-  /// A node that is changed, and stays while this lives.
+  /// A node that is being changed. `reference` keeps it.
   struct Held {
     NodeId id;
     Node node;
     std::shared_ptr<void> reference;
   };
-  /// What an open file is: a container, or an object whose bytes are shown.
+  /// The result of opening a file: a container, or an object whose bytes are shown as they are.
   struct Opened {
     std::shared_ptr<const OpenContainer> container;
-    std::shared_ptr<const frame::ObjectSource> object;  ///< without a container
+    std::shared_ptr<const frame::ObjectSource> object;  ///< null if there is a container
     struct stat attributes {};
   };
 
@@ -156,7 +157,7 @@ class RemoteSource final : public Source {
   LaterRemoval later_;
   Objects objects_;
   ObjectNodes nodes_;
-  RecentlyUsed<LookPointer, Archive> archives_;  ///< by their states
+  RecentlyUsed<LookPointer, Archive> archives_;  ///< by the look, which stands for one state
   const ObjectHome::Services homes_;
 };
 
