@@ -16,7 +16,7 @@ DirectoryTimes::~DirectoryTimes() {
     if (tell_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))
       tell_(before_.st_ctim, after.st_ctim);
   } catch (const std::exception&) {
-    // Only an owner sets times.
+    // Ignored: only the owner of a directory may set its times.
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps a directory's time of modification over changes that no user made.
+// Restores a directory's modification time after changes that no user made.
 
 #include <functional>
 
@@ -10,11 +10,12 @@
 
 namespace bloscfs::fs {
 
-/// Gives the directory the time back that it had. The daemon's own files come and go while it
-/// lives; names that users see must not change meanwhile.
+/// Restores the directory's modification time when it is destroyed. The daemon creates and removes
+/// files of its own there; users see no change of names, so the directory must look unchanged.
 class DirectoryTimes {
  public:
-  /// Told of the times of change, which cannot be given back, where they differ at the end.
+  /// Called with the directory's change times (ctime) if they differ at the end. Nothing can set a
+  /// ctime back.
   using TellChange = std::function<void(const timespec& before, const timespec& after)>;
   DirectoryTimes(Request& request, SourceObject directory, TellChange tell = {})
       : request_(request),

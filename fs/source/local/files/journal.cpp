@@ -18,9 +18,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Bytes of a journal that are believed: some million lines.
+/// Most bytes of a journal that are read: about a million lines.
 constexpr std::uint64_t kMaxJournal = std::uint64_t{64} << 20;
-/// Makers that are remembered, the latest: each name that is found is compared with all of them.
+/// Most makers that makers() returns, latest first. The sweep compares each temporary that it finds
+/// with all of them.
 constexpr std::size_t kMaxMakers = 1000;
 constexpr std::string_view kKept = "kept", kMaker = "maker";
 constexpr std::uint8_t kCancelled = '-';
@@ -60,7 +61,7 @@ std::optional<std::string> unescaped(std::string_view text) {
   return out;
 }
 
-/// A path that stays below where it starts.
+/// True if the path has no empty, "." or ".." component, so that it stays below its start.
 bool is_inside(const std::string& path) {
   std::istringstream parts(path);
   for (std::string part; std::getline(parts, part, '/');)
@@ -99,7 +100,7 @@ void Journal::read() {
   is_too_long_ = end_ > kMaxJournal;
   std::string text(std::min(end_, kMaxJournal), '\0');
   text.resize(file_->read_at(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
-  // A file of the journal's name that is a frame is somebody's data, and none of its bytes a line.
+  // A frame under the journal's name is user data: none of its bytes count as a line.
   if (frame::has_frame_magic(bytes_of(text))) text.clear();
   has_torn_end_ = !text.empty() && text.back() != '\n';
   std::size_t begin = 0;
@@ -117,7 +118,7 @@ std::vector<frame::TemporaryMaker> Journal::makers() const {
   if (is_too_long_) return makers;
   for (auto line = lines_.rbegin(); line != lines_.rend() && makers.size() < kMaxMakers; ++line)
     if (const auto* maker = std::get_if<frame::TemporaryMaker>(&line->content);
-        // This process is at work: its temporaries are none that were left behind.
+        // This process is still running: its temporaries are not leftovers.
         maker != nullptr && !(*maker == frame::TemporaryMaker::self()))
       makers.push_back(*maker);
   return makers;
@@ -151,7 +152,7 @@ void Journal::add(const KeptFile& file) {
 }
 
 void Journal::append(std::string text, Line line) {
-  // The rest of a line whose writing was cut short must not become the start of this one.
+  // A line that a crash has cut short must not become the start of the new line.
   if (has_torn_end_) text.insert(0, "\n");
   line.offset = end_ + (has_torn_end_ ? 1 : 0);
   line.size = text.size() - (line.offset - end_);
@@ -166,16 +167,15 @@ void Journal::append(std::string text, Line line) {
   lines_.push_back(std::move(line));
 }
 
-/// Takes back a line that says something. Lines at the end that say nothing any more are cut off.
+/// Cancels a line. Cuts off the lines at the end of the file that say nothing any more.
 void Journal::cancel(std::size_t number) {
   lines_[number].content = {};
   const std::size_t before = lines_.size();
-  // Beyond what has been read there may be more.
+  // A journal that is too long was read only in part: the bytes behind that may hold valid lines.
   while (!is_too_long_ && !lines_.empty() &&
          std::holds_alternative<std::monostate>(lines_.back().content))
     lines_.pop_back();
-  // One byte, which a crash leaves as it was or as it is to be: "kept" becomes "-ept", which no
-  // reader knows.
+  // Overwriting one byte is atomic in a crash. "kept" becomes "-ept", which no reader knows.
   if (lines_.size() == before) return file_->write_at(lines_[number].offset, {{kCancelled}});
   end_ = lines_.empty() ? 0 : lines_.back().offset + lines_.back().size;
   has_torn_end_ = false;

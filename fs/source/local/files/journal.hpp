@@ -1,6 +1,7 @@
 #pragma once
-// What the lock file of a SOURCE says of temporaries there: whose they are, and which of them hold
-// what a mount could not commit before it ended, so that nothing is dropped silently.
+// The journal in the lock file of a SOURCE. It names the processes that may have left temporaries
+// there, and the temporaries that hold contents that a mount could not commit before it ended. Such
+// contents must not be dropped silently.
 
 #include <cstdint>
 #include <memory>
@@ -16,25 +17,32 @@
 namespace bloscfs::fs {
 
 struct KeptFile {
-  std::string temporary;  ///< name of the frame, in the directory of the lock file
-  std::string path;       ///< below SOURCE, by the name that the mount showed the file under
+  std::string temporary;  ///< file name of the frame, in the directory of the lock file
+  std::string path;       ///< path relative to SOURCE, as the mount showed the file
 };
 
-/// Lines `maker SECRET` (frame/store/temporary_name.hpp) and `kept TEMPORARY PATH`, in which bytes
-/// other than letters, digits and "._-/" are written %XX. The file is changed in place, since it is
-/// locked: lines are added at the end, and those that are done with get a "-" as their first byte,
-/// or are cut off. What is no such line, or has no end, says nothing, and neither does a frame:
-/// that an ordinary user's mount makes for others is his, too, and may be given the name by them.
+/// Reads and writes a journal. It consists of lines `maker SECRET` (frame/store/temporary_name.hpp)
+/// and `kept TEMPORARY PATH`. In PATH, bytes other than letters, digits and "._-/" are written as
+/// %XX.
+///
+/// The file is locked, so that it is changed in place. New lines go to the end. A line is cancelled
+/// by a "-" as its first byte, or cut off if it is at the end. A line that cannot be parsed, or has
+/// no newline, is ignored.
+///
+/// A file that is a frame holds no journal, whatever its bytes. A mount that an ordinary user runs
+/// for others creates their files as its own user. Those others can rename such a frame to the lock
+/// file's name.
+///
 /// Errors are std::system_error. Thread-safe.
 class Journal {
  public:
-  /// The journal in a file that is locked, and only its owner can have written.
+  /// Reads the journal in a file that is locked, and that only its owner can have written.
   explicit Journal(std::shared_ptr<frame::StoreFile> file);
-  /// The journal in one that is open for reading and writing.
+  /// Reads the journal in a file that is open for reading and writing.
   explicit Journal(const frame::UniqueFd& file);
 
-  /// Makers of which something may be left: earlier processes, at most the last 1000. None where
-  /// the file is too long to be believed.
+  /// Returns the earlier processes that may have left temporaries, at most the last 1000. Returns
+  /// none if the file is too long to be trusted.
   std::vector<frame::TemporaryMaker> makers() const;
   std::vector<KeptFile> kept() const;
   bool is_empty() const;
@@ -44,7 +52,7 @@ class Journal {
   void add(const KeptFile& file);
   void forget(const frame::TemporaryMaker& maker);
   void forget(const std::string& temporary);
-  /// Makes all of it durable.
+  /// Makes all lines durable.
   void sync();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What mounts could not commit before they ended, asked for without a lock.
+// Lists what mounts could not commit before they ended, without taking the lock on SOURCE.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace bloscfs::fs {
 
-/// As the journal of a SOURCE, a path, names them now. None where there is no journal, or it is not
-/// that user's: what is in it is then nobody's word. Errors are std::system_error.
+/// Returns what the journals of `source`, a path, name now. Ignores a journal that does not belong
+/// to `user` or that others may access, since others may have written it. Errors are
+/// std::system_error.
 std::vector<KeptFile> kept_files(const std::string& source, uid_t user);
 
 }  // namespace bloscfs::fs

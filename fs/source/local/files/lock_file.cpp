@@ -31,23 +31,25 @@ Found judge(const std::optional<struct stat>& st) {
   return st->st_uid == ::geteuid() ? Found::own_file : Found::file_of_another;
 }
 
-/// True where SOURCE has no room for a file, or none that we may make.
+/// True if the error means that SOURCE has no room for the file, or that the daemon may not create
+/// it.
 bool has_no_place(int error) {
   constexpr std::array<int, 6> kErrors = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
   return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
 }
 
-/// Empty where it is refused, or there is one already, with errno set.
+/// Returns an invalid descriptor, with errno set, if the file exists or may not be created.
 frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& name) {
   frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
   if (!file && errno != EEXIST && !has_no_place(errno)) frame::throw_errno(name);
-  // A mask or an access list may have taken some of it.
+  // A umask or a default access list may have removed permission bits.
   if (file) ::fchmod(file.get(), kMode);
   return file;
 }
 
-/// Empty where it is gone, is something else by now, or may not be opened.
+/// Returns an invalid descriptor if the file is gone, is another object by now, or may not be
+/// opened.
 frame::UniqueFd open_again(const SourceDirectory& directory, const std::string& name,
                            const struct stat& found) {
   try {
@@ -99,8 +101,8 @@ LockFile::Attempt LockFile::make(const Change& change) {
   return errno == EEXIST ? Attempt::busy : Attempt::impossible;
 }
 
-/// Locks the file and looks again: its former owner may have removed it since it was opened, or
-/// changed what it is, and then the lock is on a file that nobody asks.
+/// Locks the file and checks it again. Its former owner may have removed it, or changed its mode or
+/// links, after this process opened it. Such a lock would keep nobody out.
 LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   if (!file) return Attempt::busy;
   const auto lock = frame::try_ofd_lock(file.get(), frame::OfdLocked::source);
@@ -118,16 +120,16 @@ LockFile::Attempt LockFile::take_over(const Change& change, const struct stat& f
   return replace(change, found);
 }
 
-/// The new file is locked before it gets the name, and there is no moment without one: others that
-/// do the same meanwhile must not find the name free.
+/// Exchanges the entry for a new file that is locked already. The name exists at every moment:
+/// another process that does the same must never find it free.
 LockFile::Attempt LockFile::replace(const Change& change, const struct stat& found) {
   const DirectoryTimes times(change, directory_.object("."));
   const std::string fresh = frame::temporary_name();
   frame::UniqueFd own = make_new(directory_, fresh);
   if (!own) return Attempt::impossible;
   const auto identity = frame::identity_at(own.get(), {});
-  // A name that proves this one object to be ours (frame/store/temporary_name.hpp): whatever else
-  // has it later is not removed.
+  // This name proves that one object, the new file, is ours (frame/store/temporary_name.hpp). No
+  // sweep removes another object that gets the name later.
   const std::string displaced = frame::displaced_name(identity.value());
   directory_.rename(change, fresh, directory_, displaced);
   try {
@@ -141,8 +143,8 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
     throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
   }
   const auto moved = directory_.stat(displaced);
-  // Between the look and the exchange B has put its own file there, and may hold its lock: B keeps
-  // the name.
+  // Between the look and the exchange, another process B has put its own file there. B may hold the
+  // lock on it: B keeps the name.
   if (!moved || identity_of(*moved) != identity_of(found)) {
     exchange_back(change, displaced, own);
     return Attempt::busy;
@@ -152,7 +154,7 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
   return Attempt::taken;
 }
 
-/// Puts what has been moved aside back under the name, and removes the file that has it.
+/// Moves the displaced object back to its name, and removes the lock file that had the name.
 void LockFile::exchange_back(const Change& change, const std::string& displaced,
                              const frame::UniqueFd& own) const {
   directory_.exchange(change, displaced, directory_, name_);
@@ -160,8 +162,8 @@ void LockFile::exchange_back(const Change& change, const std::string& displaced,
 }
 
 void LockFile::remove(const Change& change) {
-  // Somebody has removed or replaced the lock file, who answers for that: nothing that is not ours
-  // goes.
+  // Another program has removed or replaced the lock file. Only the daemon's own file may be
+  // removed.
   if (!is_named(locked_, name_)) return;
   const DirectoryTimes times(change, directory_.object("."));
   if (!displaced_.empty() && directory_.stat(displaced_))

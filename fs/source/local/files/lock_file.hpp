@@ -1,5 +1,5 @@
 #pragma once
-// The hidden file by which one bloscfs program at a time writes to a SOURCE.
+// The hidden file that lets only one bloscfs program at a time write to a SOURCE.
 
 #include <optional>
 #include <string>
@@ -12,21 +12,22 @@
 
 namespace bloscfs::fs {
 
-/// ".bloscfs-lock" in a directory that is a SOURCE, ".NAME.bloscfs-lock" beside a single frame.
-/// Others may have put anything there, so that these rules hold:
-/// - It is a regular file of one name with mode 0600. Whoever holds its OFD lock, and finds it
-///   still under its name, has SOURCE to himself. The file is only ever removed by who holds the
-///   lock.
-/// - What the daemon's own user has made is trusted: nobody else can have written to it, unless it
-///   is a frame of a mount for others (fs/source/local/files/journal.hpp).
-/// - The lock on a file of another user counts, too, but not what is in it. Only root can open it;
-///   others find SOURCE busy as long as it is there.
-/// - Anything else of that name (a symlink, a fifo, a directory, a hard link, a file with other
-///   permissions) is no lock. That, or another user's file that is not locked, is never read or
-///   written: it is moved displaced, to a temporary's name that no sweep believes, and comes back
-///   when the lock file is removed.
-/// The directory keeps its time of modification. Changes are the daemon's. Errors are
-/// std::system_error.
+/// The lock file of a SOURCE: ".bloscfs-lock" inside a directory, ".NAME.bloscfs-lock" next to a
+/// single frame. Other users may have put anything under that name, so these rules hold:
+/// - A lock file is a regular file with one name and mode 0600. A process owns SOURCE if it holds
+///   the OFD lock on the file, and the file still has its name. Only the holder of the lock removes
+///   the file.
+/// - A file of the daemon's own user is trusted: no other user can have written to it, unless it is
+///   a frame of a mount for others (fs/source/local/files/journal.hpp).
+/// - The lock on another user's file counts, too, but its contents do not. Only root can open such
+///   a file; for other users SOURCE is busy as long as it exists.
+/// - Anything else under that name (a symlink, a fifo, a directory, a hard link, a file with other
+///   permissions) is no lock file. The daemon never reads or writes it, nor another user's unlocked
+///   file. It moves such an object to a displaced name that belongs to another object, so that no
+///   sweep takes it for a leftover. It moves the object back when the lock file is removed.
+///
+/// The modification time of the directory does not change. All changes are made as the daemon.
+/// Errors are std::system_error.
 class LockFile {
  public:
   LockFile(const SourceDirectory& directory, std::string name)
@@ -38,20 +39,20 @@ class LockFile {
     impossible,  ///< no such file can be made, or locked, there
   };
   Attempt try_take(const Change& change);
-  /// True if there is a file that is trusted.
+  /// True if a file with that name exists and is trusted.
   bool is_trusted() const;
-  /// Takes that, and makes and moves nothing.
+  /// Takes the lock only if a trusted file exists. Creates and moves nothing.
   bool try_take_present();
 
-  /// While it is taken: open for reading and writing.
+  /// The locked file, open for reading and writing; invalid while the lock is not taken.
   const frame::UniqueFd& descriptor() const { return locked_; }
-  /// The other user whose file was found at the last attempt, if it was one's.
+  /// The owner of the lock file at the last attempt, if it was another user's.
   std::optional<uid_t> other_user() const { return other_user_; }
-  /// Where what was found under the name is meanwhile; empty if there was nothing.
+  /// The name that the previous object under name() was moved to; empty if nothing was moved.
   const std::string& displaced() const { return displaced_; }
   const std::string& name() const { return name_; }
 
-  /// Removes the file, which is still locked then; descriptor() stays open.
+  /// Removes the file while it is still locked. descriptor() stays open.
   void remove(const Change& change);
 
  private:

@@ -23,7 +23,8 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
-/// The mount that had the lock file before lets go of SOURCE a moment after it.
+/// How long to wait for the flock on SOURCE. The previous mount releases it a moment after the lock
+/// file.
 constexpr std::chrono::milliseconds kMoment{50};
 
 bool try_flock(const frame::UniqueFd& file) {
@@ -36,8 +37,8 @@ SourceDirectory open_directory(int directory) {
   return {std::move(fd), {}};
 }
 
-/// A journal that cannot be written is no reason not to mount: where SOURCE is full, files can
-/// still be removed from it.
+/// Logs errors. A journal that cannot be written must not prevent a mount: where SOURCE is full, a
+/// user needs the mount to remove files.
 template <typename Work>
 void try_journaling(const Work& work) {
   try {
@@ -58,8 +59,8 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
     const auto file = frame::open_regular_at(AT_FDCWD, lock_file, O_RDONLY);
     return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
   } catch (const std::system_error& error) {
-    // A lock file that cannot be asked, or made: then the mount has locked SOURCE itself, unless
-    // somebody else had.
+    // The lock file cannot be opened or made. The mount has then locked SOURCE itself, unless
+    // another program already had.
     if (!frame::is_refusal(error.code())) throw;
     return has_exclusive_flock(source);
   }
@@ -111,8 +112,8 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
   for (;;) {
     const auto attempt = file_.try_take(Change(request));
     if (attempt == LockFile::Attempt::taken) return true;
-    // No lock file can be made (SOURCE is full, say): the lock on SOURCE itself keeps other mounts
-    // out.
+    // No lock file can be made, for example because SOURCE is full. The flock on SOURCE itself
+    // keeps other mounts out.
     if (attempt == LockFile::Attempt::impossible && take_source()) return true;
     if (clock.now() >= end) return false;
     before_wait();
@@ -146,10 +147,11 @@ void MountLock::make_durable() {
 MountLock::~MountLock() {
   if (!journal_) return;
   try {
-    // A mount that leaves temporaries stays in the journal, by which the next one knows them.
+    // If temporaries stay, the journal must still name this process: the next mount recognizes them
+    // by that.
     if (!is_unfinished_) journal_->forget(frame::TemporaryMaker::self());
-    // Removed while SOURCE is still locked: whoever waits for that lock finds SOURCE as the mount
-    // leaves it.
+    // Removed while SOURCE is still locked, so that a process that waits for the flock finds SOURCE
+    // as the mount leaves it.
     Request request;
     if (journal_->is_empty()) file_.remove(Change(request));
   } catch (const std::exception& error) {
@@ -157,13 +159,14 @@ MountLock::~MountLock() {
   }
 }
 
-/// False if somebody has it, or another file has SOURCE's name by now.
+/// Returns false if another process holds the flock, or if SOURCE was replaced under its name.
 bool MountLock::take_source() {
   frame::UniqueFd fd(::openat(directory_.descriptor(), entry_.c_str(),
                               O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat locked {};
   if (!try_flock(fd) || ::fstat(fd.get(), &locked) != 0) return false;
-  // SOURCE may be replaced between open and flock: the lock has to be on what has the name.
+  // SOURCE may be replaced between open() and flock(): the lock must be on the object that has the
+  // name.
   const auto now = directory_.stat(entry_);
   if (!now || now->st_dev != locked.st_dev || now->st_ino != locked.st_ino) return false;
   source_ = std::move(fd);

@@ -13,20 +13,20 @@
 
 namespace bloscfs::fs {
 
-/// The lock file of a SOURCE (fs/source/local/files/lock_file.hpp), held until the object, and the
-/// process that it was handed down to, is gone. Then the file is removed, unless its journal has
-/// something to say to the next mount.
+/// Holds the lock file of a SOURCE (fs/source/local/files/lock_file.hpp) until the object is
+/// destroyed, and the process that inherited the descriptor has ended. The destructor removes the
+/// file unless its journal still has entries for the next mount.
 ///
-/// flock on SOURCE itself is held, too, where it is free: whoever waits for that waits until
-/// everything is written. Whoever can read SOURCE may hold it, so that it keeps nobody out, but for
-/// one case: where no lock file can be made, as in a directory that we may not write to, there is
-/// nothing else to lock.
+/// Also holds flock(2) on SOURCE itself if that is free, so that other programs can wait for it
+/// until everything is written. Any user who can read SOURCE can hold this flock, so a mount does
+/// not depend on it. The exception is where no lock file can be made, as in a directory that the
+/// daemon may not write to: there the flock is the only lock.
 class MountLock {
  public:
   /// SOURCE is the open `directory` (O_PATH is enough) or its entry `single`. Waits until the lock
-  /// is free, which it is only once the last mount has committed everything. Throws
-  /// std::system_error, or std::runtime_error with a message for the user when the time is up.
-  /// Calls `before_wait` each time before it waits.
+  /// is free, which is when the last mount has committed everything. Calls `before_wait` each time
+  /// before it sleeps. Throws std::system_error, or std::runtime_error with a message for the user
+  /// after `timeout`.
   MountLock(
       int directory, const std::optional<std::string>& single, std::chrono::milliseconds timeout,
       const std::function<void()>& before_wait = [] {},
@@ -35,22 +35,25 @@ class MountLock {
   MountLock(const MountLock&) = delete;
   MountLock& operator=(const MountLock&) = delete;
 
-  /// What the lock file says; null where there is none.
+  /// The journal in the lock file; null if there is no lock file.
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
-  /// Has what is left after a power cut known, too. What fails is logged.
+  /// Makes the journal and the name of its file durable, so that they survive a power cut. Logs
+  /// errors.
   void make_durable();
-  /// Lets go of SOURCE itself where the lock file keeps others out: its open file would count as a
-  /// reader of SOURCE, for whom space that is superseded has to wait.
+  /// Releases the flock on SOURCE if the lock file keeps other mounts out. The open descriptor
+  /// would count as a reader of SOURCE, and delay the reuse of superseded space.
   void release_source() {
     if (journal_) source_ = {};
   }
-  /// The name of what is no lock file of ours and has its name; empty if there was nothing.
+  /// The name that a foreign object was moved to because it had the lock file's name; empty if
+  /// there was none.
   const std::string& displaced() const { return file_.displaced(); }
-  /// Temporaries of this process may stay behind: the next mount is to know them.
+  /// Keeps this process in the journal, so that the next mount recognizes the temporaries that it
+  /// leaves.
   void leave_unfinished() { is_unfinished_ = true; }
 
-  /// Follows a file that has been replaced by another one of the same path: takes the lock on that
-  /// too, if nobody has it.
+  /// Takes the flock on `file`, which has replaced SOURCE under the same path, if nobody else holds
+  /// it.
   void follow(const frame::UniqueFd& file);
 
  private:
@@ -61,21 +64,21 @@ class MountLock {
   void begin_journal();
 
   SourceDirectory directory_;
-  const std::string entry_;  ///< SOURCE in that: "." for itself
+  const std::string entry_;  ///< the name of SOURCE in `directory_`; "." for that itself
   LockFile file_;
   std::optional<Journal> journal_;
   bool is_unfinished_ = false;
   frame::UniqueFd source_;
 };
 
-/// True if somebody else has locked what is at `path`, or would be, as a writable mount's SOURCE.
+/// True if another process holds the lock that a writable mount of `path` would take.
 bool is_locked_by_other(const std::string& path);
 
-/// True if a mount of a directory above can have files in SOURCE: in the directory at `path`, which
-/// is absolute and without symlinks, or in the single container that is in it.
+/// True if a mount of a directory above can have files in SOURCE. `path` is absolute and without
+/// symlinks. It is SOURCE, or the directory that contains it if `is_single`.
 bool is_below_another_mount(const std::string& path, bool is_single);
 
-/// How long mounts and tools wait.
+/// How long mounts and tools wait for the lock.
 inline constexpr std::chrono::seconds kMountLockTimeout{30};
 
 }  // namespace bloscfs::fs

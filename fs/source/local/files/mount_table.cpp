@@ -10,7 +10,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A field of /proc/self/mountinfo, which has blanks and the like as \040.
+/// Decodes a field of /proc/PID/mountinfo, in which blanks and similar bytes are octal, such as
+/// \040.
 std::string unescaped(const std::string& field) {
   std::string text;
   for (std::size_t at = 0; at < field.size(); ++at) {
@@ -31,7 +32,7 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-/// A number that FUSE has among the options of a filesystem; 0 where there is none.
+/// Returns the value of a numeric option such as "user_id="; 0 if it is absent.
 unsigned number_of(std::string_view name, const std::vector<std::string>& options) {
   unsigned number = 0;
   for (const std::string& option : options)
@@ -42,12 +43,12 @@ unsigned number_of(std::string_view name, const std::vector<std::string>& option
   return number;
 }
 
-/// An absolute path whose directory can be resolved, though its last part perhaps cannot: what is
-/// mounted there may be dead. Empty where it cannot be told.
+/// Returns the absolute path as the mount table has it; empty if it cannot be resolved. Resolves
+/// only the parent directory: the mount at the last component may be dead.
 std::string name_in_table(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   const std::size_t slash = path.rfind('/');
-  const std::string name = path.substr(slash + 1);  // of npos all
+  const std::string name = path.substr(slash + 1);  // all if npos
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::error_code error;
   const std::string folder = std::filesystem::canonical(parent, error);
@@ -93,7 +94,8 @@ std::optional<MountEntry> last_of_name(const std::string& point) {
 
 std::optional<MountEntry> mount_at(const std::string& path) {
   if (auto found = last_of_name(name_in_table(path))) return found;
-  // A symlink, which nothing can be mounted on. Before that nobody was asked who may not answer.
+  // Nothing is mounted at the name itself, so it may be a symlink, which cannot be a mount point.
+  // Only now is it safe to resolve the path: no dead mount is at that name.
   std::error_code error;
   return last_of_name(std::filesystem::canonical(path, error));
 }

@@ -24,7 +24,7 @@ struct Use {
   std::string how, path;
 };
 
-/// What a link of /proc leads to; empty where it cannot be told.
+/// Returns the target of a symlink in /proc; empty if it cannot be read.
 std::string target_of(const filesystem::path& link) {
   std::error_code error;
   return filesystem::read_symlink(link, error);
@@ -42,7 +42,7 @@ std::optional<Use> use_of_places(const MountEntry& mount, const filesystem::path
   return std::nullopt;
 }
 
-/// Of an open file; 0 where it cannot be told.
+/// Returns the mount ID of an open file, from its /proc/PID/fdinfo file; 0 if it cannot be read.
 int mount_of(const filesystem::path& description) {
   std::ifstream lines(description);
   for (std::string line; std::getline(lines, line);)
@@ -59,7 +59,7 @@ std::optional<Use> use_of_files(const MountEntry& mount, const filesystem::path&
   return std::nullopt;
 }
 
-/// As in /proc/PID/maps: "00:39".
+/// Returns the device number as /proc/PID/maps writes it: "00:39".
 std::string device_in_maps(const MountEntry& mount) {
   unsigned major = 0, minor = 0;
   if (std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) != 2) return "";
@@ -92,7 +92,7 @@ std::string command_of(pid_t process) {
   return command;
 }
 
-/// The one who has started it; nullopt where there is none.
+/// Returns the real user of a process; nullopt if /proc does not show it.
 std::optional<uid_t> user_of(pid_t process) {
   std::ifstream lines(folder_of(process) / "status");
   uid_t user = 0;
@@ -101,7 +101,7 @@ std::optional<uid_t> user_of(pid_t process) {
   return std::nullopt;
 }
 
-/// By its command; mount(8) calls it by the second name.
+/// mount(8) starts the program under the second name.
 bool is_bloscfs(const std::string& command) {
   return command == "bloscfs" || command == "mount.bloscfs";
 }
@@ -116,7 +116,7 @@ std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path
   return MountUser{number, st.st_uid, command_of(number), use->how, use->path};
 }
 
-/// Of all but the caller, by their numbers.
+/// Returns the PIDs of all processes but the caller, sorted.
 std::vector<pid_t> other_processes() {
   std::vector<pid_t> processes;
   std::error_code error;
@@ -151,7 +151,8 @@ std::vector<MountUser> holders_of(const MountEntry& mount) {
     std::string command = command_of(process);
     if (is_bloscfs(command) || !seen.insert(name_space).second) continue;
     const auto table = mount_table(std::to_string(process));
-    // The number of a device is given again: elsewhere it may be that of a younger mount.
+    // The kernel reuses device numbers: in another namespace, the same number may be a younger
+    // mount.
     if (std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
           return entry.device == mount.device && entry.type == mount.type &&
                  entry.source == mount.source;

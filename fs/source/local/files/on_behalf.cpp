@@ -22,7 +22,7 @@
 namespace bloscfs::fs {
 namespace {
 
-thread_local bool is_caller = false;  ///< in an AsCaller
+thread_local bool is_caller = false;  ///< inside an AsCaller that has a caller
 
 struct FreeCapabilities {
   void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
@@ -47,7 +47,7 @@ std::vector<gid_t> groups_here() {
   return groups;
 }
 
-/// The daemon's ids stay what they are.
+/// The effective IDs of the process never change, so they are read once.
 uid_t own_user() {
   static const uid_t user = ::geteuid();
   return user;
@@ -58,19 +58,20 @@ gid_t own_group() {
   return group;
 }
 
-/// Asked for before the first thread is somebody else.
+/// become() reads the groups before it changes those of the first thread.
 const std::vector<gid_t>& own_groups() {
   static const std::vector<gid_t> groups = groups_here();
   return groups;
 }
 
-/// Sets the groups of this thread alone: the C library's function would change all threads.
+/// Sets the groups of this thread alone. The C library's setgroups() would change those of all
+/// threads.
 bool set_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
-/// setfsuid(2) and setfsgid(2) return what was there before, and nothing of a failure: a second
-/// call that cannot succeed asks.
+/// setfsuid(2) and setfsgid(2) return the previous ID and do not report failure. A second call with
+/// an invalid ID, which changes nothing, returns the current ID.
 bool set_user(uid_t user) {
   ::setfsuid(user);
   return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1))) == user;
@@ -81,8 +82,8 @@ bool set_group(gid_t group) {
   return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1))) == group;
 }
 
-/// Gives back the rights of the daemon to enter directories, which another user's identity has
-/// taken away.
+/// Restores the capabilities to enter any directory, which the kernel dropped with the change of
+/// user.
 bool may_enter_all_directories() {
   const Capabilities own(::cap_get_proc());
   const cap_value_t wanted[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
@@ -90,14 +91,15 @@ bool may_enter_all_directories() {
          ::cap_set_proc(own.get()) == 0;
 }
 
-/// Gives the thread an umask of its own, which it shares with all others at first.
+/// Gives the thread a umask of its own; at first it shares one with all other threads.
 bool has_own_umask() {
   thread_local const bool has_own = ::unshare(CLONE_FS) == 0;
   return has_own;
 }
 
 void be_daemon() {
-  // A thread that keeps somebody else's rights, or gets more than the daemon's, must serve nobody.
+  // Otherwise the thread would serve the next request with another user's rights, or with more than
+  // the daemon's.
   if (!set_user(own_user()) || !set_group(own_group()) || !set_groups(own_groups())) std::abort();
 }
 
@@ -112,7 +114,8 @@ bool become(const Caller& caller) {
 }  // namespace
 
 AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
-  // Nested in another one the thread is the caller already; the outermost ends that.
+  // If this object is nested in another, the thread already has the caller's identity. The
+  // outermost object restores the daemon's.
   if (caller_ == nullptr || is_caller) return;
   is_first_ = is_caller = true;
   if (caller_->umask != 0) {
@@ -135,7 +138,7 @@ AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
 
 AsCaller::~AsCaller() {
   if (!is_first_) return;
-  // A caller of a system call reads errno after this destructor.
+  // The code that made the system call reads errno after this destructor.
   const int error = errno;
   is_caller = false;
   if (is_other_) be_daemon();

@@ -1,10 +1,11 @@
 #pragma once
-// What somebody's request changes in SOURCE is changed as them, so that the kernel decides about it
-// once more, by what is really there: a name may lead to something else than when it permitted the
-// request. Where the daemon may not take another identity, it changes SOURCE as itself.
+// Makes the daemon change SOURCE with the identity of the requesting user. The kernel then checks
+// the permissions once more, on the object that is really there: since the kernel permitted the
+// request, another object may have taken the name. A daemon that may not change its identity
+// changes SOURCE as itself.
 //
-// What the daemon reads to find out what a file is, and what it commits, it does as itself: who may
-// execute a file, or write to it, need not be permitted to read it.
+// The daemon always acts as itself to classify files and to commit contents. A user who may execute
+// or write a file need not be permitted to read it.
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -13,11 +14,13 @@
 
 namespace bloscfs::fs {
 
-/// For the system calls of one change of names or attributes (SourceDirectory, SourceObject): gives
-/// the thread the user, groups and umask of the change's caller, or leaves it the daemon where
-/// there is none. A caller whose groups are unknown may go into every directory; what it owns, and
-/// what a sticky directory permits, is the kernel's to say all the same. Throws
-/// std::system_error(EPERM) where the identity cannot be had.
+/// Gives the thread the user, groups and umask of the change's caller, for the system calls of one
+/// change of names or attributes (SourceDirectory, SourceObject). Leaves the thread as the daemon
+/// if the change has no caller. Objects may be nested.
+///
+/// If the caller's groups are unknown, the thread may enter and search every directory. The kernel
+/// still checks ownership and sticky directories. Throws std::system_error(EPERM) if the identity
+/// cannot be taken.
 class AsCaller {
  public:
   explicit AsCaller(const Change& change);
@@ -25,24 +28,26 @@ class AsCaller {
   AsCaller(const AsCaller&) = delete;
   AsCaller& operator=(const AsCaller&) = delete;
 
-  /// True where the daemon acts as itself for a user who may have less rights. Then the kernel has
-  /// permitted the request by what it knew, and cannot say it once more by what is there:
+  /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then cannot
+  /// check the request again by what is there, so the two functions below do.
   bool has_daemons_rights() const;
-  /// - What is made is the daemon's, so that it has no set-user-ID and set-group-ID bits: who has
-  ///   written it would get the daemon's rights.
+  /// Returns the mode for a new file. Without the caller's identity the daemon owns the file, so
+  /// set-user-ID and set-group-ID bits are removed: they would give the user who writes the file
+  /// the daemon's rights.
   mode_t mode_of_new(mode_t wanted) const;
-  /// - What a sticky directory does not let that user remove stays.
+  /// True unless `directory` is sticky and neither it nor `entry` belongs to the caller. Always
+  /// true for root and the daemon.
   bool may_remove(const struct stat& directory, const struct stat& entry) const;
 
  private:
   const Caller* const caller_;  ///< null: the daemon
-  bool is_first_ = false;       ///< of those that are nested
+  bool is_first_ = false;       ///< the outermost of nested objects
   bool is_other_ = false;
   bool has_umask_ = false;
 };
 
-/// Before the first thread: gives up the right to use what quotas and reserved blocks keep from the
-/// users that the daemon acts for.
+/// Gives up CAP_SYS_RESOURCE, which would let the daemon exceed quotas and use reserved blocks on
+/// behalf of users who may not. Must be called before the first thread starts.
 void give_up_reserves();
 
 }  // namespace bloscfs::fs

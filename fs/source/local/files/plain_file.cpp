@@ -13,7 +13,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The kernel may read through a handle that was opened for writing alone.
+/// Opens for reading, too, if that is permitted: the kernel may read through a handle that a
+/// program opened for writing only.
 frame::UniqueFd open_for_writing(const SourceObject& object, int flags) {
   const int kept = flags & (O_TRUNC | O_APPEND);
   try {
@@ -47,7 +48,7 @@ std::size_t PlainFile::write_pages(std::span<const iovec> pieces, std::int64_t o
   const std::size_t written = write_to(paging_fd(), pieces, offset);
   if (keep_time) {
     const timespec times[2] = {kUnchangedTime, before.st_mtim};
-    ::futimens(paging_fd(), times);  // who may not set times has none to keep
+    ::futimens(paging_fd(), times);  // a failure is ignored: only the owner may set times
   }
   return written;
 }

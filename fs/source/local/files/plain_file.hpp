@@ -1,5 +1,5 @@
 #pragma once
-// A plain file of SOURCE that is open for writing: what is done to it is done to the source file.
+// A plain file of SOURCE that is open for writing. Changes go directly to the source file.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace bloscfs::fs {
 /// Errors are std::system_error with the errno. Thread-safe.
 class PlainFile {
  public:
-  /// `flags` as of open(2), for writing.
+  /// `flags` as in open(2), for writing.
   PlainFile(const SourceObject& object, int flags);
 
-  /// May be read from, unless it was opened for writing alone.
+  /// A descriptor for writing. Reading works, too, unless the daemon may not read the file.
   int fd() const { return fd_.get(); }
-  /// As pwritev(2): at the end, if the file is open for appending.
+  /// Writes as pwritev(2). Appends, whatever `offset` is, if the file was opened with O_APPEND.
   std::size_t write(std::span<const iovec> pieces, std::int64_t offset) const;
-  /// The same for pages of a mapping, or of the kernel's writeback cache, which stand where they
-  /// are told to, also when the file is open for appending. `keep_time`: the kernel tells by itself
-  /// when they were written.
+  /// Writes pages of a mapping or of the kernel's writeback cache. They go to `offset` even if the
+  /// file is open for appending. With `keep_time` the modification time stays: the kernel sets that
+  /// itself when it has a writeback cache.
   std::size_t write_pages(std::span<const iovec> pieces, std::int64_t offset, bool keep_time) const;
   void truncate(std::int64_t size) const;
   /// As fallocate(2).
@@ -36,9 +36,9 @@ class PlainFile {
   frame::UniqueFd fd_, paging_fd_;
 };
 
-// Of a plain file, whatever way it is open.
+// These functions take a plain file's descriptor, whether it is open for reading or writing.
 
-/// Makes its contents durable.
+/// Makes the contents durable.
 void sync_plain(int fd);
 /// As lseek(2).
 std::int64_t seek_plain(int fd, std::int64_t offset, int whence);

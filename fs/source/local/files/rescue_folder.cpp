@@ -27,9 +27,9 @@ using frame::throw_errno;
 using frame::UniqueFd;
 
 constexpr std::string_view kSuffix = ".b2frame";
-/// Bytes of a SOURCE's name that its ID begins with.
+/// The ID begins with at most this many bytes of SOURCE's name.
 constexpr std::size_t kMostOfName = 40;
-/// Folders of ends within one second are told apart by a number below this.
+/// Limit of the number that distinguishes folders of mounts that ended in the same second.
 constexpr int kMostOfSecond = 1000;
 
 std::string id_of(const std::string& source) {
@@ -46,7 +46,7 @@ UniqueFd open_folder(int above, const std::string& name) {
   return folder;
 }
 
-/// Made where it is not there, durably.
+/// Opens a folder. Makes it durably if it does not exist.
 UniqueFd need_folder(int above, const std::string& name) {
   if (::mkdirat(above, name.c_str(), 0700) == 0) {
     if (::fsync(open_folder(above, ".").get()) != 0) throw_errno(name);
@@ -64,7 +64,7 @@ void write_source(int folder, const std::string& source) {
     throw_errno("source");
 }
 
-/// Names of what is in a folder, sorted.
+/// Returns the names of the entries of a folder, sorted.
 std::vector<std::string> names_in(int folder) {
   auto names = frame::make_local_store(open_folder(folder, "."), nullptr)->names();
   std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });

@@ -1,5 +1,5 @@
 #pragma once
-// Where a mount that must end keeps what SOURCE cannot take.
+// The folder where a mount that must end saves contents that SOURCE cannot take.
 
 #include <memory>
 #include <string>
@@ -10,40 +10,41 @@
 
 namespace bloscfs::fs {
 
-/// Where such folders are unless -o rescue names one; empty for a user without a home.
+/// Returns the folder to use without -o rescue; empty for a user without a home directory.
 std::string default_rescue_folder();
 
 /// Opens the folder. If it does not exist, makes it, and the folders above it, with mode 0700.
-/// Throws std::system_error; EPERM for a folder in which another user could replace what is kept.
+/// Throws std::system_error; EPERM for a folder in which another user could replace files.
 frame::UniqueFd open_rescue_folder(const std::string& directory);
 
-/// Frames of one SOURCE, as ID/TIME/PATH.b2frame, where ID is of SOURCE's absolute path, TIME of
-/// the end of a mount, and PATH below SOURCE, by shown names. ID/source holds the path. Not
-/// thread-safe.
+/// The saved frames of one SOURCE, at ID/TIME/PATH.b2frame. ID is made from the absolute path of
+/// SOURCE. TIME is when the first frame of a mount was saved. PATH is the shown path below SOURCE.
+/// The file ID/source contains the path of SOURCE. Not thread-safe.
 class RescueFolder {
  public:
-  /// `directory`: its path, for messages. `source`: an absolute path.
+  /// `directory` is the path of `folder`, for messages. `source` is an absolute path.
   RescueFolder(frame::UniqueFd folder, std::string directory, const std::string& source);
 
-  /// The open folder that all are in, whatever SOURCE they are of.
+  /// The open rescue folder, which contains the frames of all SOURCEs.
   frame::UniqueFd& descriptor() { return folder_; }
 
   struct Place {
-    std::shared_ptr<frame::StoreDirectory> directory;  ///< made for it
-    std::string name;                                  ///< of a file that is not there
-    std::string path;                                  ///< of the same, for messages
+    std::shared_ptr<frame::StoreDirectory> directory;  ///< place_for() makes it
+    std::string name;                                  ///< of a file that does not exist yet
+    std::string path;                                  ///< of that file, for messages
   };
-  /// For what SOURCE would show under that path. Throws std::system_error.
+  /// Returns the place for a frame of the file that SOURCE shows as `path`. Makes the folders for
+  /// it. Throws std::system_error.
   Place place_for(const std::string& path);
 
   struct Rescued {
-    std::string path;  ///< below SOURCE
-    std::string file;  ///< below the folder
+    std::string path;  ///< shown path, relative to SOURCE
+    std::string file;  ///< path of the frame, relative to the rescue folder
   };
-  /// What is kept of this SOURCE, in the order of time. Throws std::system_error.
+  /// Returns the frames that are saved of this SOURCE, sorted by time. Throws std::system_error.
   std::vector<Rescued> rescued() const;
   std::shared_ptr<const frame::StoreFile> open(const Rescued& rescued) const;
-  /// With the folders that are empty then.
+  /// Removes the frame, and the folders that become empty.
   void remove(const Rescued& rescued);
 
  private:
@@ -51,7 +52,7 @@ class RescueFolder {
   std::string directory_;
   std::string source_;
   std::string id_;
-  std::string time_;  ///< once something is kept
+  std::string time_;  ///< folder of this mount; empty until the first place_for()
 };
 
 }  // namespace bloscfs::fs

@@ -50,7 +50,7 @@ frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::stri
                     as.mode_of_new(mode));
   };
   frame::UniqueFd fd(make(O_NOATIME));
-  // Some filesystems give what is made another owner, who alone may ask for that.
+  // Some filesystems give the new file another owner, and only the owner may use O_NOATIME.
   if (!fd && errno == EPERM) {
     ::unlinkat(descriptor(), name.c_str(), 0);
     fd.reset(make(0));
@@ -83,7 +83,8 @@ void SourceDirectory::make_link(const Change& change, const std::string& name,
   if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
-/// EPERM where it may not be; what is not there is found out later.
+/// Throws EPERM if a sticky directory forbids the removal. If the entry is absent, the system call
+/// that follows reports that.
 void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
   if (!as.has_daemons_rights()) return;
   const auto entry = stat(name);
@@ -128,7 +129,7 @@ void SourceDirectory::rename_to_free(const Change& change, const std::string& na
   if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
     return;
-  // Not every filesystem has this; the caller has seen that the name is free.
+  // Not every filesystem supports RENAME_NOREPLACE. The caller has seen that the name is free.
   if (errno != EINVAL) fail(name);
   if (to.stat(new_name)) {
     errno = EEXIST;

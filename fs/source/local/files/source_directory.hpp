@@ -1,5 +1,5 @@
 #pragma once
-// A directory of SOURCE whose entries are made, renamed and removed.
+// A directory of SOURCE in which entries are made, renamed and removed.
 
 #include <optional>
 #include <string>
@@ -14,11 +14,11 @@ namespace bloscfs::fs {
 
 class AsCaller;
 
-/// Copies are of the same directory. Names are single components, and symlinks are never followed.
+/// Copies refer to the same directory. Names are single components. Symlinks are never followed.
 /// Errors are std::system_error with the errno. Thread-safe.
 class SourceDirectory {
  public:
-  /// `directory` may be open with O_PATH; `path` is for messages.
+  /// `directory` may be open with O_PATH. `path` is relative to SOURCE, for messages.
   SourceDirectory(frame::SharedFd directory, std::string path)
       : directory_(std::move(directory)), path_(std::move(path)) {}
   SourceDirectory(frame::UniqueFd directory, std::string path)
@@ -26,44 +26,44 @@ class SourceDirectory {
                         std::move(path)) {}
 
   int descriptor() const { return directory_->get(); }
-  /// Path below SOURCE of an entry, for messages.
+  /// Returns the path of an entry relative to SOURCE, for messages.
   std::string path_of(const std::string& name) const;
   struct stat stat() const;
-  /// lstat of an entry; nullopt when there is none.
+  /// Returns the lstat(2) of an entry; nullopt if there is none.
   std::optional<struct stat> stat(const std::string& name) const;
   SourceObject object(const std::string& name) const;
-  /// With O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK.
+  /// Adds O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK to `flags`.
   frame::UniqueFd open(const std::string& name, int flags) const;
 
-  // The calls below are made as the change says (fs/source/local/files/on_behalf.hpp).
+  // The functions below act as the change's caller (fs/source/local/files/on_behalf.hpp).
 
-  /// What is made has the caller's owner, and the mode as the umask leaves it; the daemon has none.
-  /// All fail with EEXIST.
+  /// The next five functions fail with EEXIST if the name is taken. The new entry belongs to the
+  /// caller, and its mode is subject to the caller's umask. The daemon's own umask is 0.
   frame::UniqueFd make_file(const Change& change, const std::string& name, mode_t mode) const;
   void make_directory(const Change& change, const std::string& name, mode_t mode) const;
   void make_symlink(const Change& change, const std::string& name, const std::string& target) const;
-  /// A fifo, socket or device by the type bits of `mode`.
+  /// Makes a fifo, socket or device, by the type bits of `mode`.
   void make_special(const Change& change, const std::string& name, mode_t mode, dev_t device) const;
-  /// A hard link here to `existing` of another directory.
+  /// Makes `name` here a hard link to `existing` of the directory `from`.
   void make_link(const Change& change, const std::string& name, const SourceDirectory& from,
                  const std::string& existing) const;
 
-  /// EACCES, or EPERM in a sticky directory, unless the entry may be removed.
+  /// Throws EACCES, or EPERM in a sticky directory, unless the caller may remove the entry.
   void check_removal(const Change& change, const std::string& name) const;
   void remove_file(const Change& change, const std::string& name) const;
   void remove_directory(const Change& change, const std::string& name) const;
 
-  /// Replaces what has the new name, as rename(2).
+  /// As rename(2): replaces an existing `new_name`.
   void rename(const Change& change, const std::string& name, const SourceDirectory& to,
               const std::string& new_name) const;
-  /// EEXIST if the new name is taken.
+  /// Fails with EEXIST if `new_name` is taken.
   void rename_to_free(const Change& change, const std::string& name, const SourceDirectory& to,
                       const std::string& new_name) const;
-  /// Exchanges two entries in one step.
+  /// Exchanges the two entries atomically.
   void exchange(const Change& change, const std::string& name, const SourceDirectory& with,
                 const std::string& other_name) const;
 
-  /// Makes what happened to entries durable.
+  /// Makes changes of entries durable.
   void sync() const;
 
  private:

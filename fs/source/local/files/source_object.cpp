@@ -22,10 +22,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Room for most attributes, and for all: to get that much takes longer than to ask twice.
+/// Buffer sizes: enough for most attributes, then the kernel's maximum. Allocating the maximum at
+/// once would take longer than a second call.
 constexpr std::array<std::size_t, 2> kAttributeBytes{256, 64 << 10};
 
-/// What `ask` puts where it has room for; -1 with errno set where it cannot.
+/// Calls `ask` with buffers of increasing size, and stores the result in `value`. Returns its size;
+/// -1 with errno set on failure.
 template <typename Ask>
 ssize_t ask_for_attribute(std::string& value, const Ask& ask) {
   ssize_t size = -1;
@@ -45,8 +47,8 @@ bool means_no_attributes(int error) {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
 
-/// `list`, which may be empty, with the permissions of `mode`: a value of kAccessList as in
-/// linux/posix_acl_xattr.h.
+/// Returns `list`, which may be empty, with the permissions of `mode`. The result is a value of
+/// kAccessList, in the format of linux/posix_acl_xattr.h.
 std::string access_list_of(std::string_view list, mode_t mode) {
   struct Entry {
     std::uint16_t tag, permissions;
@@ -76,7 +78,7 @@ std::string access_list_of(std::string_view list, mode_t mode) {
 
 }  // namespace
 
-/// A path for calls that take no descriptor of this kind: it leads to the object through /proc.
+/// Returns a path through /proc, for system calls that take no O_PATH descriptor.
 std::string SourceObject::path() const { return frame::descriptor_path(descriptor()); }
 
 struct stat SourceObject::stat() const {
@@ -156,7 +158,8 @@ void SourceObject::set_mode(const Change& change, mode_t mode) const {
   const bool changes_others =
       (mode & kSetIds) == 0 || ((mode ^ stat().st_mode) & (mode_t{07777} & ~mode_t{0777})) != 0;
   if (error != EPERM || changes_others) frame::throw_errno(error, name_);
-  // The sandbox lets nobody set such bits, not even again; setting an access list leaves them.
+  // The sandbox forbids chmod(2) with set-ID bits, even if the file has them already. Setting the
+  // access list changes the other permissions and keeps those bits.
   std::array<char, kAttributeBytes.back()> list;
   const ssize_t size = ::getxattr(path().c_str(), kAccessList, list.data(), list.size());
   const std::string wanted =

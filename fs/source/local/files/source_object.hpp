@@ -1,5 +1,5 @@
 #pragma once
-// One object of SOURCE, whatever kind it is of and whatever happens to its names.
+// One object of SOURCE, of any kind, whatever happens to its names.
 
 #include <optional>
 #include <string>
@@ -13,14 +13,15 @@
 
 namespace bloscfs::fs {
 
-/// lstat of an entry of a directory, or of the descriptor itself where the name is empty, after a
-/// change of our own, which what the kernel remembers of a filesystem in another process, or on
-/// another machine, may not show yet. nullopt, with errno set, where it cannot be.
+/// Returns the lstat(2) of an entry of the directory `fd`, or of `fd` itself if `name` is empty.
+/// Asks the filesystem anew (AT_STATX_FORCE_SYNC). After our own change on a network or FUSE
+/// filesystem, the kernel may still have the attributes from before. Returns nullopt, with errno
+/// set, on failure.
 std::optional<struct stat> stat_anew(int fd, const std::string& name);
 
-/// A descriptor of one object in SOURCE. It is opened with O_PATH, so that a device or fifo is not
-/// touched and a symlink is not followed; a file that this mount has just made keeps the descriptor
-/// that it was made with. Copies are of the same object. Errors are std::system_error with the
+/// A descriptor of one object in SOURCE. It is open with O_PATH, so that opening never acts on a
+/// device or fifo, nor follows a symlink. A file that this mount has just made keeps the descriptor
+/// that it was made with. Copies refer to the same object. Errors are std::system_error with the
 /// errno. Thread-safe.
 class SourceObject {
  public:
@@ -30,44 +31,47 @@ class SourceObject {
         name_(std::move(name)) {}
   SourceObject(frame::SharedFd object, std::string name)
       : object_(std::move(object)), name_(std::move(name)) {}
-  /// A file that was made as `made`, and is open for reading and writing since.
+  /// A file that this mount has made with the identity `made`. `object` is open for reading and
+  /// writing.
   SourceObject(frame::UniqueFd object, std::string name, const Identity& made)
       : SourceObject(std::move(object), std::move(name)) {
     made_ = made;
   }
 
-  /// The same object, about to lose its name. A filesystem that finds objects by their names
-  /// (sshfs, bindfs) tells nothing of it then, and stat() tells what it was.
+  /// Returns a copy for when the object is about to lose its name. stat() of the copy then returns
+  /// the present attributes if the filesystem reports none. That happens in filesystems that find
+  /// objects by name (sshfs, bindfs).
   std::shared_ptr<const SourceObject> kept() const;
 
   int descriptor() const { return object_->get(); }
   const std::string& name() const { return name_; }
   struct stat stat() const;
-  /// The same after a change of our own.
+  /// Like stat(), but asks the filesystem anew. To be used after our own change.
   struct stat stat_anew() const;
-  /// lstat of an entry of a directory; nullopt when there is none.
+  /// Returns the lstat(2) of an entry if this is a directory; nullopt if there is none.
   std::optional<struct stat> stat(const std::string& entry) const;
-  /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
+  /// Adds O_CLOEXEC and O_NONBLOCK to `flags`: a fifo must not block the daemon.
   frame::UniqueFd open(int flags) const;
-  /// The same without changing the time of access, where that is permitted.
+  /// Like open(), but without changing the access time, where that is permitted.
   frame::UniqueFd open_quietly(int flags) const;
-  /// For reading and writing: a descriptor that is open so already, or a new one as of
-  /// open_quietly().
+  /// Returns a descriptor for reading and writing: the one that the file was made with, or a new
+  /// one from open_quietly().
   frame::SharedFd open_to_write() const;
-  /// What was made.
+  /// Identity of the file, if this mount has made it and the object still has that descriptor.
   const std::optional<Identity>& made() const { return made_; }
-  /// As access(2) with the daemon's effective ids; throws if it is not allowed.
+  /// As access(2), but checks the identity that the thread has now (AT_EACCESS). Throws if access
+  /// is denied.
   void check_access(int mask) const;
 
-  // The calls below are made as the change says (fs/source/local/files/on_behalf.hpp).
+  // The functions below that take a Change act as its caller (fs/source/local/files/on_behalf.hpp).
 
   void set_mode(const Change& change, mode_t mode) const;
-  /// uid_t{-1} and gid_t{-1} leave the owner and the group as they are.
+  /// uid_t{-1} and gid_t{-1} leave the owner or the group unchanged.
   void set_owner(const Change& change, uid_t owner, gid_t group) const;
-  /// UTIME_NOW and UTIME_OMIT as in utimensat(2).
+  /// UTIME_NOW and UTIME_OMIT work as in utimensat(2).
   void set_times(const Change& change, const timespec& accessed, const timespec& modified) const;
 
-  /// Names of the extended attributes; empty where the filesystem has none.
+  /// Returns the names of the extended attributes; none if the filesystem does not support them.
   std::vector<std::string> attribute_names() const;
   std::string attribute(const std::string& name) const;
   /// `flags` as in setxattr(2).
@@ -80,7 +84,7 @@ class SourceObject {
 
   frame::SharedFd object_;
   std::string name_;
-  std::optional<struct stat> last_;  ///< of what may have no name
+  std::optional<struct stat> last_;  ///< attributes to return once the filesystem reports none
   std::optional<Identity> made_;
 };
 

@@ -17,8 +17,8 @@ SourcePath join_path(const SourcePath& directory, const std::string& name) {
   if (directory.empty()) return {name};
   SourcePath path;
   path.text_ = join_path(directory.text_, name);
-  // The directory goes along as a step of its own, with the object that is meant: the way is
-  // checked there, and not only at its end.
+  // The directory becomes a step of its own that keeps the identity meant. It is checked there, and
+  // not only at the end of the path.
   path.above_ = directory.as_step();
   path.rest_ = name;
   return path;

@@ -1,5 +1,5 @@
 #pragma once
-// Paths below SOURCE that know which directories they go through.
+// Paths below SOURCE that record the identities of the directories they pass through.
 
 #include <memory>
 #include <optional>
@@ -12,41 +12,43 @@
 
 namespace bloscfs::fs {
 
-/// Which object of SOURCE something is.
+/// Device and inode of an object of SOURCE.
 using Identity = frame::FileId;
 Identity identity_of(const struct stat& st);
 
-/// Whoever may rename in SOURCE can put another object under any name of the path between two looks
-/// at it. So a path is of objects: a directory that is not the one that was meant is not entered,
-/// and what has the last name is not opened if another object was meant. Each directory is opened
-/// once, and serves all paths that were joined from the same one; for one operation, of one thread.
+/// A path below SOURCE that can state which objects it passes through. Any program that may rename
+/// in SOURCE can put another object under any name of the path between two looks. SourceRoot
+/// therefore does not enter a directory, or open a last component, that is not the object meant.
+///
+/// Each directory is opened once, and all paths that were joined from the same SourcePath share it.
+/// For one operation of one thread.
 class SourcePath {
  public:
   /// SOURCE itself.
   SourcePath() = default;
-  /// A path through whatever objects have these names.
+  /// A path through any objects that have these names.
   SourcePath(std::string text) : text_(std::move(text)), rest_(text_) {}
-  /// A path that leads to that object, or to nothing.
+  /// The same path, which must lead to the object `meant`.
   SourcePath(SourcePath path, const Identity& meant) : SourcePath(std::move(path)) {
     meant_ = meant;
     entered_ = nullptr;
   }
 
-  /// Relative to SOURCE; empty for that itself.
+  /// Relative to SOURCE; empty for SOURCE itself.
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
 
-  /// "a/b" from "a" and "b"; "b" from "" and "b".
+  /// Returns "a/b" for "a" and "b", and "b" for "" and "b".
   friend SourcePath join_path(const SourcePath& directory, const std::string& name);
 
  private:
   friend class SourceRoot;
 
-  /// A directory on the way, opened with O_PATH when it is first gone through.
+  /// A directory that the path passes through. It is opened with O_PATH on first use.
   struct Step {
-    std::string text;             ///< as SourcePath's
+    std::string text;             ///< path, relative to SOURCE
     std::shared_ptr<Step> above;  ///< null: SOURCE
-    std::string rest;             ///< from there
+    std::string rest;             ///< path, relative to `above`
     std::optional<Identity> meant;
     frame::SharedFd fd;
   };
@@ -54,12 +56,12 @@ class SourcePath {
 
   std::string text_;
   std::shared_ptr<Step> above_;  ///< null: SOURCE
-  std::string rest_;             ///< from there
+  std::string rest_;             ///< path, relative to `above_`
   std::optional<Identity> meant_;
-  mutable std::shared_ptr<Step> entered_;  ///< this one as a step of others
+  mutable std::shared_ptr<Step> entered_;  ///< this path as a step of longer paths
 };
 
-/// Joins texts alone.
+/// Joins two paths as text.
 std::string join_path(const std::string& directory, const std::string& name);
 
 }  // namespace bloscfs::fs

@@ -23,17 +23,17 @@ namespace {
 using frame::errno_code;
 using frame::throw_errno;
 
-/// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
+/// Most bytes of a path that are opened in one step. Leaves room for a suffix.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
-/// The mount that something is on; before Linux 5.8 the filesystem.
+/// Returns the ID of the mount that the object is on; before Linux 5.8, the device number.
 std::uint64_t mount_in(const struct statx& st) {
   if ((st.stx_mask & STATX_MNT_ID) != 0) return st.stx_mnt_id;
   return gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/// That of a descriptor, which the kernel tells unasked and without its filesystem. 0 with errno
-/// set where that cannot be.
+/// Returns the mount ID of a descriptor; 0, with errno set, on failure. The kernel does not ask the
+/// filesystem for it, so a dead filesystem cannot block the call.
 std::uint64_t mount_of(int fd) {
   struct statx st {};
   if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0) return 0;
@@ -48,9 +48,9 @@ SourceRoot::SourceRoot(frame::UniqueFd directory, OtherMounts others, dev_t own_
       own_device_(own_device),
       mount_(others == OtherMounts::leave_out ? mount_of(descriptor()) : 0) {}
 
-/// One name of a directory, with O_PATH: a descriptor, or -1 with errno set, to EXDEV for what is
-/// mounted there, if that is left out. openat2, which does the same for whole paths, could make
-/// files with any mode, so that the sandbox does not allow it.
+/// Opens one component with O_PATH. Returns the descriptor, or -1 with errno set. If other mounts
+/// are left out, errno is EXDEV for a mount point. openat2(2) could check whole paths, but it can
+/// also create files with any mode, so the sandbox forbids it.
 int SourceRoot::step_into(int directory, const std::string& name, int flags) const {
   frame::UniqueFd fd(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags));
   if (!fd || others_ == OtherMounts::enter) return fd.release();
@@ -60,8 +60,8 @@ int SourceRoot::step_into(int directory, const std::string& name, int flags) con
   return -1;
 }
 
-/// A descriptor, or -1 with errno set. A symlink that now stands where a directory was seen would
-/// lead elsewhere: it is ENOTDIR.
+/// Returns the descriptor, or -1 with errno set. If a symlink has replaced a directory on the path,
+/// errno is ENOTDIR.
 int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
   frame::UniqueFd last;
   int above = directory;
@@ -78,8 +78,8 @@ int SourceRoot::open_beneath(int directory, const std::string& path, int flags) 
   return ::openat(above, ".", flags | O_CLOEXEC);
 }
 
-/// True for the mount itself, where SOURCE contains its mountpoint. Told without asking the
-/// filesystem, which would be a request to this very daemon.
+/// True for the mount that this daemon serves, where SOURCE contains its mount point. Asks only the
+/// kernel: a request to the filesystem would go to this very daemon.
 bool SourceRoot::is_own_mount(int fd) const {
   if (own_device_ == 0 || others_ == OtherMounts::leave_out) return false;
   struct statx st {};
@@ -87,8 +87,8 @@ bool SourceRoot::is_own_mount(int fd) const {
          gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
 }
 
-/// True if a descriptor is of the object that was meant; else sets errno, to EXDEV for the mount
-/// itself.
+/// True if `fd` is the object `meant`. Otherwise sets errno; EXDEV for the mount that this daemon
+/// serves.
 bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   if (is_own_mount(fd)) {
     errno = EXDEV;
@@ -103,7 +103,7 @@ bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
 }
 
 void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& clock) {
-  if (others_ == OtherMounts::enter) return;  // what is mounted below need not tell of changes
+  if (others_ == OtherMounts::enter) return;  // filesystems mounted below may not report changes
   identity_ = identity_of(frame::status_of(descriptor()));
   watched_ = std::make_unique<WatchedDirectories>(
       descriptor(),
@@ -115,7 +115,7 @@ void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& 
 
 bool SourceRoot::tidy() const { return watched_ && watched_->tidy(); }
 
-/// Null, with errno set, where it cannot be.
+/// Returns null, with errno set, on failure.
 frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step, OneLook* within) const {
   if (step.fd) return step.fd;
   if (watched_) step.fd = watched_->directory(step.text, step.meant, within);
@@ -179,7 +179,7 @@ void SourceRoot::require(const SourcePath& directory, OneLook* within) const {
 }
 
 std::optional<struct stat> SourceRoot::stat(const SourcePath& path, OneLook* within) const {
-  // Opened first: a look at the name alone would enter what is mounted there.
+  // Opens the object first: a stat(2) by name would enter a filesystem that is mounted there.
   const auto object = find_any(path, within);
   if (!object) return std::nullopt;
   return object->stat();
@@ -246,8 +246,8 @@ bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLoo
   return st && identity_of(*st) == object;
 }
 
-/// True if the last part of the path names the object itself. False, too, where that cannot be told
-/// without entering what another program may have mounted there.
+/// True if the last component names `object`. False also if that cannot be determined without
+/// entering another mount.
 bool SourceRoot::has_there(const SourcePath& path, const Identity& object, OneLook* within) const {
   if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
   const auto near = try_approach(path.above_.get(), path.rest_, within);

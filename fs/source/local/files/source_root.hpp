@@ -1,5 +1,5 @@
 #pragma once
-// Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
+// Access to the objects below SOURCE, by paths that can neither leave SOURCE nor follow symlinks.
 
 #include <memory>
 #include <optional>
@@ -19,77 +19,82 @@
 
 namespace bloscfs::fs {
 
-/// An object by a path that one system call takes, also with a suffix.
+/// A directory, and a path from there that is short enough for one system call, even with a suffix.
 struct NearPath {
   frame::SharedFd above;
-  std::string rest;  ///< from there
+  std::string rest;  ///< path, relative to `above`
 
   int directory() const { return above->get(); }
 };
 
-/// Whether what is mounted below SOURCE is entered. Where it is not it is as if it was not there:
-/// who may mount there could keep the daemon waiting.
+/// Whether paths may enter other mounts below SOURCE. If they are left out, they appear absent. A
+/// user who may mount there could make the daemon wait.
 enum class OtherMounts { leave_out, enter };
 
-/// Paths may be of any length: those that are too long for one system call are followed in steps,
-/// none of which leaves the root or follows a symlink, either. Directories that are asked for again
-/// and again are watched (watched_directories.hpp), if they are to be. Errors are std::system_error
-/// with the errno, ESTALE where a path leads to another object than the one that was meant.
-/// Thread-safe.
+/// The root of SOURCE. Paths may be of any length. Those that are too long for one system call are
+/// followed in steps, none of which leaves the root or follows a symlink. After
+/// watch_directories(), directories that are looked at often are watched (watched_directories.hpp).
+///
+/// Errors are std::system_error with the errno; ESTALE if a path leads to another object than the
+/// one meant. Thread-safe.
 class SourceRoot {
  public:
-  /// `directory` is an open directory (O_PATH is enough).
-  /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
+  /// `directory` is an open directory (O_PATH is enough). `own_device` is the device of the mount
+  /// that this object serves, or 0. That mount is never entered: the daemon would wait for itself.
   explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
                       dev_t own_device = 0);
 
-  /// From now on; before there are others who use this.
+  /// Starts to watch directories, with at most `descriptors` open files. Must be called before
+  /// other threads use this object.
   void watch_directories(std::size_t descriptors,
                          const frame::Clock& clock = frame::system_clock());
-  /// As WatchedDirectories::tidy(); false where no directories are watched.
+  /// As WatchedDirectories::tidy(). Returns false if no directories are watched.
   bool tidy() const;
 
   int descriptor() const { return directory_->get(); }
 
-  /// Opens with O_CLOEXEC what is beneath the root; `flags` have O_PATH, or are those of a
-  /// directory.
+  /// Opens an object below the root with O_CLOEXEC. `flags` must contain O_PATH, or be flags for
+  /// opening a directory.
   frame::UniqueFd open(const SourcePath& path, int flags, OneLook* within = nullptr) const;
-  /// Goes to where the rest of the path is short; all of a short one is left.
+  /// Follows a long path until the rest is short. Leaves a short path as it is.
   NearPath approach(const SourcePath& path) const;
 
-  // What others have done is known at each call, or at the first one `within` a look.
+  // The functions below see what other programs changed before the call. With `within`, they see
+  // what changed before the first call of that look.
 
-  /// lstat of whatever has the last name; nullopt when nothing is there.
+  /// Returns the lstat(2) of the object under the last name, whichever that is; nullopt if there is
+  /// none.
   std::optional<struct stat> stat(const SourcePath& path, OneLook* within = nullptr) const;
-  /// As SourceObject's.
+  /// As SourceObject::stat_anew(); nullopt if there is no object.
   std::optional<struct stat> stat_anew(const SourcePath& path, OneLook* within = nullptr) const;
-  /// True if it is known without asking the filesystem that a directory, which `object` is, has
-  /// nothing of that name.
+  /// True if it is known, without asking the filesystem, that the directory `object` at that path
+  /// has no such name.
   bool is_known_absent(const SourcePath& directory, const Identity& object, const std::string& name,
                        OneLook* within = nullptr) const;
   std::string read_link(const SourcePath& path, OneLook* within = nullptr) const;
   SourceObject object(const SourcePath& path, OneLook* within = nullptr) const;
-  /// Null when it is not there, or another object than the one that was meant.
+  /// Returns null if the path leads nowhere, or to another object than the one meant.
   std::shared_ptr<const SourceObject> find(const SourcePath& path, OneLook* within = nullptr) const;
-  /// Whatever has the last name; null when nothing is there. Where it is what this mount has `made`
-  /// that need not be opened again.
+  /// Returns the object under the last name, whichever that is; null if there is none. If that is
+  /// still `made`, a file that this mount has made, returns `made` without opening it again.
   std::shared_ptr<const SourceObject> find_any(
       const SourcePath& path, OneLook* within = nullptr,
       const std::shared_ptr<const SourceObject>& made = nullptr) const;
-  /// True if the last name leads to that object.
+  /// True if the path leads to that object.
   bool leads_to(const SourcePath& path, const Identity& object, OneLook* within = nullptr) const;
   SourceDirectory directory(const SourcePath& path, OneLook* within = nullptr) const;
-  /// A descriptor (O_PATH) of a directory, which others may have as well.
+  /// Returns an O_PATH descriptor of a directory, which may be shared with others.
   frame::SharedFd enter(const SourcePath& directory, OneLook* within = nullptr) const;
-  /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
+  /// Throws ESTALE if the directory is gone. ESTALE makes the kernel look the path up again.
   void require(const SourcePath& directory, OneLook* within = nullptr) const;
 
   struct statvfs stat_filesystem() const;
-  /// Makes all that was done in the filesystem of SOURCE durable.
+  /// Makes all changes in SOURCE's filesystem durable (syncfs(2)).
   void sync_all() const;
-  /// So many entries of a directory are about to be looked at, one by one.
+  /// Announces that the caller will look at `count` entries of the directory, one by one.
   void expect_looks(const SourcePath& directory, std::size_t count) const;
-  /// A name was taken away by this mount: what it led to is open only for who still has it.
+  /// Drops the descriptor that is kept for a name that this mount has removed. The object is then
+  /// open only for its other users, so that its space is freed when they close it.
   void let_go(const SourcePath& directory, const std::string& name) const;
 
   struct Entry {
@@ -97,16 +102,16 @@ class SourceRoot {
     unsigned char type;  ///< DT_*
     ino_t inode;
   };
-  /// More entries of a directory take long, and much memory.
+  /// A listing with more entries is long: it takes time and memory.
   static constexpr std::size_t kMany = 256;
-  /// Entries of a directory without "." and "..".
+  /// Lists a directory without "." and "..".
   std::vector<Entry> list(const SourcePath& path) const;
-  /// The same. Where there are more than kMany of them `if_many` is called before the others are
-  /// read.
+  /// Lists a directory. Calls `if_many` before it reads more than kMany entries, and returns
+  /// nullopt if that returns false.
   std::optional<std::vector<Entry>> list(const SourcePath& path, const IfMany& if_many) const;
 
  private:
-  /// The next ones set errno where they fail, with nullopt or -1.
+  /// The next functions return null, nullopt or -1 on failure, with errno set.
   frame::SharedFd try_enter(SourcePath::Step& step, OneLook* within) const;
   std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest,
                                        OneLook* within) const;
@@ -126,9 +131,9 @@ class SourceRoot {
   const frame::SharedFd directory_;
   const OtherMounts others_;
   const dev_t own_device_;     ///< 0: none
-  const std::uint64_t mount_;  ///< which others are left out beside; 0: none
+  const std::uint64_t mount_;  ///< the only one to be entered; 0: any
   std::unique_ptr<WatchedDirectories> watched_;
-  Identity identity_;  ///< if directories are watched
+  Identity identity_;  ///< of SOURCE, if directories are watched
 };
 
 }  // namespace bloscfs::fs

@@ -27,7 +27,8 @@ std::vector<std::string> container_names(const std::string& shown_name, ShownAs 
 
 bool shows_as(const std::string& shown_name, const std::string& full_name, ShownAs shown,
               const EntryProbe& others) {
-  // A name that is free takes nobody's: whoever else wants it has given way already.
+  // If nothing is shown under a name, taking it changes no other entry: an entry that also wants it
+  // appears under another name already.
   if (is_temporary(full_name) || is_lock_file(full_name) ||
       preferred_name(full_name, shown) != shown_name)
     return false;

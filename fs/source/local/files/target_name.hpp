@@ -1,5 +1,6 @@
 #pragma once
-// The way back from naming: which full name in SOURCE makes an entry be shown as asked. Pure.
+// The inverse of naming: finds the full name in SOURCE that makes an entry appear under a given
+// shown name. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,14 +13,15 @@ namespace bloscfs::fs {
 /// True if an array can be shown under that name.
 bool is_array_name(std::string_view shown_name);
 
-/// Full names under which a container would be shown as `shown_name`, the best first: with the
-/// suffix of its full name until now (`previous`, empty for a new one), then with `suffix`, then
-/// without any where that makes a name too long.
+/// Returns the full names under which a container would appear as `shown_name`, best first. The
+/// candidates have the suffix of the container's current full name (`previous`, empty if it is
+/// new), then `suffix`. If both are too long, the candidate has no suffix.
 std::vector<std::string> container_names(const std::string& shown_name, ShownAs shown,
                                          std::string_view previous, std::string_view suffix);
 
-/// True if an entry added under `full_name` is shown as `shown_name` and all others keep theirs.
-/// `others` tells what else there is, without what the entry replaces or was before.
+/// True if a new entry `full_name` would appear as `shown_name`, and no other entry would change
+/// its shown name. `others` looks up the other entries, without what the new one replaces or was
+/// before.
 bool shows_as(const std::string& shown_name, const std::string& full_name, ShownAs shown,
               const EntryProbe& others);
 

@@ -24,20 +24,21 @@ namespace {
 
 constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                   IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-/// What ends a watch, or the truth of its path.
+/// Events of the watched directory itself. They end the watch, or make its path wrong.
 constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF;
 
-/// Questions within a second from which on a directory is watched.
+/// A directory is watched after this many visits between two ticks.
 constexpr int kVisits = 3;
 constexpr std::size_t kMostVisited = 1024;
-/// Names of one directory, and of all.
+/// Most names that are kept of one directory, and of all directories.
 constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
-/// Ticks for which a directory is watched that nobody asks for.
+/// A directory is dropped after this many ticks without use.
 constexpr std::uint64_t kUnusedTicks = 5;
-/// The halves of a rename are told one right after the other.
+/// Longest time between the two events of a rename, which the kernel queues one after the other.
 constexpr std::chrono::milliseconds kBetweenHalves{10};
 
-/// Filesystems whose changes are all made through this kernel, by names that are what they are.
+/// True for filesystems that inotify reports completely: all changes pass through this kernel, and
+/// a lookup matches only the name as it is stored.
 bool tells_changes(int directory) {
   struct statfs fs {};
   if (::fstatfs(directory, &fs) != 0) return false;
@@ -54,7 +55,7 @@ std::string_view behind_first_name(std::string_view path) {
 
 bool ignores_case(int directory) {
   unsigned flags = 0;
-  // A filesystem without flags has none for this, either.
+  // On ENOTTY the filesystem has no such flags, so it does not ignore case.
   if (::ioctl(directory, FS_IOC_GETFLAGS, &flags) != 0) return errno != ENOTTY;
   return (flags & FS_CASEFOLD_FL) != 0;
 }
@@ -108,11 +109,12 @@ void WatchedDirectories::visited(const std::string& path, const Identity& identi
   if (visits < kVisits) return;
   if (!is_up_to_date(nullptr)) read_events();
   const Watched* const watched = watch(path);
-  // Somebody else's directory, or none that can be watched: not again before the next tick.
+  // The path leads to another directory by now, or cannot be watched. Not tried again before the
+  // next tick.
   if (watched == nullptr || watched->identity != identity) visits = -1;
 }
 
-/// Null where it is not watched.
+/// Returns null if the directory is not watched.
 WatchedDirectories::Watched* WatchedDirectories::find(std::string_view path) {
   Watched* at = source_.get();
   while (at != nullptr && !path.empty()) {
@@ -142,7 +144,8 @@ WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
                        : open_(above->fd->get(), name));
   struct stat st {};
   if (!*fd || ::fstat(fd->get(), &st) != 0) return nullptr;
-  // The watch comes before the names are read: what changes meanwhile is told, and done once more.
+  // The watch starts before the names are read. A change between the two is read, and its event is
+  // then applied once more, which does no harm.
   const int descriptor =
       ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
@@ -217,7 +220,7 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
     const WriteLock lock(mutex_);
     return note_absent(directory, name, moment);
   }
-  std::shared_ptr<const SourceObject> oldest;  // closed behind the locks
+  std::shared_ptr<const SourceObject> oldest;  // closed after the locks are released
   const ReadLock lock(mutex_);
   Watched* const watched = find(directory);
   if (watched == nullptr || watched->watch != moment.watch || watched->changes != moment.changes ||
@@ -233,13 +236,14 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
       first = std::move(kept_.front());
       kept_.pop_front();
     }
-    there->second.swap(object);  // what was there is closed behind the locks
+    there->second.swap(object);  // the previous object is closed after the locks are released
     kept_.push_back({{watched->descriptor, watched->watch, name}, tick_});
   }
   if (first) oldest = take_object(first->place);
 }
 
-/// It is gone, and what became of it is not told yet.
+/// The name is gone from the filesystem, but its event has not arrived. If that is a rename, the
+/// new name is not known yet, so no name counts as absent for a moment.
 void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
                                      const Moment& moment) {
   Watched* const watched = find(directory);
@@ -254,12 +258,12 @@ void WatchedDirectories::note_absent(const std::string& directory, const std::st
 
 void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
   if (!events_) return;
-  std::shared_ptr<const SourceObject> object;  // closed behind the lock
+  std::shared_ptr<const SourceObject> object;  // closed after the lock is released
   const ReadLock lock(mutex_);
   object = take_object(find(directory), name);
 }
 
-/// The name stays: what became of it only the kernel tells.
+/// Keeps the name itself: only the kernel's events tell what became of it.
 std::shared_ptr<const SourceObject> WatchedDirectories::take_object(Watched* directory,
                                                                     const std::string& name) {
   if (directory == nullptr || !directory->names) return nullptr;
@@ -287,7 +291,8 @@ void WatchedDirectories::let_go_of_unused() {
 
 bool WatchedDirectories::is_up_to_date(OneLook* within) {
   if (!source_ || (within != nullptr && !within->must_ask())) return true;
-  // Asked with the lock shared, and read with it held alone: what is not there any more is applied.
+  // The caller reads the events later, under the exclusive lock. If another thread has read them by
+  // then, it has applied them, too.
   pollfd events{events_.get(), POLLIN, 0};
   return ::poll(&events, 1, 0) == 0;
 }
@@ -313,7 +318,7 @@ void WatchedDirectories::apply(const inotify_event& event) {
   if (at == by_descriptor_.end()) return;
   Watched& watched = *at->second;
   if ((event.mask & kOwnEvents) != 0) {
-    // SOURCE stays what it is wherever it is moved to.
+    // A SOURCE that is moved is still the same SOURCE.
     if (watched.above != nullptr || (event.mask & IN_MOVE_SELF) == 0) forget(&watched);
     return;
   }
@@ -324,8 +329,9 @@ void WatchedDirectories::apply(const inotify_event& event) {
   const bool comes = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
   if (watched.names) {
     Names& names = *watched.names;
-    // Two names are exchanged by two renames, of which the second takes away what the first one
-    // brought: then it is still there, or whoever looks finds that it is not.
+    // The kernel reports an exchange of two names as two renames. The second rename's IN_MOVED_FROM
+    // has the name that the first one brought, which still exists after the exchange. If it does
+    // not, the next lookup finds that out.
     const bool may_stay = (event.mask & IN_MOVED_FROM) != 0 && last_arrival_ == place;
     if (comes || may_stay) {
       const auto [there, is_new] = names.insert_or_assign(name, nullptr);
@@ -333,7 +339,7 @@ void WatchedDirectories::apply(const inotify_event& event) {
     } else {
       names_count_ -= names.erase(name);
     }
-    // Whoever makes files in SOURCE does not decide how much memory that takes.
+    // Bounds the memory: other programs decide how many files SOURCE has.
     if (names.size() > kMostNames || names_count_ > kMostNamesOfAll) {
       names_count_ -= names.size();
       watched.names.reset();
@@ -349,8 +355,8 @@ void WatchedDirectories::apply(const inotify_event& event) {
     forget(child->second.get());
 }
 
-/// That directory and all below it, each before what is above it. No recursion: they may be nested
-/// deep.
+/// Returns that directory and all below it, each before the directory above it. Iterative, since
+/// directories may be nested deeply.
 std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* top) {
   std::vector<Watched*> all;
   if (top != nullptr) all.push_back(top);
@@ -360,7 +366,7 @@ std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* to
   return all;
 }
 
-/// One with none below it.
+/// Stops watching a directory. No directory below it may be watched.
 void WatchedDirectories::drop(Watched* watched) {
   if (watched->names) names_count_ -= watched->names->size();
   by_descriptor_.erase(watched->descriptor);
@@ -389,7 +395,7 @@ bool WatchedDirectories::tidy() {
     if (watched->used.tick + kUnusedTicks < tick_) {
       drop(watched);
     } else if (Watched* const above = watched->above) {
-      // What is above is used with what is below.
+      // A use of a directory counts as a use of those above it.
       above->used.tick = std::max(above->used.tick.load(), watched->used.tick.load());
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Directories of SOURCE that are looked at again and again: their descriptors, those of what was
-// looked at in them, and which names they have, kept right by what the kernel tells of changes.
+// Keeps the names and descriptors of directories of SOURCE that are looked at often, and updates
+// them with the changes that the kernel reports.
 
 #include <atomic>
 #include <chrono>
@@ -43,62 +43,67 @@ class OneLook {
   bool has_asked_ = false;
 };
 
-/// What others do to a directory is in the queue of inotify(7) before their system call returns,
-/// and that is read before each answer, or at the first of one look: what is answered was true when
-/// it was asked. Only of filesystems of this machine, where all changes
-/// pass the kernel. A directory is watched together with all that are above it, so that its path is
-/// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
-/// made over a watched directory is seen within a second.
+/// Caches directories of SOURCE: their descriptors, their names, and descriptors of objects in
+/// them.
+///
+/// The cache is never stale. inotify(7) queues an event before the system call that made the change
+/// returns. The queue is read before each answer, or once for each OneLook. So every answer was
+/// true when the question was asked.
+///
+/// This works only on local filesystems, where all changes pass through this kernel. A directory is
+/// watched together with all directories above it, so that its path is known to be still right.
+/// Other mounts below SOURCE are never watched. A new mount on top of a watched directory is
+/// noticed within a second.
 ///
 /// Each directory keeps its own name and a pointer to the one above, not its whole path: memory
 /// grows with the depth of nested directories, not with its square.
 ///
-/// Does not throw: what cannot be watched is unknown, and is asked for. Paths are relative to
-/// SOURCE, which is "". Thread-safe.
+/// Does not throw: what cannot be watched is reported as unknown, and the caller asks the
+/// filesystem. Paths are relative to SOURCE, which is "". Thread-safe.
 class WatchedDirectories {
  public:
-  /// Opens a directory by one name from a descriptor with O_PATH, as SourceRoot opens paths.
+  /// Opens the entry `name` of an O_PATH descriptor as a directory, by the rules of SourceRoot.
   using Open = std::function<frame::UniqueFd(int directory, const std::string& name)>;
 
-  /// `descriptors`: how many it may have of what it watches and knows.
+  /// Half of `descriptors` limits the watched directories, the other half the objects in them.
   WatchedDirectories(int root, Open open, std::size_t descriptors,
                      const frame::Clock& clock = frame::system_clock());
   ~WatchedDirectories();
   WatchedDirectories(const WatchedDirectories&) = delete;
   WatchedDirectories& operator=(const WatchedDirectories&) = delete;
 
-  /// A descriptor (O_PATH) of what is there, if that is the object meant; null: unknown.
+  /// Returns an O_PATH descriptor of the directory if it is the object meant; null: unknown.
   frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant,
                             OneLook* within = nullptr);
-  /// Somebody asks the filesystem for it, so often in all. What is asked for often is watched from
-  /// then on.
+  /// Records that the caller asks the filesystem for entries of a directory, `times` times. A
+  /// directory that is asked for often is watched from then on.
   void visited(const std::string& path, const Identity& identity, std::size_t times = 1);
 
-  /// Which state of a directory something was found in.
+  /// The state of a directory at a lookup.
   struct Moment {
-    std::uint64_t watch = 0;  ///< 0: not watched
+    std::uint64_t watch = 0;  ///< number of the watch; 0: not watched
     std::uint64_t changes = 0;
   };
   struct Known {
     bool is_absent = false;
-    std::shared_ptr<const SourceObject> object;  ///< of what has the name; null: unknown
+    std::shared_ptr<const SourceObject> object;  ///< the object with that name; null: unknown
     Moment moment;
   };
   Known look(const std::string& directory, const std::string& name, OneLook* within = nullptr);
-  /// What was found under a name after `moment`, or null: nothing was.
+  /// Records what the filesystem had under a name when it was asked after `moment`; null: nothing.
   void found(const std::string& directory, const std::string& name, const Moment& moment,
              std::shared_ptr<const SourceObject> object);
 
-  /// A name was taken away by this mount: what it led to is not kept here any more.
+  /// Drops the object that is kept for a name that this mount has removed.
   void let_go(const std::string& directory, const std::string& name);
 
-  /// To be called every second or so while it returns true: what nobody asks for is let go of.
-  /// False where nothing is watched.
+  /// Drops what is no longer asked for. To be called about once a second while it returns true; it
+  /// returns false if nothing is watched.
   bool tidy();
 
  private:
   using Names = std::unordered_map<std::string, std::shared_ptr<const SourceObject>>;
-  /// Set also by those who only look, side by side.
+  /// The tick of the last use. Atomic, since readers that share mutex_ set it concurrently.
   struct Used {
     explicit Used(std::uint64_t now) : tick(now) {}
     Used(Used&& other) noexcept : tick(other.tick.load()) {}
@@ -110,13 +115,13 @@ class WatchedDirectories {
     std::map<std::string, std::unique_ptr<Watched>, std::less<>> below;
     frame::SharedFd fd;
     Identity identity;
-    int descriptor = -1;      ///< of the watch
-    std::uint64_t watch = 0;  ///< never used again
+    int descriptor = -1;      ///< of the inotify watch
+    std::uint64_t watch = 0;  ///< number of the watch, never reused
     std::uint64_t changes = 0;
-    std::optional<Names> names;  ///< unless there are too many
-    Used used;                   ///< at which tick
+    std::optional<Names> names;  ///< nullopt: too many, or not known
+    Used used;                   ///< tick of the last use
   };
-  /// A name in a directory, as long as that is watched.
+  /// A name in a directory. Ends with the watch of that directory.
   struct Place {
     int descriptor = -1;
     std::uint64_t watch = 0;
@@ -128,7 +133,7 @@ class WatchedDirectories {
     std::uint64_t tick = 0;
   };
 
-  /// What the kernel has told of is applied, or there is nothing of it.
+  /// True if all events that the kernel has queued are applied, or `within` has asked before.
   bool is_up_to_date(OneLook* within) REQUIRES_SHARED(mutex_);
   frame::SharedFd known_directory(const std::string& path, const std::optional<Identity>& meant)
       REQUIRES_SHARED(mutex_);
@@ -158,20 +163,20 @@ class WatchedDirectories {
   frame::UniqueFd mounts_;
 
   SharedMutex mutex_{LockLevel::watch};
-  /// Taken last, for an instant: the objects of all names and `kept_`, which those who share mutex_
-  /// change, too.
+  /// Locked last, for an instant. Guards the objects in all Watched::names as well as `kept_`:
+  /// threads that share mutex_ change both.
   Mutex kept_mutex_;
   std::unique_ptr<Watched> source_ GUARDED_BY(mutex_);  ///< null: nothing is watched
   std::unordered_map<int, Watched*> by_descriptor_ GUARDED_BY(mutex_);
   std::map<std::pair<std::uint64_t, std::uint64_t>, int> visits_
-      GUARDED_BY(mutex_);                          ///< by device and inode
+      GUARDED_BY(mutex_);  ///< since the last tick, by device and inode; -1: not to be watched now
   std::deque<Kept> kept_ GUARDED_BY(kept_mutex_);  ///< the oldest first
   std::size_t names_count_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
-  /// Of a rename one half is known: until then nothing counts as absent.
+  /// Until then no name counts as absent: only the first half of a rename (IN_MOVED_FROM) is known.
   frame::Clock::TimePoint unsure_until_ GUARDED_BY(mutex_);
-  Place last_arrival_ GUARDED_BY(mutex_);  ///< of the rename that was told last
+  Place last_arrival_ GUARDED_BY(mutex_);  ///< of the last event, if that was an IN_MOVED_TO
 };
 
 }  // namespace bloscfs::fs
