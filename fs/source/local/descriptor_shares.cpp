@@ -13,16 +13,17 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of the daemon: threads, directories, commits of single files, and what is looked at for a
-/// moment.
+/// The daemon's own descriptors: for threads, directories, commits of single files, and files that
+/// it reads briefly.
 constexpr std::size_t kOthers = 256;
-/// Of a file of a batch, beside those that count to a user: another frame that takes its place, its
-/// locks; and its own ones, which are closed with the last of the batch.
+/// Descriptors for each file of a batch, in addition to those counted to a user: for another frame
+/// that replaces it, for its locks, and for its own files, which are closed only with the whole
+/// batch.
 constexpr std::size_t kOfCommit = 4;
 constexpr std::size_t kLargestBatch = 256;
 constexpr std::size_t kMostWatched = 1024;
 
-/// How long one waits for commits of one's own files.
+/// How long an open waits for commits of the same user's files.
 constexpr std::chrono::seconds kTimeout{10};
 constexpr std::chrono::milliseconds kCountAgain{500};
 
@@ -31,7 +32,7 @@ constexpr std::chrono::milliseconds kCountAgain{500};
 DescriptorLimits::DescriptorLimits(std::size_t limit) {
   const std::size_t own = std::min(limit / 2, kOthers + kMostWatched + kLargestBatch * kOfCommit);
   const std::size_t others = std::min(own / 2, kOthers);
-  // What commits need goes first; an eighth is always left.
+  // Commits get what they need first, but at least an eighth is left for watched directories.
   const std::size_t for_commits = others + kLargestBatch * kOfCommit;
   watched = std::max(own / 8, own - std::min(own, for_commits));
   for_files = limit - own;
@@ -49,11 +50,11 @@ FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
   if (auto part = share_.take(user, amount)) return part;
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
-  // Again and again: other threads of his close files meanwhile.
+  // Repeated, since the user's other threads may close more files during the wait.
   for (const auto end = clock_.now() + kTimeout; committer_.hurry(user) && clock_.now() < end;) {
     if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;
   }
-  // What was waited for may have ended between the two looks.
+  // The last commit may have ended between the last take() and hurry().
   if (auto part = share_.take(user, amount)) return part;
   log_.error(user, fmt::format("user {} has too many files open: close some, or mount with a "
                                "higher limit of descriptors "

@@ -1,6 +1,6 @@
 #pragma once
-// The descriptors that a mount keeps open for files. Users share them; some are the daemon's own,
-// so that nothing which it does for all of them fails because of what is open.
+// The descriptors that a mount keeps open for files. Users share most of them. The others are the
+// daemon's own, so that work for all users does not fail because of files that one user has open.
 
 #include <cstddef>
 
@@ -12,29 +12,29 @@
 
 namespace bloscfs::fs {
 
-/// How a process divides what it may have open.
+/// How a process divides the descriptors that it may have open.
 struct DescriptorLimits {
-  std::size_t for_files = 0;  ///< all users together
-  std::size_t batch = 1;      ///< files that are committed together
-  std::size_t watched = 0;    ///< directories that are watched, and what was looked at in them
+  std::size_t for_files = 0;  ///< for all users together
+  std::size_t batch = 1;      ///< the largest batch of files to commit
+  std::size_t watched = 0;    ///< for watched directories, and files that were looked at in them
 
   explicit DescriptorLimits(std::size_t limit);
-  /// Of this process, as it is now. Throws std::system_error.
+  /// Returns the limits of this process at the time of the call. Throws std::system_error.
   static DescriptorLimits of_process();
 };
 
-/// Thread-safe. A part lasts until what it stands for is closed: of a file that was changed that is
-/// after its commit, however often that fails.
+/// Divides the descriptors for files among users. A part lasts until the file that it counts is
+/// closed; for a changed file, until its commit has succeeded. Thread-safe.
 class DescriptorShares {
  public:
-  /// All outlive this object. `log` tells once of each user who gets EMFILE.
+  /// All arguments outlive this object. `log` names each user once who gets EMFILE.
   DescriptorShares(std::size_t limit, Committer& committer, OnceLog& log, const frame::Clock& clock)
       : share_(limit), committer_(committer), log_(log), clock_(clock) {}
 
-  /// Where the user's share is used up by files that wait for their commit the request waits for
-  /// that: NoSlot. Throws EMFILE.
+  /// Takes `amount` descriptors of the user's share. If files that wait for their commit use up the
+  /// share, asks for these commits and waits up to 10 seconds for them: NoSlot. Throws EMFILE.
   FairShare::Part take(Request& request, std::size_t amount);
-  /// Where nothing can wait; empty where there is nothing left for the user.
+  /// Like take(), but never waits. Empty if the user's share is used up.
   FairShare::Part take_at_once(uid_t user, std::size_t amount) { return share_.take(user, amount); }
 
  private:

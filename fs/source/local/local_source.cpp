@@ -18,8 +18,8 @@ namespace {
 
 using frame::throw_errno;
 
-/// Runs `work` again where it throws ESTALE, since the file is replaced under it; 20 times at most:
-/// the kernel itself tries only twice.
+/// Retries `work` while it throws ESTALE because the file is replaced under it. Tries 20 times at
+/// most; the kernel itself would try only twice.
 template <typename Work>
 auto retrying_stale(const Work& work) {
   constexpr int kTries = 20;
@@ -94,7 +94,7 @@ OpenedFile LocalSource::open(Request& request, NodeId node, int flags,
     return {std::move(handle), false};
   }
   return retrying_stale([&]() -> OpenedFile {
-    // Checked even if a handle is open: that may be of an older state.
+    // Checked even if a handle is open, since the handle may have an older state.
     const SourceEntry entry = tree_.entry(request, node);
     if (!descriptors)
       descriptors =
@@ -115,7 +115,7 @@ OpenedFile LocalSource::open(Request& request, NodeId node, int flags,
 std::shared_ptr<FileHandle> LocalSource::open_as(Request& request, NodeId node,
                                                  const SourceEntry& entry, int flags) {
   auto file = tree_.opened_as<OpenContainer>(node);
-  // A file that was plain when the entry was looked at may be open as a container since.
+  // A file that was plain at the look above may be open as a container by now.
   if (!file && !entry.is_container()) return plain_files_.open(request, node, entry, flags);
   if (file && file->content->is_overtaken()) {
     services_.contents.follow(request, node);
@@ -125,7 +125,7 @@ std::shared_ptr<FileHandle> LocalSource::open_as(Request& request, NodeId node,
   return open_handle(request, services_.contents, node, file, flags);
 }
 
-/// ESTALE where its file is being replaced.
+/// Throws ESTALE if the file is being replaced.
 std::shared_ptr<const OpenContainer> LocalSource::open_as_container(Request& request, NodeId node,
                                                                     const SourceEntry& entry) {
   if (auto file = tree_.opened_as<OpenContainer>(node)) return file;
@@ -135,7 +135,7 @@ std::shared_ptr<const OpenContainer> LocalSource::open_as_container(Request& req
   try {
     snapshot = classifier_.open(path, entry);
   } catch (const std::system_error& error) {
-    // It has been renamed meanwhile, or a directory above it has.
+    // The file, or a directory above it, has been renamed since tree_.path().
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
@@ -159,13 +159,14 @@ std::shared_ptr<const OpenContainer> LocalSource::open_container(Request& reques
 bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
   const auto state = tree_.state_in_source(node);
   if (!file.content->is_current()) return false;
-  if (state) tree_.confirm_state(node, *state);  // unless a commit has ended meanwhile
+  // Has no effect if a commit has ended since the look.
+  if (state) tree_.confirm_state(node, *state);
   return true;
 }
 
 // --- names
 
-/// EROFS for what no mount changes, and for everything where this one only reads.
+/// Throws EROFS for files in archives, and for all files of a read-only mount.
 void LocalSource::require_changeable(NodeId node, const char* operation) {
   if (archives_.part(node)) throw_errno(EROFS, "in an archive, which no mount changes");
   require_writable(operation);
@@ -184,7 +185,7 @@ StoredForm LocalSource::stored_form(Request& request, NodeId node) {
     if (!form.frame) throw_errno(ESTALE, tree_.told_path(node));
     return form;
   }
-  // What may not be read has not been looked into.
+  // A file that the daemon may not read was not judged by its bytes.
   entry.object->check_access(R_OK);
   if (entry.health == SourceEntry::Health::damaged)
     frame::open_file(entry.object->open_quietly(O_RDONLY), {});
@@ -196,18 +197,20 @@ FoundNode LocalSource::reference(Request& request, NodeId node) {
   return tree_.reference(node, attributes(request, node));
 }
 
-/// Where the daemon serves others too the kernel checks the modes that it is shown.
+/// Called only if the daemon serves a single user. Otherwise the kernel checks the shown modes
+/// itself (default_permissions).
 void LocalSource::check_access(Request& /*request*/, NodeId node, int mask) {
   if (tree_.is_virtual(node)) return;
   if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
-  // Files can be made in a group that is embedded.
+  // Files can be created in an embedded group.
   const auto part = archives_.part(node);
   const bool may_grow = part && part->embed && part->entry.is_group();
   if ((mask & W_OK) != 0 && part && !(writable_ && may_grow)) throw_errno(EROFS, "access");
 }
 
-/// EPERM for a mode that a new file, or one that had no such bits, may have with `suid` and `dev`
-/// alone: elsewhere SOURCE may be mounted with them.
+/// Throws EPERM for a set-ID bit or a device that the mount options `suid` and `dev` do not allow:
+/// SOURCE itself may be mounted with both elsewhere. `mode` is that of a new file, or the bits to
+/// add to an old one.
 void LocalSource::require_permitted(mode_t mode) const {
   if ((mode & kSetIds) != 0 && !set_ids_) throw_errno(EPERM, "set-user-ID without suid");
   if ((S_ISCHR(mode) || S_ISBLK(mode)) && !devices_) throw_errno(EPERM, "device without dev");
@@ -224,7 +227,7 @@ void LocalSource::drop_privileges(Request& request, NodeId node) {
   try {
     names_.set_attributes(request, node, wanted, ChangedBy::daemon);
   } catch (const std::system_error& error) {
-    // Of a file that is not the daemon's SOURCE takes them itself, with the first byte.
+    // If the daemon does not own the file, SOURCE's filesystem clears the bits at the first write.
     if (error.code() != std::errc::operation_not_permitted) throw;
   }
 }
@@ -234,13 +237,14 @@ void LocalSource::set_attributes(Request& request, NodeId node, NewAttributes wa
   const Caller& caller = *request.caller();
   if (wanted.mode && (*wanted.mode & kSetIds) != 0)
     require_permitted(*wanted.mode & ~tree_.attributes(request, node).st_mode);
-  // A store's file is never executed, whatever lets its directory be searched.
+  // The mode's execute bits let programs search the shown directory. The store's file must not
+  // become executable by them.
   if (wanted.mode && tree_.is_store(node)) wanted.mode = *wanted.mode & 0666;
   if (wanted.owner || wanted.group) {
     const struct stat st = tree_.attributes(request, node);
     const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
-    // So the kernel also announces a write, for which no owner is needed; that tells by itself
-    // which bits it takes.
+    // The kernel sends such a request, which names neither owner nor group, also before a write by
+    // a user who is not the owner. The write itself says which bits it clears.
     const bool names_nobody = wanted.owner == kUnchangedOwner && !wanted.group;
     if (names_nobody && caller.user != 0 && caller.user != st.st_uid) return;
     if (dropped != 0) wanted.mode = wanted.mode.value_or(st.st_mode) & ~dropped;
@@ -295,7 +299,7 @@ std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(Request& request, N
   if (const auto group = archives_.group(request, node))
     return group->archive->frame_of(group->key);
   if (const auto part = archives_.part(node)) return archives_.frame_of(request, *part, node);
-  if (tree_.store_place(node)) return nullptr;  // it was in a store until now
+  if (tree_.store_place(node)) return nullptr;  // the store that held it has just gone
   return open_container(request, node, false)->content->snapshot();
 }
 
@@ -326,7 +330,7 @@ std::string LocalSource::statistics() {
   return to_json(services_.content.stats);
 }
 
-// --- changes of names, in stores that are directories as elsewhere
+// --- changes of names, also inside store directories
 
 void LocalSource::before_making(Request& request, NodeId directory, const std::string& name) {
   require_writable(name);
@@ -343,7 +347,8 @@ FoundNode LocalSource::create_file(Request& request, NodeId directory, const std
 FoundNode LocalSource::make_directory(Request& request, NodeId directory, const std::string& name,
                                       mode_t mode) {
   require_writable(name);
-  // Hides no leaf: a key can be a leaf and a group.
+  // No before_making() is needed: a new directory hides no leaf, since a key can be a leaf and a
+  // group.
   store_guard_.make_directory_of(request, directory);
   return names_.make_directory(request, directory, name, mode);
 }
@@ -360,7 +365,7 @@ FoundNode LocalSource::make_special(Request& request, NodeId directory, const st
   before_making(request, directory, name);
   auto descriptors = S_ISREG(mode) ? take_descriptors(request) : FairShare::Part();
   const FoundNode made = names_.make_special(request, directory, name, mode, device);
-  // Nobody opens it: its commit keeps them.
+  // Nothing opens the new file, so its commit keeps the descriptors.
   if (const auto file = tree_.opened_as<OpenContainer>(made.id))
     services_.contents.changed(file, std::move(descriptors));
   return made;

@@ -1,5 +1,5 @@
 #pragma once
-// A SOURCE of files.
+// The Source for a directory of files, or for a single file.
 
 #include <cstdint>
 #include <memory>
@@ -28,10 +28,10 @@
 
 namespace bloscfs::fs {
 
-/// Nodes are also those of what stores hold.
+/// Serves the files of a directory. Its nodes include those of files and groups in stores.
 class LocalSource final : public Source {
  public:
-  /// `lock` is that of a writable mount, and null for others. `services` outlive it.
+  /// `lock` is null for read-only mounts. `services` outlive this object.
   LocalSource(const SourceServices& services, MountSource source, const MountOptions& options,
               MountLock* lock, std::size_t committing_threads);
 
@@ -141,7 +141,7 @@ class LocalSource final : public Source {
                                                          const SourceEntry& entry);
 
   const SourceServices& services_;
-  const ColumnPath columns_;  ///< the way to SOURCE
+  const ColumnPath columns_;  ///< the path to SOURCE
   std::optional<RescueFolder> rescue_;
   SourceRoot root_;
   Classifier classifier_;
@@ -149,10 +149,10 @@ class LocalSource final : public Source {
   RecentLocalArchives recent_archives_;
   EmbeddedStores embedded_;
   LocalArchives archives_;
-  Namespace names_;               ///< before whatever holds a content
-  DescriptorShares descriptors_;  ///< before whatever has a part
+  Namespace names_;               ///< constructed before every member that holds a content
+  DescriptorShares descriptors_;  ///< constructed before every member that has a part of it
   const bool writable_;
-  const bool set_ids_, devices_;  ///< may be set, and made
+  const bool set_ids_, devices_;  ///< mount options: set-ID bits may be set, devices may be made
   const std::size_t committing_threads_;
   SpaceWatch space_;
   PlainFiles plain_files_;

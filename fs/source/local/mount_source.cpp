@@ -34,7 +34,7 @@ frame::UniqueFd open_directory_path(const std::string& path) {
   return fd;
 }
 
-/// Without the names of its members, which may take more memory than there is for them.
+/// Does not read the names of the store's members, which may need more memory than there is.
 bool is_zip_store(const std::string& path) {
   if (!path.ends_with(frame::kZipStoreSuffix)) return false;
   frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -62,7 +62,7 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
       throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
     return source_in(resolved, std::nullopt);
   }
-  if (snapshot) view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
+  if (snapshot) view_shape(snapshot->info(), raw);  // refuses an array that cannot be shown
   const std::size_t slash = resolved.rfind('/');
   return source_in(resolved.substr(0, std::max<std::size_t>(slash, 1)), resolved.substr(slash + 1));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What is mounted: a directory, or a single container.
+// Opens what is mounted: a directory, or a single container or store.
 
 #include <optional>
 #include <string>
@@ -12,22 +12,23 @@
 
 namespace bloscfs::fs {
 
-/// What SOURCE is, how to reach it, and what lies above it, as it was when it was opened: the
-/// daemon does not see that later (fs/sandbox/sandbox.hpp).
+/// What SOURCE is, how to reach it, and what lies above it. All of it is found out at the start,
+/// since the sandboxed daemon cannot look above SOURCE later (fs/sandbox/sandbox.hpp).
 struct MountSource {
   frame::UniqueFd root;                 ///< the mirrored directory, or the one that holds the frame
   std::optional<std::string> single;    ///< full name of the only entry shown
-  std::string directory;                ///< that directory; absolute, without symlinks
-  bool is_below_another_mount = false;  ///< which can have files in SOURCE
-  ColumnPath columns;                   ///< the way to the directory
-  dev_t own_device = 0;                 ///< of the mount that shows it, once there is one
-  bool has_quotas = false;              ///< that its filesystem enforces; told to those who write
+  std::string directory;                ///< path of `root`; absolute, without symlinks
+  bool is_below_another_mount = false;  ///< a mount of a directory above can have files in SOURCE
+  ColumnPath columns;                   ///< the path to `root`, for columns of a table above it
+  dev_t own_device = 0;                 ///< the device of this mount itself, once it exists
+  /// The filesystem of SOURCE enforces quotas; set only for writable mounts.
+  bool has_quotas = false;
   std::optional<RescueFolder> rescue = std::nullopt;
 };
 
-/// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
-/// that cannot be trusted; std::invalid_argument when it is a file that is no container.
-/// `stores`: one of python-blosc2 is shown, too.
+/// Opens a directory or a container, following symlinks in `path`. With `stores`, also a store of
+/// python-blosc2. Throws std::system_error, codec::Error for a damaged container, and
+/// std::invalid_argument for a file that is none of these.
 MountSource open_source(const std::string& path, bool raw, bool stores);
 
 }  // namespace bloscfs::fs

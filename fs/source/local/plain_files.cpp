@@ -23,12 +23,13 @@
 namespace bloscfs::fs {
 namespace {
 
-/// One request copies no more, so that its slot is free soon. Programs call copy_file_range(2)
-/// again for the rest.
+/// At most this much is copied by one request, so that its slot is free soon. Programs call
+/// copy_file_range(2) again for the rest.
 constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 20;
 
-/// ESTALE if it was replaced since its entry was read, as by the close of a writer who had put the
-/// bytes of a frame there. A filesystem that finds files by their names says ENOENT then.
+/// Throws ESTALE if the file was replaced since its entry was read: for example, when the last
+/// writer closed a file with a frame's bytes. A filesystem that finds files by their names reports
+/// that as ENOENT.
 frame::UniqueFd open_to_read(const SourceObject& object) {
   try {
     frame::UniqueFd fd = object.open(O_RDONLY);
@@ -45,7 +46,7 @@ frame::UniqueFd open_to_read(const SourceObject& object) {
 
 class PlainFiles::Handle : public FileHandle {
  public:
-  /// `descriptor` is open as long as the handle.
+  /// `descriptor` stays open as long as the handle exists.
   Handle(PlainFiles& files, NodeId node, int flags, int descriptor)
       : FileHandle(node, flags), files_(files), descriptor_(descriptor) {}
 
@@ -76,7 +77,7 @@ class PlainFiles::Handle : public FileHandle {
   const int descriptor_;
 };
 
-/// All readers of a file share what is open of it.
+/// A handle for reading. All readers of a file share one descriptor.
 class PlainFiles::Reader final : public Handle {
  public:
   Reader(PlainFiles& files, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file)
@@ -91,14 +92,14 @@ class PlainFiles::Reader final : public Handle {
   const std::shared_ptr<const OpenPlainFile> file_;
 };
 
-/// Each writer has the source file open for itself.
+/// A handle for writing. Each writer has a descriptor of its own.
 class PlainFiles::Writer final : public Handle {
  public:
   Writer(PlainFiles& files, NodeId node, int flags, PlainFile written)
       : Handle(files, node, flags, written.fd()), written_(std::move(written)) {}
 
   std::size_t write(Request& /*request*/, const WritePlace& place, codec::Bytes bytes) override {
-    // What is written from is not changed.
+    // The cast is safe: the bytes are only read.
     const iovec piece{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
     return put(place, std::span(&piece, 1));
   }
@@ -125,7 +126,7 @@ class PlainFiles::Writer final : public Handle {
 
  private:
   std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const {
-    // With its writeback cache the kernel tells by itself when the pages were changed.
+    // With the writeback cache the kernel itself sets the time at which the pages were changed.
     return place.are_pages ? written_.write_pages(pieces, place.offset, files_.writeback_)
                            : written_.write(pieces, place.offset);
   }
@@ -160,7 +161,7 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& reques
   const KeyedMutex::Lock lock(request, opening_, node);
   tree_.begin_plain_writing(node);
   try {
-    // With its writeback cache the kernel itself says where the end is.
+    // With the writeback cache the kernel gives the offset of each append.
     const int ignored = writeback_ ? O_APPEND : 0;
     return std::make_shared<Writer>(*this, node, flags,
                                     PlainFile(*tree_.object(node), flags & ~ignored));
@@ -172,18 +173,19 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& reques
 
 // --- what becomes a frame
 
-/// Also for a writer that is not the last one now: the others may close the file first.
+/// Also asked for a writer that is not the last one yet: the others may be closed before
+/// end_writing().
 void PlainFiles::before_end_of_writing(Request& request, NodeId node) {
   bool may_take_long = false;
   try {
     may_take_long = classifier_.holds_frame(*tree_.object(node));
   } catch (const std::exception&) {
-    return;  // end_writing() meets the same error, and logs it
+    return;  // end_writing() will meet and log the same error
   }
   if (may_take_long) request.need_slot();
 }
 
-/// To store the file as a frame takes long.
+/// May store the file as a frame, which takes long.
 void PlainFiles::end_writing(const Change& change, NodeId node) {
   const KeyedMutex::Lock lock(change, opening_, node);
   if (stores_unless_read(change, node)) tree_.end_plain_writing(node);
@@ -206,7 +208,8 @@ bool PlainFiles::stores_unless_read(const Change& change, NodeId node) {
   return true;
 }
 
-/// By a temporary file and give_name(), as a flat frame.
+/// Stores the file's bytes as the contents of a flat frame, which give_name() puts in the file's
+/// place. So the mount shows the same bytes as before.
 void PlainFiles::store_bytes_as_frame(const Change& change, ContentHome& home) const {
   const StoredPlace place = home.place_now(change);
   if (place.is_unlinked || place.has_links) return;
@@ -242,7 +245,7 @@ void PlainFiles::end_reading(const Change& change, NodeId node, const OpenPlainF
 }
 
 void PlainFiles::resize(Request& request, NodeId node, std::int64_t size) {
-  // The close may have to store the file as a frame.
+  // The close below may have to store the file as a frame.
   request.need_slot();
   const auto handle = open_for_writing(request, node, O_WRONLY);
   const Change change(request);

@@ -1,8 +1,8 @@
 #pragma once
-// The plain files of a mount: opens handles of them, which ask SOURCE what they are asked. A file
-// that was left with the bytes of a container becomes a frame of those bytes once nobody has it
-// open: the kernel keeps one set of pages for all who have a file open, so no two of them may read
-// different files.
+// Opens and resizes the plain files of a mount, whose handles work directly on the files of SOURCE.
+// If the last writer leaves the bytes of a container in a plain file, the file is stored as a frame
+// that holds these bytes, once it has no open handles. The kernel keeps one set of pages for all
+// handles of a file, so two handles must not read different files.
 
 #include <cstdint>
 #include <memory>
@@ -17,11 +17,12 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. ESTALE where a file is not what `entry` says, or no plain file any more.
+/// Opens and resizes plain files. Throws ESTALE if a file is not what `entry` says, or no longer a
+/// plain file. Thread-safe.
 class PlainFiles {
  public:
-  /// All outlive this object, which outlives its handles. `writeback`: the kernel has its writeback
-  /// cache.
+  /// All arguments outlive this object, which outlives its handles. `writeback`: the kernel uses
+  /// its writeback cache.
   PlainFiles(Tree& tree, Classifier& classifier, const ContentServices& services, Namespace& names,
              bool writeback)
       : tree_(tree),
@@ -30,7 +31,7 @@ class PlainFiles {
         names_(names),
         writeback_(writeback) {}
 
-  /// `flags` as of open(2). The caller closes the handle.
+  /// Opens a file; `flags` as in open(2). The caller closes the handle.
   std::shared_ptr<FileHandle> open(Request& request, NodeId node, const SourceEntry& entry,
                                    int flags);
   /// Sets a file's size without a handle.
@@ -43,14 +44,15 @@ class PlainFiles {
 
   std::shared_ptr<Reader> open_for_reading(Request& request, NodeId node, const SourceEntry& entry,
                                            int flags);
-  /// While a writer is there the file stays a plain one.
+  /// The file stays plain as long as the writer is open.
   std::shared_ptr<Writer> open_for_writing(Request& request, NodeId node, int flags);
-  /// NoSlot if end_writing() may take long.
+  /// Takes a slot, or throws NoSlot, if end_writing() may take long.
   void before_end_of_writing(Request& request, NodeId node);
   void end_writing(const Change& change, NodeId node);
   void end_reading(const Change& change, NodeId node, const OpenPlainFile& file);
-  /// At the close of the last writer: stores the bytes of a container as a frame. False if somebody
-  /// still reads the file: the last reader then calls it again. To be called with opening_ locked.
+  /// Called when a handle is closed: if that was the last writer, and the file holds a container's
+  /// bytes, stores the file as a frame. Returns false if the file still has readers; then the last
+  /// reader calls it again. The caller holds opening_.
   bool stores_unless_read(const Change& change, NodeId node);
   void store_bytes_as_frame(const Change& change, ContentHome& home) const;
 
@@ -59,7 +61,8 @@ class PlainFiles {
   const ContentServices& services_;
   Namespace& names_;
   const bool writeback_;
-  KeyedMutex opening_{LockLevel::request};  ///< nobody opens one while it becomes a frame
+  /// Blocks opens of a file that is being stored as a frame.
+  KeyedMutex opening_{LockLevel::request};
 };
 
 }  // namespace bloscfs::fs

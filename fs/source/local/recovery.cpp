@@ -20,7 +20,7 @@ struct Target {
   std::string shown_name;
 };
 
-/// The directory of a path in the tree, or the root where it is gone.
+/// Returns the directory of a path in the tree, or the root if that directory is gone.
 Target target_of(Request& request, Tree& tree, const std::string& path) {
   NodeId directory = kRootId;
   std::istringstream parts(path);
@@ -35,10 +35,10 @@ Target target_of(Request& request, Tree& tree, const std::string& path) {
   return {is_there ? directory : kRootId, name};
 }
 
-/// Bytes that are copied at once.
+/// How many bytes are copied at once.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-/// Durable under a temporary's name in that directory, which it returns.
+/// Copies a file durably into the directory, under a temporary's name. Returns that name.
 std::string copy_into(frame::StoreDirectory& directory, const frame::StoreFile& from) {
   std::string name = frame::temporary_name();
   const auto copy = directory.create(name, 0600);
@@ -66,7 +66,8 @@ void recover_kept(MountSource source, Journal* journal,
   Request request;
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
-  // Beside a single frame there are others, which keep their names.
+  // The tree shows the whole directory even for a single frame, since no other entry may lose its
+  // name.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};
   const auto give_name = [&](const std::string& temporary, const std::string& path) {

@@ -1,5 +1,5 @@
 #pragma once
-// Gives names to what mounts could not commit before they ended.
+// Gives names to contents that mounts could not commit before they ended.
 
 #include <functional>
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace bloscfs::fs {
 
-/// For each frame that the journal of a SOURCE names, which is locked (null: it has none), and then
-/// for each that its rescue folder has, which is copied: gives it the name that its contents were
-/// written for, or if something else has that by now, one of a conflict
-/// (fs/source/local/names/name_choice.hpp), in its directory or, where that is gone, in SOURCE;
-/// then the journal or the folder forgets it. `done` hears of each, with the path that it has now,
-/// or none if it was not there any more. Errors are std::system_error.
+/// Gives a name to each frame that the journal of SOURCE names, and then to a copy of each frame in
+/// its rescue folder. The journal is locked, or null if SOURCE has none.
+/// The frame gets the name that its contents were written for, or a conflict name if something else
+/// has that name now (fs/source/local/names/name_choice.hpp). It goes to its own directory, or to
+/// the root of SOURCE if that directory is gone. Then the journal or the folder forgets it.
+/// Calls `done` for each frame with its new path, which is empty if the frame no longer exists.
+/// Throws std::system_error.
 void recover_kept(MountSource source, Journal* journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done);
 

@@ -19,11 +19,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Free beside what is dirty: for indexes, and for what other programs write within kLookInterval.
+/// Space that must be free in addition to the dirty bytes: for indexes, and for what other programs
+/// write within kLookInterval.
 constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;
-/// Much space is not looked at again for this time.
+/// While much space is free, it is measured only this often.
 constexpr std::chrono::seconds kLookInterval{1};
-constexpr std::uint64_t kMuch = 4;  ///< times what is needed
+constexpr std::uint64_t kMuch = 4;  ///< "much" is this many times the needed space
 
 bool has_enforced_quotas(int directory) {
   fs_quota_statv state{};
@@ -34,7 +35,7 @@ bool has_enforced_quotas(int directory) {
          (state.qs_flags & kEnforced) != 0;
 }
 
-/// Of subvolumes.
+/// True if Btrfs limits the size of subvolumes.
 bool has_btrfs_limits(const frame::UniqueFd& directory) {
   const frame::UniqueFd readable(
       ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
