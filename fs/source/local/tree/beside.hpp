@@ -1,6 +1,6 @@
 #pragma once
-// What stands in the directories of a store beside what SOURCE has there: leaves that are embedded
-// in its embed.b2e, and groups that only its map knows.
+// The interface by which the tree finds what a store directory shows in addition to its files:
+// leaves embedded in embed.b2e, and groups that only embed.b2e's map knows.
 
 #include <memory>
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace bloscfs::fs {
 
-/// A directory of SOURCE that is a group of a store.
+/// A directory that is a group of a store.
 struct StorePlace {
   NodeId root = 0;       ///< the store's directory
-  SourcePath root_path;  ///< the same
+  SourcePath root_path;  ///< its path
   std::string group;     ///< "/" or "/a/b"
 
   SourcePath path() const {
@@ -32,33 +32,35 @@ struct StorePlace {
   StorePlace inside(const std::string& name) const { return {root, root_path, key(name)}; }
 };
 
-/// Thread-safe. Throws std::system_error, codec::Error.
+/// Finds embedded entries of store directories. Thread-safe. Throws std::system_error and
+/// codec::Error.
 class Beside {
  public:
   virtual ~Beside() = default;
 
-  // Called with names locked, for moments: what has to be read is read without the lock, by
-  // ReadFirst.
+  // The next functions are called with the lock on names held, so they must be quick. They read
+  // files without the lock, by ReadFirst.
 
-  /// What has that full name, hidden by a file or not.
+  /// Returns the embedded entry of that full name, even if a file hides it.
   virtual std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                            const std::string& full_name) = 0;
-  /// True if something of the store is in that group or below it, groups' attributes displaced.
+  /// True if anything is embedded in that group or below it. Attributes of groups do not count.
   virtual bool has_any(NamesWork& work, const StorePlace& place) = 0;
 
-  // Called without locks.
+  // The next functions are called without locks.
 
-  /// EIO where damage has left unknown what is embedded, of which `name` may be.
+  /// Throws EIO if damage has left some embedded entries unknown, so that `name` may be one.
   virtual void require_complete(Request& request, const StorePlace& place,
                                 const std::string& name) = 0;
   struct Listed {
     std::vector<ArchiveEntry> entries;
-    std::shared_ptr<const struct stat> embed;  ///< for inode_in_archive()
+    std::shared_ptr<const struct stat> embed;  ///< status of embed.b2e, for inode_in_archive()
   };
-  /// Everything, hidden by files or not. Where there is anything `if_any` is called before.
+  /// Lists everything embedded in the group, even entries that files hide. If there are any, calls
+  /// `if_any` first; nullopt if that returns false.
   virtual std::optional<Listed> list(Request& request, const StorePlace& place,
                                      const IfMany& if_any) = 0;
-  /// What has that full name now, with its size; null if nothing has.
+  /// Returns the embedded entry that has that full name now, with its size; null if there is none.
   virtual std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                                   const std::string& full_name) = 0;
   virtual struct stat attributes(Request& request, const ArchivePart& part) = 0;

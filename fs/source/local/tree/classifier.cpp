@@ -20,25 +20,27 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Verdicts that are kept, about 100 bytes each. With more files, some are read again.
+/// How many verdicts are kept, at about 100 bytes each. With more files, some files are read again.
 constexpr std::size_t kMaxVerdicts = 250'000;
-/// How often a file is read that changes meanwhile.
+/// How often a file is read that changes during each read.
 constexpr int kClassifyTries = 3;
 const std::string kEmbedFile(frame::kEmbedName);
-/// Within a tick of a coarse clock a file may change and keep its times.
+/// A file that changed within this time may change again and keep its times, if the clock of its
+/// filesystem is coarse.
 constexpr std::int64_t kYoungNs = 2'000'000'000;
 
 bool is_young(const struct stat& st) {
   return nanoseconds(now()) - nanoseconds(st.st_ctim) < kYoungNs;
 }
 
-/// The file that makes a directory a sparse frame or a store; nothing where there is none.
+/// Returns the status of the file that makes a directory a sparse frame or a store; nullopt if
+/// there is no such file.
 std::optional<struct stat> stat_file_in(const SourceObject& directory, const std::string& name) {
   try {
     const auto st = directory.stat(name);
     return st && S_ISREG(st->st_mode) ? st : std::nullopt;
   } catch (const std::system_error& error) {
-    // A directory that may not be searched is shown as one.
+    // A directory that may not be searched is shown as a directory.
     if (frame::is_refusal(error.code())) return std::nullopt;
     throw;
   }
@@ -49,7 +51,7 @@ bool is_same(const SourceEntry& a, const SourceEntry& b) {
          state_of(a.own_stat) == state_of(b.own_stat);
 }
 
-/// The file that tells what a directory is.
+/// Returns the name of the file by which a directory is judged.
 std::string file_in_directory(Role role) {
   return role == Role::index ? frame::kSframeIndexName : kEmbedFile;
 }
@@ -137,8 +139,8 @@ SourceEntry Classifier::quick_look(NamesWork& work, const SourcePath& path, Sour
   const MutexLock lock(mutex_);
   const KnownVerdict* const known =
       verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
-  // A file that was seen within 2 s of its last change may have changed again, with the same size
-  // and times: such a verdict is not believed.
+  // A file that was judged within 2 s of its last change may have changed again, with the same size
+  // and times. Such a verdict is not used.
   if (known != nullptr && !known->is_young &&
       known->state == judged_state(state_of(entry.content_stat))) {
     entry.shown_change_ns = known->shown_change_ns;
@@ -162,9 +164,9 @@ SourceEntry Classifier::look(NamesWork& work, const SourcePath& path, SourceEntr
   const auto judge = [this, &work, path, judged] {
     judged->entry = read(work.request(), path, judged->seen);
   };
-  // Reading a file may take long: an operation that only shares the lock pauses for it, one that
-  // has it alone is called again with the verdict at hand. The verdict counts only for the very
-  // state that it was reached in (is_same).
+  // Reading a file may take long. An operation that shares the lock releases it for that (pause()).
+  // An operation that holds the lock alone is called again with the verdict at hand. The verdict
+  // counts only for the state in which it was reached (is_same()).
   if (!work.pause(judge))
     work.read_first([&work, judged, judge] {
       if (!judged->entry.object) judge();
@@ -186,7 +188,7 @@ SourceEntry Classifier::read(const Request& request, const SourcePath& path, Sou
 void Classifier::note_unreadable(const Request& request, const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.content_stat = entry.own_stat;
-  if (frame::is_refusal(error)) return;  // opening it tells the reader why
+  if (frame::is_refusal(error)) return;  // opening the file throws the same error at the reader
   entry.unreadable = error;
   if (S_ISREG(entry.own_stat.st_mode)) {
     const std::string& text = path.text();
@@ -197,7 +199,8 @@ void Classifier::note_unreadable(const Request& request, const SourcePath& path,
 }
 
 ReasonedVerdict Classifier::judge_once(const SourceEntry& entry) const {
-  // Does not wait for a file's lock sidecar: what a writer leaves torn is judged again later.
+  // Does not wait for a file's lock sidecar. If a writer is in the middle of a change, the file is
+  // judged again after it.
   if (!S_ISDIR(entry.own_stat.st_mode))
     return judge({bytes_of(*entry.object), entry.role, frame::stamp_of(entry.content_stat)},
                  settings_);
@@ -212,8 +215,8 @@ ReasonedVerdict Classifier::judge_once(const SourceEntry& entry) const {
                settings_);
 }
 
-/// Reads the file again where it changes meanwhile, a few times; a verdict on a file that still
-/// changes is given, but not remembered.
+/// Judges a file, and judges it again a few times if it changes during that. A verdict on a file
+/// that still changes is returned, but not remembered.
 Verdict Classifier::judge_stable(const Request& request, const SourcePath& path,
                                  const SourceEntry& entry) {
   for (int tries = 1;; tries++) {
@@ -251,7 +254,7 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
               fmt::format("{}: {}: {}", path.text(),
                           verdict.is_left_out() ? "left out" : "shown as it is", verdict.reason));
   const bool is_no_frame = is_itself && verdict.reason.empty() && S_ISREG(entry.own_stat.st_mode);
-  // Somebody may be writing a young one.
+  // A young file may still be being written.
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
       promises_frame(path.text()))
     log::warn(request.user(),

@@ -1,5 +1,6 @@
 #pragma once
-// Tells what each source entry is: a container to be shown decompressed, or itself.
+// Finds out what each source entry is: a container, a store, or a file or directory that is shown
+// as it is.
 
 #include <cstdint>
 #include <memory>
@@ -21,30 +22,31 @@
 
 namespace bloscfs::fs {
 
-/// Who says what an entry is.
+/// Where the knowledge of an entry comes from.
 enum class Trust : std::uint8_t {
-  unread,   ///< nobody yet: Classifier::read() is needed
-  file,     ///< the file itself, or its type where there is nothing to read
-  content,  ///< what this mount has open of it: the file may be in the midst of a commit
-  /// What this mount has open of it, which may have been made of another state of SOURCE.
+  unread,   ///< not known yet: Classifier::read() is needed
+  file,     ///< the file itself, or its type if it has nothing to read
+  content,  ///< the open content, while a commit may be changing the file
+  /// The open content, which may not have followed the present state of SOURCE's file yet.
   outdated,
 };
 
-/// What an entry is, without holding it open.
+/// An entry of SOURCE: its object and attributes, and what it was found to be.
 struct SourceEntry : Verdict {
-  Role role = Role::file;  ///< of the file that tells what it is
-  /// Containers: when somebody changed what a commit of this mount stored then; 0 if not known.
+  Role role = Role::file;  ///< of the file that is judged
+  /// Containers: time of the last change by a user, if a commit of this mount stored that change in
+  /// this state; 0 if unknown.
   std::int64_t shown_change_ns = 0;
-  /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
-  /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
+  /// The error that prevented a judgement (EIO, EMFILE...). The entry is then shown by the name
+  /// that its suffix promises, and any use of it beyond its name throws this error.
   std::error_code unreadable;
   Trust trust = Trust::file;
-  /// The entry itself as it was found, to be opened without looking for it again.
+  /// The object as it was found, so that it can be opened without another lookup.
   std::shared_ptr<const SourceObject> object;
-  struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
-  struct stat own_stat {};      ///< of the entry itself (the directory of an sframe)
+  struct stat content_stat {};  ///< of the file; for an sframe of its chunks.b2frame
+  struct stat own_stat {};      ///< of the entry itself; for an sframe of its directory
 
-  /// True for what may be in the midst of being written: a look somewhat later finds a container.
+  /// True if the file may still be being written, so that a later look may find a container.
   bool may_be_unfinished() const;
 
   mode_t shown_type() const {
@@ -53,50 +55,52 @@ struct SourceEntry : Verdict {
   }
 };
 
-/// The path of the file that holds the contents: of a sparse frame, its index.
+/// Returns the path of the file that holds the contents: for a sparse frame, its index.
 SourcePath content_path(const SourcePath& path, const OfKind& entry);
 
-/// An object as it is now, of which nothing else is known.
+/// Returns the entry of an object that has not been judged yet.
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object);
 
-/// What an entry in a state was found to be.
+/// The result of judging an entry in one state.
 struct JudgedEntry {
-  SourceEntry seen;   ///< before it was read
-  SourceEntry entry;  ///< what it is
+  SourceEntry seen;   ///< as it was before it was read
+  SourceEntry entry;  ///< as it was judged
 };
 
-/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
-/// bytes justify, read while the file stayed as it was, or just written. Neither a failed read nor
-/// a missing permission says anything about a file. What is found is logged on the account of the
-/// request that looks.
+/// Judges entries, and remembers verdicts by inode, size and times in bounded memory. Remembers
+/// only verdicts on bytes that this mount has just written, or that did not change while they were
+/// read. Failed reads and missing permissions are not remembered. Log messages count to the request
+/// that looks. Thread-safe.
 class Classifier {
  public:
   Classifier(const SourceRoot& root, const JudgeSettings& settings,
              frame::SourceCounters* counters);
 
-  /// What a found_entry() is, which `path` led to, whatever that leads to by now. Damaged
-  /// containers are logged once and count as themselves; so do files that may not be read, those
-  /// that a megabyte does not tell of, and anything that is no regular file or directory, which is
-  /// never opened. Never asked about what this mount has open for writing. A file that has to be
-  /// read is read without the lock on names: ReadFirst.
+  /// Judges a found_entry() that `path` led to, even if `path` leads elsewhere by now. Damaged
+  /// containers are logged once and count as `itself`. So do files that may not be read, files that
+  /// a megabyte does not suffice to judge, and everything but regular files and directories, which
+  /// is never opened.
+  /// Does not know which files this mount has open for writing: Tree::look() asks their contents
+  /// first. If the file has to be read, that happens without the lock on names: ReadFirst.
   SourceEntry look(NamesWork& work, const SourcePath& path, SourceEntry found);
-  /// The same as far as that is known without reading: else the entry is unread.
+  /// Like look(), but reads no file. An entry whose file would have to be read stays unread.
   SourceEntry quick_look(NamesWork& work, const SourcePath& path, SourceEntry entry);
-  /// What an unread entry is.
+  /// Judges an unread entry by reading its file.
   SourceEntry read(const Request& request, const SourcePath& path, SourceEntry entry);
 
-  /// What a commit of this mount has left in the state and role of `known`, so that nobody has to
-  /// read it. `name` is that of the file, or of a sparse frame's directory.
+  /// Remembers the frame that a commit of this mount has stored, in the state and role of `known`,
+  /// so that the file need not be read. `name` is that of the file, or of a sparse frame's
+  /// directory.
   void remember(const frame::Snapshot& committed, const std::string& name, KnownVerdict known);
 
-  /// Opens the archive that was found at `path`. Null if it is none any more.
+  /// Opens the archive that was found at `path`. Null if the file is no archive any more.
   std::unique_ptr<const Archive> open_archive(const SourcePath& path, const SourceEntry& entry,
                                               std::shared_ptr<MemoryBudget::Listing> charge) const;
-  /// True if a regular file holds a frame or a Bloscpack file now that is shown as a container or
-  /// as a store; nothing is remembered.
+  /// True if a regular file holds a frame or a Bloscpack file that would be shown as a container or
+  /// a store. Reads the file each time, and remembers nothing.
   bool holds_frame(const SourceObject& file) const;
-  /// Opens the container that was found at `path`, whatever has that name by now, taking part in
-  /// the locking of other Blosc2 programs. Null if it is none any more.
+  /// Opens the container that was found at `path`, even if something else has that name by now.
+  /// Takes part in the locking of other Blosc2 programs. Null if it is no container any more.
   std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
 
  private:

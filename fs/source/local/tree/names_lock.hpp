@@ -1,7 +1,8 @@
 #pragma once
-// The lock on names: held alone while names in SOURCE change, so that an operation that shares it
-// sees all names as they were before the change, or all as they are after it. Everybody waits for
-// its holder: nothing that may take long is done under it (fs/source/local/tree/names_work.hpp).
+// The lock on names. It is held exclusively while names in SOURCE change, so that an operation that
+// shares it sees all names as they were before the change, or all as they are after it. All
+// operations on names wait for its holder, so nothing that may take long is done under it
+// (fs/source/local/tree/names_work.hpp).
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +12,7 @@
 
 namespace bloscfs::fs {
 
-/// Knows how long it was held at the longest.
+/// A shared mutex that measures how long it is held.
 class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,7 +26,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
     changes_++;
     mutex_.unlock();
   }
-  /// Gives the time from which it is shared, for unlock_shared().
+  /// Returns the time since when the lock is shared, for unlock_shared().
   Clock::time_point lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
     mutex_.lock_shared();
     return Clock::now();
@@ -36,13 +37,13 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
     mutex_.unlock_shared();
   }
 
-  /// For the analysis, where a lock that is a member of the caller holds it, or who called.
+  /// For the thread safety analysis, in functions whose caller holds the lock.
   void assert_alone() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
   void assert_shared() const BLOSCFS_THREAD_ATTRIBUTE(assert_shared_capability(this)) {}
 
-  /// How often it was held alone.
+  /// Returns how many exclusive holds have ended.
   std::uint64_t changes() const { return changes_; }
-  /// In microseconds.
+  /// Returns the longest time that the lock was held, in microseconds.
   std::uint64_t longest_hold() const { return longest_; }
 
  private:
@@ -55,7 +56,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
   }
 
   SharedMutex mutex_{LockLevel::names};
-  Clock::time_point since_;  ///< of the thread that has it alone
+  Clock::time_point since_;  ///< when the exclusive holder got the lock
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<std::uint64_t> longest_ = 0;
 };

@@ -8,9 +8,9 @@
 namespace bloscfs::fs {
 namespace {
 
-/// More are needed only where somebody works against the operation.
+/// More calls are needed only if other programs work against the operation.
 constexpr int kMostCalls = 100;
-/// Of work that takes the lock itself: commits, which may be long.
+/// Limit for work that takes the lock itself: commits, which may take long.
 constexpr int kMostCommits = 5;
 
 }  // namespace
@@ -59,8 +59,8 @@ void NamesWork::read_first(std::function<void()> work, const std::string& state)
 bool NamesWork::pause(const std::function<void()>& work) {
   if (share_ == nullptr || !can_be_called_again()) return false;
   NamesLock& lock = share_->lock_;
-  // Read while it is shared: a change counts when it ends, so that one which comes in between
-  // shows.
+  // Read while the lock is still shared. A change is counted when it ends, so that any change
+  // during the pause shows below.
   const std::uint64_t changes = lock.changes();
   lock.unlock_shared(share_->since_);
   std::exception_ptr failure;

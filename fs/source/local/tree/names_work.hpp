@@ -1,10 +1,10 @@
 #pragma once
-// One operation on names, which does without the lock on names whatever takes long. An operation
-// that lacks such work returns a Need before it has changed anything. NamesWork::run() does the
-// work, and calls the operation again. What the work has found is true of the state that it was
-// found in, which the next call compares.
-// Example: a rename finds that the bytes of its target were never read. The file is judged while
-// others rename and look, and the rename is called again with the verdict at hand.
+// One operation on names, which does all long work without the lock on names. If the operation
+// lacks such work, it returns a Need before it has changed anything. NamesWork::run() then does the
+// work and calls the operation again. The results hold for the state that the work has seen; the
+// next call compares that state.
+// Example: a rename finds that its target was never judged. The target is judged while other
+// threads rename and look. Then the rename is called again with the verdict at hand.
 
 #include <functional>
 #include <memory>
@@ -24,33 +24,33 @@ namespace bloscfs::fs {
 struct JudgedEntry;
 class ReadNames;
 
-/// What an operation on names lacks.
+/// Work that an operation on names lacks.
 struct [[nodiscard]] Need {
-  std::function<void()> work = {};  ///< none: nothing is lacking
-  /// The work takes the lock on names itself. So it is never done under it.
+  std::function<void()> work = {};  ///< empty: nothing is lacking
+  /// The work takes the lock on names itself, so it must not be done under the lock.
   bool takes_names = false;
 
   explicit operator bool() const { return work != nullptr; }
 };
 
-/// Thrown where a look, deep below the operation, finds that something must be read first. Only
-/// NamesWork::run() catches it. No std::exception, for it is no failure.
+/// Thrown if a look, deep inside the operation, finds that something must be read first. Only
+/// NamesWork::run() catches it. It is no std::exception, since it is no failure.
 struct ReadFirst {
   Need need;
 };
 
-/// For one thread. Outside of run() nothing is called again: what takes long is done under the lock
-/// there. Not to be used any more once run() has thrown.
+/// Runs one operation on names, for one thread. Outside of run() the operation cannot be called
+/// again, so its long work is done under the lock. Must not be used after run() has thrown.
 class NamesWork : public OneLook {
  public:
   explicit NamesWork(Request& request) : request_(request) {}
 
   Request& request() const { return request_; }
 
-  /// Calls `operation`, which takes the lock by itself, until it lacks nothing. Returns what it
-  /// returns, unless that is a Need. After 100 calls somebody seems to work against it: the last
-  /// call does what it lacks under the lock, and so comes to an end. EBUSY where others undo
-  /// again and again what takes the lock itself.
+  /// Calls `operation`, which takes the lock itself, until it lacks nothing. Returns its result,
+  /// unless that is a Need. After 100 calls other programs seem to work against the operation: from
+  /// then on its long work is done under the lock, so that it ends. Throws EBUSY if others keep
+  /// undoing work that takes the lock itself.
   template <typename Operation>
   auto run(const Operation& operation) {
     using Result = decltype(operation());
@@ -66,29 +66,31 @@ class NamesWork : public OneLook {
     }
   }
 
-  // For the operation, while it has the lock.
+  // The next functions are for the operation, while it has the lock.
 
-  /// The operation returns what this returns, or goes on where it is nothing: then the work has
-  /// been done at once, since there is no further call.
+  /// The operation must return the Need that this returns. If that is empty, the work has been done
+  /// at once, since no further call is possible, and the operation goes on.
   Need without_lock(std::function<void()> work);
-  /// The same for work that each call asks for anew. It is done once for each `state`, a text, of
-  /// what it is done to.
+  /// Like without_lock(), for work that each call would ask for again. It is done once for each
+  /// `state`, a text that identifies what the work is done to. A Need with `takes_names` is never
+  /// done at once.
   Need once(const std::string& state, Need need);
-  /// The same from deep in a look, by ReadFirst; once for each `state` where there is one.
+  /// Like without_lock(), or like once() if there is a `state`, but throws the Need as ReadFirst.
   void read_first(std::function<void()> work, const std::string& state = {});
-  /// Shares the lock no more while `work` is done. True if the operation may go on, since nobody
-  /// has changed names meanwhile. False, and perhaps nothing was done, where it has to be called
-  /// again, or cannot be.
+  /// Releases the shared lock while `work` runs. True if no names have changed during the work, so
+  /// that the operation may go on. False if names have changed, so that the operation must be
+  /// called again. Also false, without running `work`, if the lock is not shared or no further call
+  /// is possible.
   bool pause(const std::function<void()>& work) BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis);
 
-  /// Something is changed from now on, which another call would do twice.
+  /// The operation changes something from now on, so it must not be called again.
   void begin_change();
-  /// What was changed until now stands by itself, and another call goes on from there.
+  /// The changes until now are complete, and another call would go on from there.
   void end_change() { is_changing_ = false; }
 
-  /// What was judged for this operation, whether or not that is worth remembering.
+  /// Verdicts of this operation, including those that are not worth remembering.
   std::vector<std::shared_ptr<const JudgedEntry>> judged;
-  /// What the operation needs until its end.
+  /// Objects that the operation needs until its end.
   std::vector<std::shared_ptr<void>> kept;
 
  private:
@@ -100,11 +102,11 @@ class NamesWork : public OneLook {
   Request& request_;
   int further_calls_ = 0;
   bool is_changing_ = false;
-  const ReadNames* share_ = nullptr;  ///< of the lock
+  const ReadNames* share_ = nullptr;  ///< the operation's share of the lock, if any
   std::set<std::string> done_;
 };
 
-/// Shares the lock on names. Where it is a part of some work, that may pause.
+/// Shares the lock on names. NamesWork::pause() of its `work` may release it for a while.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
  public:
   explicit ReadNames(NamesLock& lock, NamesWork* work = nullptr)
@@ -118,7 +120,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
 
   NamesLock& lock_;
   NamesWork* const work_;
-  mutable NamesLock::Clock::time_point since_;  ///< later, once the work has paused
+  /// Since when the lock is shared; pause() sets it again.
+  mutable NamesLock::Clock::time_point since_;
 };
 
 }  // namespace bloscfs::fs

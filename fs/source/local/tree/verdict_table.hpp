@@ -1,5 +1,5 @@
 #pragma once
-// What files were judged to be, by the state that they were judged in.
+// Remembers what files were judged to be, by the state in which they were judged.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace bloscfs::fs {
 
-/// A FileState in less space.
+/// A FileState in less memory.
 struct JudgedState {
   std::uint64_t device = 0, inode = 0;
   std::int64_t size = 0, mtime_ns = 0, ctime_ns = 0;
@@ -25,29 +25,32 @@ inline JudgedState judged_state(const FileState& state) {
 
 struct KnownVerdict {
   JudgedState state;  ///< of the file when it was judged
-  std::int64_t shown_change_ns =
-      0;  ///< time of change to show in place of the state's; 0: that one
+  /// Time of change to show instead of the state's; 0: the state's is shown.
+  std::int64_t shown_change_ns = 0;
   Role role = Role::file;
-  /// No container, in so young a state that another one may have the same times: not believed.
+  /// Not a container, and judged so soon after its last change that a later state may have the same
+  /// times. Such a verdict is not used.
   bool is_young = false;
   Verdict verdict = {};
 };
 
-/// Bounded: a verdict takes about 100 bytes. Not thread-safe.
+/// Verdicts by file and role, in bounded memory: a verdict takes about 100 bytes. Not thread-safe.
 class VerdictTable {
  public:
   explicit VerdictTable(std::size_t limit) : limit_(limit) {}
 
-  /// Null if there is none; valid until the next call of remember().
+  /// Returns null if there is no verdict. The result is valid until the next call of remember().
   const KnownVerdict* find(std::uint64_t device, std::uint64_t inode, Role role) const {
     const auto found = verdicts_.find({.state = {.device = device, .inode = inode}, .role = role});
     return found == verdicts_.end() ? nullptr : &*found;
   }
-  /// Replaces the one on the same file in the same role, or any other when there are too many.
+  /// Adds a verdict, and drops the old one on the same file in the same role. If the table is full,
+  /// drops another one.
   void remember(const KnownVerdict& verdict) {
     verdicts_.erase(verdict);
     if (verdicts_.size() == limit_) {
-      // Any fixed order would meet all files that are looked at in that order.
+      // Jumps between buckets. In a fixed order it would drop the very verdicts that a repeated
+      // walk through the files needs next.
       victim_ = (victim_ + kVictimStep) % verdicts_.bucket_count();
       while (verdicts_.bucket_size(victim_) == 0)
         victim_ = (victim_ + 1) % verdicts_.bucket_count();
@@ -76,7 +79,7 @@ class VerdictTable {
 
   const std::size_t limit_;
   std::unordered_set<KnownVerdict, HashOfFile, SameFile> verdicts_;
-  std::size_t victim_ = 0;  ///< the bucket of the one that gave way last
+  std::size_t victim_ = 0;  ///< the bucket of the verdict that was dropped last
 };
 
 }  // namespace bloscfs::fs
