@@ -23,7 +23,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Files that are removed under one lock on names.
+/// Most files that are removed under one lock on names.
 constexpr std::size_t kOrphansAtOnce = 64;
 
 }  // namespace
@@ -31,7 +31,7 @@ constexpr std::size_t kOrphansAtOnce = 64;
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
     : root_(root), tree_(tree), single_(single), journal_(journal) {
-  // By the clock that gives files their times.
+  // The kernel takes the times of files from this clock.
   ::clock_gettime(CLOCK_REALTIME_COARSE, &began_);
   thread_ = std::thread([this] { run(); });
 }
@@ -49,12 +49,11 @@ void LeftoverSweep::run() {
   if (journal_ != nullptr) makers_ = journal_->makers();
   const TemporaryMakers own = makers_;
   try {
-    // Other files beside a container are nobody's business here.
+    // The mount's temporaries are next to its container. Other files there are not the mount's.
     if (single_ && journal_ != nullptr) clear_temporaries({}, root_.list({}), journal_->kept());
     walk(single_.value_or(""));
     if (journal_ == nullptr || has_missed_ || stopping_) return;
-    // Only when all of SOURCE was seen: a maker that is forgotten too early leaves its temporaries
-    // for ever.
+    // Only after a complete walk: if a maker is forgotten too early, its temporaries stay for ever.
     for (const auto& maker : own) journal_->forget(maker);
   } catch (const std::exception& error) {
     log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
@@ -69,8 +68,8 @@ void LeftoverSweep::walk(const std::string& top) {
     try {
       visit(path, paths);
     } catch (const std::system_error& error) {
-      // A directory that is gone, or that may not be read, and so not written to, has nothing that
-      // could be cleared.
+      // Nothing to clear: the directory is gone, or the daemon may not read it and so cannot have
+      // written to it.
       has_missed_ |= error.code() != std::errc::no_such_file_or_directory &&
                      error.code() != std::errc::permission_denied;
     } catch (const std::exception&) {
@@ -92,7 +91,7 @@ void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& bel
   }
   if (!has_temporaries && !is_sframe) return;
   const NearPath near = root_.approach(path);
-  if (path != single_.value_or("") &&  // which this mount has locked itself
+  if (path != single_.value_or("") &&  // this mount has locked that itself
       is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest)) {
     has_missed_ = true;
     return;
@@ -101,8 +100,9 @@ void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& bel
   if (is_sframe) remove_orphans(path, entries);
 }
 
-/// Also of other SOURCEs that nobody has mounted now: their lock can be had. Returns what they have
-/// kept, and adds the makers that they name, whose temporaries are there or below.
+/// Reads the journals in a directory: this mount's, and those of other SOURCEs whose lock is free,
+/// so that they are not mounted now. Returns the files that they keep. Adds the makers that they
+/// name, whose temporaries are in this directory or below.
 std::vector<KeptFile> LeftoverSweep::read_journals(const std::string& path,
                                                    const Entries& entries) {
   std::vector<KeptFile> kept;
@@ -122,8 +122,8 @@ std::vector<KeptFile> LeftoverSweep::read_journals(const std::string& path,
   return kept;
 }
 
-/// But for those that hold what an earlier mount could not commit: they wait for somebody who gives
-/// them a name.
+/// Removes the leftovers in a directory. Keeps those that hold what an earlier mount could not
+/// commit: `b2frame recover` gives them names.
 void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& entries,
                                       const std::vector<KeptFile>& kept) {
   for (const SourceRoot::Entry& entry : entries) {
@@ -146,12 +146,12 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   TreeChanges names(work, tree_, ChangedBy::daemon);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
-  // A temporary that the tree knows is this mount's own, and has a file waiting in it.
+  // A temporary that the tree knows belongs to this mount, which stores a pending file in it.
   if (!st || names.is_known(*st)) return;
   const auto leftover = made_by(makers_, directory, name, *st);
   if (!leftover) return;
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
-  // A directory may hold millions of files: it is removed when the lock on names is given back.
+  // A directory may hold millions of files, so it is removed after the lock on names is released.
   if (leftover->directory)
     return names.at_end(0, remove_when_unused(leftover->directory, name, directory.path_of(name)));
   const DirectoryTimes times(request_, root_.object(path));
@@ -162,23 +162,23 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   }
 }
 
-/// Chunk files of a commit that was never completed. A frame that has been changed since has a
-/// writer, who knows better.
+/// Removes chunk files of a commit that was never completed. Skips a frame that has changed since
+/// the mount began: it has a writer, which may need them.
 void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entries) {
   std::vector<std::uint32_t> numbers;
   for (const SourceRoot::Entry& entry : entries)
     if (const auto number = frame::chunk_file_number(entry.name)) numbers.push_back(*number);
   const SourceDirectory directory = root_.directory(path);
   const auto before = directory.stat(frame::kSframeIndexName);
-  // A writer of this mount, or another program, has committed since the mount began: it may have
-  // files without an entry that the next commit names.
+  // This mount or another program has committed since the mount began. Its next commit may name
+  // chunk files that the index does not name yet.
   if (!before || !is_old(*before)) return;
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
   for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
-    // The lock is given back after each few, and the index looked at again: nobody waits for the
-    // whole frame, and no writer loses a file.
+    // Releases the lock after every few files, and looks at the index again. So no operation waits
+    // for the whole frame, and no writer loses a file.
     NamesWork work(request_);
     const TreeChanges names(work, tree_, ChangedBy::daemon);
     const auto now = directory.stat(frame::kSframeIndexName);

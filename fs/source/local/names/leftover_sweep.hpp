@@ -1,5 +1,5 @@
 #pragma once
-// Removes what a mount that ended suddenly has left unfinished in SOURCE.
+// Removes what mounts that ended suddenly have left unfinished in SOURCE.
 
 #include <atomic>
 #include <optional>
@@ -15,21 +15,22 @@
 
 namespace bloscfs::fs {
 
-/// Walks through all of SOURCE in the background: temporaries go that earlier processes have left
-/// (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does not name.
-/// Earlier processes are those that the journal of SOURCE names, and those of other journals that
-/// the walk has met and nobody has locked. What another writable mount, of a directory
-/// above or below, may still be working on is left alone, and what an earlier one has kept for
-/// `b2frame recover` is named in the log. Nothing that the walk meets is an error; once it has been
-/// everywhere the journal of SOURCE forgets those that it named.
+/// Walks through all of SOURCE in the background. Removes the temporaries that earlier processes
+/// have left (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does
+/// not name. Earlier processes are those that the journal of SOURCE names, and those of other
+/// journals that the walk finds with a free lock.
+///
+/// Skips directories that another writable mount, of a directory above or below, may be working on.
+/// Logs what earlier mounts have kept for `b2frame recover`. Errors do not end the walk. After a
+/// complete walk, the journal of SOURCE forgets the processes that it named.
 class LeftoverSweep {
  public:
-  /// `single`: the name of a mount's only container, beside which the mount has temporaries, too.
-  /// `journal`, of SOURCE, may be null. Not to be made where a mount of a directory above can have
-  /// files in SOURCE.
+  /// `single` is the name of the mount's only container; the mount's temporaries are next to it.
+  /// `journal`, that of SOURCE, may be null. Must not be made where a mount of a directory above
+  /// can have files in SOURCE.
   LeftoverSweep(const SourceRoot& root, Tree& tree, const std::optional<std::string>& single,
                 Journal* journal);
-  /// Ends it where it is.
+  /// Stops the walk.
   ~LeftoverSweep();
   LeftoverSweep(const LeftoverSweep&) = delete;
   LeftoverSweep& operator=(const LeftoverSweep&) = delete;
@@ -52,7 +53,7 @@ class LeftoverSweep {
   const std::optional<std::string> single_;
   Journal* const journal_;
   Request request_;         ///< of the thread
-  TemporaryMakers makers_;  ///< that are known so far; of the thread
+  TemporaryMakers makers_;  ///< known so far; of the thread
   timespec began_{};
   std::atomic<bool> stopping_{false};
   bool has_missed_ = false;  ///< of the thread

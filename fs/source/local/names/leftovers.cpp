@@ -17,7 +17,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A frame's directory that is to be removed.
+/// The directory of a sparse frame that is to be removed.
 class RemovedFrame {
  public:
   RemovedFrame(frame::SharedFd directory, const std::string& name)
@@ -26,8 +26,8 @@ class RemovedFrame {
   void remove() const {
     Request request;
     const Change change(request);
-    // Durable first: after a power cut the frame must not stand under its old name with parts of it
-    // gone.
+    // The rename to `name_` must be durable first. After a power cut the frame must not reappear
+    // under its old name with files missing.
     in_parent([](const SourceDirectory& parent) { parent.sync(); });
     bool is_shared = false;
     for (const SourceRoot::Entry& entry : SourceRoot(files_.open(".", O_PATH)).list({})) {
@@ -44,12 +44,13 @@ class RemovedFrame {
   }
 
  private:
-  /// Nothing is removed by its name alone: SOURCE is everybody's, and another program may have put
-  /// its own directory there.
+  /// Calls `work` with the parent directory if this directory still has `name_` there. A removal by
+  /// name alone could hit a directory that another program has put there.
   template <typename Work>
   void in_parent(const Work& work) const {
     const auto identity = frame::identity_at(files_.descriptor(), {});
-    // Whoever removes the directory above moves this one to SOURCE itself, at any moment, but once.
+    // The removal of the parent moves this directory to SOURCE itself. That may happen at any
+    // moment, but only once, so one retry is enough.
     for (const bool is_last : {false, true}) {
       const SourceDirectory parent(files_.open("..", O_PATH | O_DIRECTORY), {});
       try {
@@ -77,15 +78,15 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
   const bool is_file = S_ISREG(st.st_mode) && st.st_nlink == 1;
   if (!is_file && !S_ISDIR(st.st_mode)) return std::nullopt;
   const std::string_view temporary = locked_name(name).value_or(name);
-  // By the name alone: it was drawn by a process that has ended, and whoever could give it to
-  // another file could have removed that.
+  // The name alone is proof enough. A process that has ended made it, and a user who could give it
+  // to another file could have removed that file.
   if (is_file && std::any_of(makers.begin(), makers.end(),
                              [&](const auto& maker) { return maker.has_made(temporary); }))
     return Leftover{name, nullptr};
   frame::UniqueFd object(
       ::openat(directory.descriptor(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!object) return std::nullopt;
-  // By name and object: the name says of which object it was made (frame/store/temporary_name.hpp).
+  // A displaced name proves the identity of one object (frame/store/temporary_name.hpp).
   const auto identity = frame::identity_at(object.get(), {}).value();
   const auto maker = std::find_if(makers.begin(), makers.end(), [&](const auto& one) {
     return one.has_displaced(name, identity);

@@ -1,6 +1,6 @@
 #pragma once
-// What programs of ours have left unfinished: telling it from what only has such a name, and
-// removing it.
+// Recognizes and removes what bloscfs programs have left unfinished. Other files may merely have
+// such names.
 
 #include <memory>
 #include <optional>
@@ -16,28 +16,30 @@ namespace bloscfs::fs {
 
 using TemporaryMakers = std::vector<frame::TemporaryMaker>;
 
-/// True for names that only unfinished files and frames have, and their lock sidecars.
+/// True for names that only temporaries and their lock sidecars have.
 bool is_leftover_name(const std::string& full_name);
 
 struct Leftover {
   std::string name;
-  frame::SharedFd directory;  ///< of a frame (O_PATH); null for a file
-  bool is_own = false;        ///< a directory that this process has moved out of the way
+  frame::SharedFd directory;  ///< of a sparse frame (O_PATH); null for a file
+  bool is_own = false;        ///< a directory that this process has displaced
 };
 
-/// An entry by such a name that one of the makers has left there; nullopt if none has:
-/// - A regular file of no other name that has a name which one of them has made. Whoever could have
-///   given it to another file could have removed that as well.
-/// - A file or a directory that one of them has moved out of the way. The name itself tells that of
-///   one object alone: a directory can be renamed by somebody who may not remove what is in it.
+/// Returns the entry `name` if one of the makers has left it there; otherwise nullopt. It is one of
+/// these:
+/// - A regular file with one link, under a name that a maker's temporary_name() has returned. A
+///   user who could give that name to another file could also have removed that file.
+/// - A file or a directory that a maker has displaced. A displaced name is valid for one object
+///   only. That matters for directories: a user who may rename one need not be permitted to remove
+///   what is in it.
 std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirectory& directory,
                                 const std::string& name, const struct stat& st);
 
-/// Removes the open `directory` (O_PATH), which has a temporary's name, with the frame that is in
-/// it, when the result and its copies are gone; wherever in SOURCE it is by then under that name,
-/// and nothing if it has another one. Regular files with names of a sparse frame's, or of
-/// temporaries, go; anything else stays, and with it the directory. Errors are logged, by `path`:
-/// nobody waits for it any more.
+/// Returns an object that removes a sparse frame when it and its copies are destroyed. `directory`
+/// (O_PATH) is the frame's, and has the temporary's name `name`. It is removed wherever in SOURCE
+/// it is by then, unless it has another name. Regular files with the names of a sparse frame's
+/// files or of temporaries are removed. Anything else stays, and so does the directory. Errors are
+/// logged with `path`, since no caller waits for them.
 std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
                                          const std::string& path);
 

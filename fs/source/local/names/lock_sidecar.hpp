@@ -1,7 +1,8 @@
 #pragma once
-// The lock sidecar of a contiguous frame's file (frame/formats/sidecars.md, "Sidecar"), which goes
-// where its file goes. To be called when that has happened: a sidecar of somebody else, which may
-// have to stay where it is, in a sticky directory, is no reason to fail.
+// Moves and removes the lock sidecar of a contiguous frame's file together with the file
+// (frame/formats/sidecars.md, "Sidecar"). These functions are called after the file was moved or
+// removed. They do not fail if the sidecar must stay, as that of another user in a sticky
+// directory.
 
 #include <string>
 
@@ -11,19 +12,19 @@
 
 namespace bloscfs::fs {
 
-/// True for what may have one: a file that is a container, or a frame that is a store.
+/// True if the entry may have a sidecar: a container that is a file, or a frame that is a store.
 bool may_have_sidecar(const SourceEntry& entry);
 
-/// Moves the sidecar of a file that has been renamed, over one that is there. False if there is
-/// none.
+/// Moves the sidecar of a renamed file, and replaces one that has the new name. Returns false if
+/// the file has no sidecar.
 bool carry_sidecar(const Change& change, const SourceDirectory& from, const std::string& full_name,
                    const SourceDirectory& to, const std::string& new_full_name);
 
-/// Removes that of a file that has gone, if there is one.
+/// Removes the sidecar of a removed file, if there is one.
 void remove_sidecar(const Change& change, const SourceDirectory& directory,
                     const std::string& full_name);
 
-/// For two objects that have been exchanged, each of which may have one, or not.
+/// Exchanges the sidecars of two objects that were exchanged. Each object may have one or none.
 void exchange_sidecars(const Change& change, const SourceDirectory& from,
                        const std::string& full_name, const SourceEntry& entry,
                        const SourceDirectory& to, const std::string& other_full_name,

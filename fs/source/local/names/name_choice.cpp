@@ -14,7 +14,7 @@ std::string choose_name(TreeLooks& names, NodeId directory, const std::string& s
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
                         const TreeLooks::AfterChange& after_change) {
   std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
-  // As python-blosc2 names the leaves of its stores.
+  // python-blosc2 uses this suffix for the flat leaves of its stores.
   if (shown == ShownAs::flat && names.is_in_store(directory)) suffix = kFlatLeafSuffix;
   for (std::string& name : container_names(shown_name, shown, previous, suffix))
     if (names.fits(directory, shown_name, name, shown, after_change)) return std::move(name);
@@ -30,10 +30,10 @@ std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const Sou
     const std::string shown =
         number == 0 ? shown_name : dated_name(shown_name, "conflict", now, number);
     const std::string name = choose_name(names, directory, shown, ShownAs::flat, {}, policy, {});
-    // Taken: a conflict of the same file within this second has the name.
+    // The name is taken, for example by a conflict file of the same second.
     if (name.empty()) continue;
     from.rename_to_free(names.change(), stored_as, in, name);
-    // Durable before it is told of: nobody else has these contents any more.
+    // Must be durable before the caller reports the name: these contents exist nowhere else.
     in.sync();
     return in.path_of(name);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Which full name in SOURCE a container gets.
+// Chooses the full name in SOURCE that a container gets.
 
 #include <string>
 
@@ -7,23 +7,22 @@
 
 namespace bloscfs::fs {
 
-/// How full names are chosen.
 struct NamingPolicy {
-  bool raw = false;    ///< arrays are no NPY files
-  std::string suffix;  ///< of new flat files, but in stores, where it is kFlatLeafSuffix
+  bool raw = false;    ///< arrays are not shown as NPY files
+  std::string suffix;  ///< of new flat files; in stores kFlatLeafSuffix is used instead
 };
 
-/// The first full name under which a container would be shown as asked; `previous` is its full name
-/// until now, empty for a new one. Empty if there is none.
+/// Returns the first full name under which a container would be shown as asked; empty if there is
+/// none. `previous` is its current full name, empty for a new container.
 std::string choose_name(TreeLooks& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
                         const TreeLooks::AfterChange& after_change);
 
 enum class FirstName { itself, conflict };
 
-/// Gives the complete flat frame `stored_as` of `from`, which holds what could not be stored in its
-/// own place, a free name in a directory of the tree, durably: one that is shown as `shown_name`
-/// where that is what `first` asks for and nothing else has it, else
+/// Gives the complete flat frame `stored_as` of `from` a free name in a directory of the tree,
+/// durably. The frame holds contents that could not be stored in their own place. With
+/// FirstName::itself the frame is shown as `shown_name` if that is free. Otherwise it is shown as
 /// NAME.conflict-YYYYMMDDThhmmss (UTC), with -2 and so on if that is taken. Returns the path below
 /// SOURCE. Errors as SourceDirectory's.
 std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const SourceDirectory& from,

@@ -1,5 +1,5 @@
 #pragma once
-// What all changes of names of a mount share.
+// What all changes of names in a mount use.
 
 #include "fs/source/contents.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
@@ -16,29 +16,30 @@ namespace bloscfs::fs {
 
 struct NameServices {
   const SourceRoot& root;
-  const ColumnPath& columns;  ///< the way to SOURCE
+  const ColumnPath& columns;  ///< the path to SOURCE
   Tree& tree;
   NamingPolicy policy;
   Contents& contents;
   const KernelCache& kernel;
-  MountLock* lock = nullptr;       ///< of a writable mount
-  RescueFolder* rescue = nullptr;  ///< the same, if it has one
+  MountLock* lock = nullptr;       ///< null unless the mount is writable
+  RescueFolder* rescue = nullptr;  ///< null if there is no rescue folder
   UnsyncedNames unsynced_names{root};
 
-  /// What the lock file of SOURCE says; null where there is none.
+  /// The journal in SOURCE's lock file; null if there is none.
   Journal* journal() const { return lock == nullptr ? nullptr : lock->journal(); }
 
-  /// That what was written to a node is stored first.
+  /// Returns the need to commit what was written to a node.
   Need commit(NamesWork& work, NodeId node) const {
     return {[this, &work, node] { contents.commit(work.request(), {node}); }, true};
   }
-  /// That an array is a flat frame, and stays one until the end of the operation.
+  /// Returns the need to make an array a flat frame, which it stays until the operation ends.
   Need hold_flat(NamesWork& work, NodeId node) const {
     return {[this, &work, node] { work.kept.push_back(contents.hold_flat(work.request(), node)); },
             true};
   }
 
-  /// Of nodes that have lost their last name, unless they are found by another one.
+  /// Tells the contents of nodes that they have lost their last name. A content ignores this if its
+  /// node has another name by then.
   void tell_removed(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes)
       contents.removed(tree.opened_as<OpenContainer>(node),

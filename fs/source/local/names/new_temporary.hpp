@@ -17,10 +17,10 @@
 
 namespace bloscfs::fs {
 
-/// Is removed again with this, unless it was kept.
+/// Removes the file when it is destroyed, unless keep() was called.
 class NewTemporary {
  public:
-  /// Made by a temporary's name. Throws std::system_error.
+  /// Makes a file under a temporary's name. Throws std::system_error.
   NewTemporary(const Change& change, const SourceDirectory& directory, mode_t mode)
       : change_(change), directory_(directory), name_(frame::temporary_name()) {
     frame::UniqueFd fd = directory.make_file(change, name_, mode);
@@ -33,14 +33,14 @@ class NewTemporary {
     try {
       directory_.remove_file(change_, name_);
     } catch (const std::exception&) {
-      // Nobody sees it, and a later mount removes what this one has left.
+      // The mount does not show the file, and a later mount removes it.
     }
   }
   NewTemporary(const NewTemporary&) = delete;
   NewTemporary& operator=(const NewTemporary&) = delete;
 
-  /// True if it is there: neither has another directory taken that path, nor was it cleared away
-  /// with what a removed directory has hidden in it.
+  /// True if the file is still in that directory. Another directory may have taken the path, or the
+  /// file was cleared away as a hidden entry of a directory that was removed.
   bool is_in(const SourceDirectory& directory) const {
     const auto there = directory.stat(name_);
     return there && identity_of(*there) == identity_of(stat_);
@@ -48,7 +48,7 @@ class NewTemporary {
   const std::string& name() const { return name_; }
   const struct stat& stat() const { return stat_; }
   const std::shared_ptr<const SourceObject>& object() const { return object_; }
-  /// Somebody knows of it now.
+  /// To be called when a node stands for the file.
   void keep() { is_kept_ = true; }
 
  private:

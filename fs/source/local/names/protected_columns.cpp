@@ -20,8 +20,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Where a table's columns are, the frame that describes the table, and which of its rows are
-/// there.
+/// Entries of a table's directory: the group of its columns, the frame that describes the table,
+/// and the array that says which rows are valid.
 constexpr std::string_view kColumnsGroup = "_cols";
 constexpr std::string_view kTableFrame = "_meta.b2f";
 constexpr std::string_view kValidRows = "_valid_rows";
@@ -29,13 +29,13 @@ constexpr std::string_view kValidRows = "_valid_rows";
 bool is_there(const std::string& path) {
   struct stat st {};
   if (::lstat(path.c_str(), &st) == 0) return true;
-  // Where the daemon may not look nothing counts as there: SOURCE may lie in anybody's home.
+  // An entry that the daemon may not look at counts as absent: SOURCE may be in any user's home.
   if (!frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(path);
   return false;
 }
 
-/// The name minus its last extension, as python-blosc2 makes keys of names; what will be an array
-/// loses that of the shown one, too.
+/// Returns the name minus its last extension, as python-blosc2 makes keys from names. Also removes
+/// a ".npy" before that: a.npy.b2frame may become the array a.b2nd.
 std::string key_of(const std::string& full_name) {
   const std::size_t dot = full_name.rfind('.');
   if (dot == std::string::npos || dot == 0) return full_name;
@@ -63,8 +63,8 @@ ColumnPath::Table described_by(const std::string& path) {
   return table;
 }
 
-/// Why values may not change; empty if they may. `key`: "a/b" for _cols/a/b.b2nd; empty for which
-/// rows are there.
+/// Returns why values may not change; empty if they may. `key` is "a/b" for _cols/a/b.b2nd, and
+/// empty for the array of valid rows.
 std::string obstacle_of(const ColumnPath::Table& table, const std::string& key) {
   if (!table.obstacle.empty()) return table.obstacle;
   const auto is_of_key = [&key](const std::string& column) {
@@ -90,7 +90,7 @@ ColumnPath::ColumnPath(const std::string& directory) {
   }
 }
 
-/// nullopt where the directory is no table.
+/// Returns nullopt if the directory is not a table.
 std::optional<ColumnPath::Table> ColumnPath::table_in(const std::string& directory) {
   const std::string description = join_path(directory, std::string(kTableFrame));
   if (is_there(description)) return described_by(description);
@@ -99,7 +99,7 @@ std::optional<ColumnPath::Table> ColumnPath::table_in(const std::string& directo
       "read-only, since the table that it belongs to is described inside of a store", {}, {}};
 }
 
-/// Goes on from a directory into an entry of it.
+/// Moves on from a directory into its entry `name`.
 void ColumnPath::enter(const std::string& directory, const std::string& name) {
   is_in_store_ |= is_there(join_path(directory, std::string(frame::kEmbedName)));
   auto table = name == kColumnsGroup ? table_in(directory) : std::nullopt;
@@ -107,7 +107,7 @@ void ColumnPath::enter(const std::string& directory, const std::string& name) {
   if (table) table_ = std::move(table);
 }
 
-/// Of a file in that directory, where the path has come.
+/// Returns why a file in `directory`, where the path has arrived, may not change; empty if it may.
 std::string ColumnPath::obstacle(const std::string& directory, const std::string& full_name) {
   const std::string key = key_of(full_name);
   if (key == kValidRows) {
@@ -121,7 +121,7 @@ void ColumnPath::require_changeable(const SourceRoot& root, const std::string& p
   const std::filesystem::path below(path);
   const std::string name = below.filename();
   const std::filesystem::path above = below.parent_path();
-  // Of most files their names alone tell that they belong to no table.
+  // The names of most files prove that they belong to no table.
   if (!table_ && key_of(name) != kValidRows &&
       std::find(above.begin(), above.end(), kColumnsGroup) == above.end())
     return;

@@ -1,6 +1,6 @@
 #pragma once
-// Columns of tables of python-blosc2 that a mount leaves as they are: indexes and generated columns
-// in other frames tell of their values (frame/formats/indexes.md).
+// Protects columns of python-blosc2 tables. Indexes and generated columns in other frames depend on
+// their values (frame/formats/indexes.md), so the mount must not change these.
 
 #include <optional>
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace bloscfs::fs {
 
-/// A path on its way down, and the innermost table whose columns it has come to. Directories are
-/// absolute paths.
+/// A path that is followed downwards, with the innermost table whose columns it has entered.
+/// Directories are absolute paths.
 class ColumnPath {
  public:
-  /// The way to "/", or to a directory.
+  /// The path to "/", or to a directory.
   ColumnPath() = default;
   explicit ColumnPath(const std::string& directory);
 
-  /// For SOURCE, which is `root`. To be called before values of the file with that path below it
-  /// change, or before it is made. Throws EROFS, saying why, for columns of a table that are
-  /// protected, or whose table is described inside of a store.
+  /// To be called on the path to SOURCE, which is `root`, before the file `path` below SOURCE is
+  /// made, or its values change. Throws EROFS, with the reason, for a protected column of a table.
+  /// Throws EROFS for every column if the table is described inside a store.
   void require_changeable(const SourceRoot& root, const std::string& path) const;
 
   struct Table {
-    std::string obstacle;                 ///< why nobody can tell which columns are protected
-    std::vector<std::string> indexed;     ///< names of columns
-    std::vector<std::string> generating;  ///< the same, of which others are generated
+    std::string obstacle;  ///< why it is not known which columns are protected; empty if it is
+    std::vector<std::string> indexed;     ///< names of columns that have an index
+    std::vector<std::string> generating;  ///< names of columns that others are generated from
   };
 
  private:
@@ -34,9 +34,9 @@ class ColumnPath {
   std::string obstacle(const std::string& directory, const std::string& full_name);
   std::optional<Table> table_in(const std::string& directory);
 
-  bool is_in_store_ = false;  ///< which may hold the description of a table inside
+  bool is_in_store_ = false;  ///< a store on the path may contain the table's description
   std::optional<Table> table_;
-  std::string key_;  ///< the path from the table's columns on
+  std::string key_;  ///< the path below the table's columns
 };
 
 }  // namespace bloscfs::fs

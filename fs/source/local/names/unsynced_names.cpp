@@ -48,7 +48,7 @@ void UnsyncedNames::sync_all() {
     noted = noted_;
   }
   root_.sync_all();
-  // What was noted later may not be durable.
+  // A name that was noted after the flush began may not be durable.
   const MutexLock lock(mutex_);
   std::erase_if(names_, [&](const auto& given_up) { return given_up.second.noted <= noted; });
   std::erase_if(files_, [&](const auto& file) { return file.second <= noted; });
@@ -73,7 +73,8 @@ Need UnsyncedNames::before_giving_up(NamesWork& work) {
     } catch (const std::system_error& error) {
       log::warn(error.what());
     }
-    // Else a change would be called again and again while SOURCE cannot be flushed.
+    // The bound grows even if the flush fails. Otherwise each change would be called again without
+    // end while SOURCE cannot be flushed.
     const MutexLock lock(mutex_);
     bound_ = names_.size() + files_.size() + kMaxNames;
   });

@@ -1,6 +1,6 @@
 #pragma once
-// Full names that were given up, as long as a power cut might bring them back. Beside another one
-// that is shown alike by then, neither would be shown as before.
+// Remembers full names that were given up, as long as a power cut might bring them back. If one
+// came back next to another name that is shown alike, neither would be shown as before.
 
 #include <cstdint>
 #include <map>
@@ -16,40 +16,43 @@
 
 namespace bloscfs::fs {
 
-/// For the operation that has names locked alone. What has to be durable before it goes on is its
-/// Need. Errors are std::system_error with the errno.
+/// Used by operations that hold the lock on names exclusively. A function that returns a Need asks
+/// for the flush that the operation requires first. Errors are std::system_error with the errno.
 class UnsyncedNames {
  public:
   explicit UnsyncedNames(const SourceRoot& root);
 
-  /// Before a change that gives up names: where many are noted, makes all durable. A failure is
-  /// logged, and tried again when as many more are noted. A name is forgotten only by a flush that
-  /// began after it was noted, so that it does not matter which change asks for it: the bound is
-  /// one of memory alone.
+  /// To be called before a change that gives up names. If many are noted, makes all of them
+  /// durable. Logs a failure, and tries again only when as many more are noted.
+  ///
+  /// This only bounds the memory. A flush clears only names that were noted before it began, so it
+  /// does not matter which change asks for it.
   Need before_giving_up(NamesWork& work);
-  /// Before a name goes.
+  /// Notes a name that an operation gives up.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
-  /// After something got a name by an exchange. As long as a power cut might undo that, whatever
-  /// takes its place there might take the place of the one before.
+  /// Notes a name that an object has got by an exchange. Until the exchange is durable, a power cut
+  /// may undo it but keep a later rename over the name. That would destroy the object that had the
+  /// name before.
   void note_exchanged(const SourceDirectory& directory, const std::string& full_name,
                       ShownAs shown);
-  /// Before one of several names of a file goes.
+  /// Notes a file that loses one of several names.
   void note_link(const struct stat& file);
-  /// Before another file takes the place of one: makes it durable that names of it are gone. Else
-  /// they would come back with the file as it was before.
+  /// To be called before another file replaces `file`. Makes it durable that names of `file` are
+  /// gone. Otherwise a power cut could bring them back with the old contents.
   Need before_replacing(NamesWork& work, const struct stat& file);
-  /// Before something gets a name: makes it durable that others, shown alike, have left.
+  /// To be called before something gets a name. Makes it durable that other names that are shown
+  /// alike are gone.
   Need before_taking(NamesWork& work, const SourceDirectory& directory,
                      const std::string& full_name, ShownAs shown);
 
  private:
-  using Shown = std::tuple<dev_t, ino_t, std::string>;  ///< directory, and name in the mount
+  using Shown = std::tuple<dev_t, ino_t, std::string>;  ///< directory, and shown name
 
   static Shown key(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
 
   struct GivenUp {
-    std::set<std::string> full_names;  ///< an empty one where it was exchanged
-    std::uint64_t noted = 0;           ///< number of the last of them
+    std::set<std::string> full_names;  ///< contains an empty one after an exchange
+    std::uint64_t noted = 0;           ///< sequence number of the last one
   };
 
   void note(const Shown& shown, const std::string& full_name);
@@ -57,11 +60,12 @@ class UnsyncedNames {
 
   const SourceRoot& root_;
   Mutex mutex_{LockLevel::table};
-  /// Of names and files together. A change that has begun may exceed it by what it gives up.
+  /// For names and files together. A change that has begun may exceed it by the names that it gives
+  /// up.
   std::size_t bound_ GUARDED_BY(mutex_);
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;
   std::map<Shown, GivenUp> names_ GUARDED_BY(mutex_);
-  std::map<std::pair<dev_t, ino_t>, std::uint64_t> files_ GUARDED_BY(mutex_);  ///< when noted
+  std::map<std::pair<dev_t, ino_t>, std::uint64_t> files_ GUARDED_BY(mutex_);  ///< sequence numbers
 };
 
 }  // namespace bloscfs::fs
