@@ -45,7 +45,7 @@ std::optional<std::string> list_if(bool applies, const std::vector<T>& values) {
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-/// Values are one line of ASCII, which a stored dtype need not be.
+/// Attribute values are one line of ASCII. A stored dtype may contain other characters.
 std::optional<std::string> dtype_text(const FrameInfo& info) {
   if (!info.array || !info.array->dtype) return std::nullopt;
   const std::string& dtype = *info.array->dtype;
@@ -57,7 +57,7 @@ std::optional<std::string> dtype_text(const FrameInfo& info) {
 using Value = std::optional<std::string> (*)(const FrameInfo&);
 struct Computed {
   std::string_view name;
-  Value value;  ///< nullopt where the attribute does not apply
+  Value value;  ///< nullopt if the container does not have the attribute
 };
 
 const Computed kComputed[] = {
@@ -89,7 +89,7 @@ const Computed kComputed[] = {
     {"dtype", dtype_text},
 };
 
-/// Contents of metalayers that are kept of one container, in bytes.
+/// The most bytes of metalayer contents that are kept for one container.
 constexpr std::size_t kMaxKeptContents = 128U << 10;
 
 bool can_be_listed(std::string_view attribute, const LayerName& layer) {
@@ -108,7 +108,7 @@ const Computed* find_computed(std::string_view attribute) {
   return nullptr;
 }
 
-/// Throws codec::Error where it is damaged.
+/// Throws codec::Error if the metalayer is damaged.
 bool is_too_large(const Snapshot& snapshot, LayerKind kind, const MetalayerEntry& entry) {
   const std::int64_t size =
       kind == LayerKind::fixed ? entry.stored_size : snapshot.vlmetalayer_size(entry);
@@ -133,7 +133,7 @@ FrameAttributes::Layer look_at_layer(const Snapshot& snapshot, LayerKind kind,
     if (content.size() <= room)
       layer.content = std::make_shared<const std::vector<std::uint8_t>>(std::move(content));
   } catch (const codec::Error&) {
-    // A damaged metalayer is listed all the same, and reading it says what is wrong.
+    // A damaged metalayer is listed all the same. Reading it reports the damage.
   }
   return layer;
 }

@@ -10,18 +10,18 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Values in use that are passed over in a row before the search ends. There may be very many, as
-/// in block_cache/evicts_quickly_beside_many_values_in_use: passing over them all each time takes
-/// time that grows with their square.
+/// How many values in use a search passes over before it ends. There may be very many values in
+/// use, as in block_cache/evicts_quickly_beside_many_values_in_use. Without a limit, each search
+/// would pass over all of them, and the total time would grow with their square.
 constexpr int kMostPassedOver = 64;
-/// The same where nothing waits for the memory: what is in use now goes with the next ones, which
-/// come as quickly.
+/// The limit if no thread waits for the memory. Values that are in use now are evicted by one of
+/// the next searches, which come soon.
 constexpr int kPassedOverAtOnce = 4;
 
-/// One part in so many stays when nobody reads.
+/// rest() keeps one part in this many of the cached bytes.
 constexpr std::uint64_t kKeptAtRest = 4;
 
-/// A mount's pool keeps no more than that of its cache_size.
+/// The pool's spare memory is charged with at most one part in this many of the capacity.
 constexpr std::size_t kPartForPages = 16;
 
 }  // namespace
@@ -45,7 +45,7 @@ BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
       uses_(rules),
       policy_(rules, uses_) {
   stats_.cache_size = capacity;
-  // What nobody uses for the moment is the mount's memory as well.
+  // The budget also pays for the pool's spare memory.
   budget_.take(std::min(pages.most_kept(), capacity / kPartForPages));
 }
 
@@ -85,8 +85,8 @@ BlockCache::Value BlockCache::get_any(Request& request, const CacheKey& key,
   }
   finish(shard, key, purpose, made);
   shorten(Queue::small_reads);
-  // While the value was made all others may have been in use: what was taken beyond the budget then
-  // is given back now.
+  // All other values may have been in use while this one was made. Evict now what exceeds the
+  // budget.
   budget_.shrink(budget_.capacity());
   return made.value;
 }
@@ -102,17 +102,17 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Request& request, Sha
          found = shard.entries.find(key)) {
       Entry& there = found->second;
       const std::shared_ptr<Pending> pending = there.pending;
-      // Before anything is counted or changed: a request without a slot comes again, and finds
-      // everything as it was.
+      // Before this counts or changes anything, because NoSlot lets the request start anew.
       if (pending) request.need_slot();
       stats_.cache_hits++;
       uses_.use(there, purpose);
       if (!pending) return there.value;
-      // Without a value the request that was making it has ended, which says nothing of the value:
-      // this one looks again, and may have to make it.
+      // Without a value, the request that was making it has ended, which says nothing about the
+      // value. Look again, and perhaps make the value here.
       if (auto value = wait_for(request, shard, *pending)) return value;
     }
-    // A for whom this would be read ahead gets it from the kernel, which has had it from B's reads.
+    // The kernel has these bytes from the reads of another reader. The reader for whom they would
+    // be read ahead gets them from the kernel.
     if (kernel_had_it) return Value();
     request.need_slot();
     auto pending = std::make_shared<Pending>();
@@ -123,7 +123,8 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Request& request, Sha
     entry.pending = std::move(pending);
   }
   stats_.cache_misses++;
-  // The kernel asks for what it was given: it has dropped that, and perhaps all of its kind.
+  // The kernel asks again for bytes that it was given, so it has dropped them, and perhaps all
+  // others.
   if (!reads_ahead) recently_given_.read(hash);
   return std::nullopt;
 }
@@ -134,7 +135,7 @@ BlockCache::Made BlockCache::make_within_budget(std::int64_t working_memory,
   budget_.require_affordable(working);
   MemoryBudget::Part part(budget_, working);
   Made made = make();
-  // The working memory becomes the value's without a moment in which neither is counted.
+  // Turns the working memory into the value's memory. One of them is counted at any time.
   part.resize(made.size);
   part.release();
   return made;
@@ -156,7 +157,7 @@ std::optional<BlockCache::Value> BlockCache::wait_for(Request& request, Shard& s
   while (!pending.done) {
     shard.made.wait_for(shard.mutex, frame::Interruption::kBetweenChecks);
     request.check();
-    // Who makes it may be waiting for what is far away.
+    // The thread that makes the value may be waiting for the network.
     if (!pending.done) frame::Interruption::before_wait();
   }
   try {
@@ -173,7 +174,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, Purpose purpose, cons
   Entry& entry = shard.entries.at(key);
   entry.value = made.value;
   entry.size = made.size;
-  // Those who wait take the value from here: the entry may be gone before they run.
+  // Waiting readers take the value from here, because the entry may be evicted before they run.
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
@@ -221,12 +222,12 @@ BlockCache::Value BlockCache::drop_from(Queue queue, int most) {
       stats_.cache_bytes -= size;
       stats_.cache_evictions++;
       policy_.remember(hash, queue);
-      // Other readers of the file get these bytes from the kernel: reading them ahead once more
-      // would be for nobody.
+      // Other readers of the file get these bytes from the kernel, so reading them ahead again
+      // would be useless.
       if (queue == Queue::kernel_has) recently_given_.add(hash, size);
       return value;
     }
-    // In use: behind the others, so that the next round begins with one that may be free.
+    // In use: goes behind the others, so that the next search begins with one that may be unused.
     policy_.put_back(*item);
   }
   return nullptr;
@@ -236,11 +237,11 @@ BlockCache::Value BlockCache::take_unused(EvictionItem& item) {
   auto& entry = static_cast<Entry&>(item);
   Shard& shard = shard_of(item.hash);
   const MutexLock lock(shard.mutex);
-  // Readers take their pointer with the shard locked: a value that nobody has now nobody can begin
-  // to use before its entry is gone.
+  // Readers take their pointer with the shard locked. So a value that is unused here stays unused
+  // until its entry is gone.
   if (entry.value.use_count() > 1) return nullptr;
   Value value = std::move(entry.value);
-  // By a copy of the key, which is a part of the entry.
+  // Erase by a copy of the key, because the key is a part of the entry.
   shard.entries.erase(CacheKey(entry.key));
   return value;
 }

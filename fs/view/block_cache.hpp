@@ -1,9 +1,9 @@
 #pragma once
 // The mount's cache of what is made from containers: decoded blocks, index pages, opened chunks.
 //
-// Whatever is asked for by several readers at once is made once. Which value goes next says
-// EvictionPolicy, how much there may be MemoryBudget. Values are shared_ptr, and none that is in
-// use goes: eviction never hurts a reader, and gives memory back whenever it says so.
+// If several readers ask for the same value at once, it is made once. EvictionPolicy decides which
+// value is evicted next, and MemoryBudget how much memory there is. Values are shared_ptr, and a
+// value in use is never evicted. So eviction never disturbs a reader, and always frees memory.
 
 #include <array>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct CacheKeyHash {
   std::size_t operator()(const CacheKey& key) const noexcept;
 };
 
-/// Thread-safe. A hit takes one lock of sixteen; the order in which values go has a lock of its
-/// own, for those who make, drop or give.
+/// Thread-safe. A hit takes one of sixteen locks. The order of eviction has a lock of its own,
+/// which is taken to make, drop, or give a value to the kernel.
 class BlockCache {
  public:
   /// `capacity` in bytes; `pages` and `stats` outlive the cache.
@@ -49,19 +49,20 @@ class BlockCache {
   BlockCache(std::size_t capacity, PagePool& pages, Stats& stats, const EvictionRules& rules,
              LargestWork largest = LargestWork::is_refused);
 
-  /// Where the memory of blocks comes from.
+  /// The memory of blocks comes from here.
   PagePool& pages() const { return pages_; }
   MemoryBudget& budget() { return budget_; }
 
-  /// Bytes that keeping a value takes besides the value itself.
+  /// Bytes that the cache needs for a value in addition to the value itself.
   static constexpr std::size_t kEntryCost = 256;
 
-  /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
-  /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
-  /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
-  /// throws, to everyone who waits for the value, but for RequestEnded; failures are not kept.
-  /// NoSlot where the value is not there, and there is no slot to make it or wait for it. Null only
-  /// for readahead of what lacks() has become false for.
+  /// Returns the value under `key`. If the cache lacks it, calls `make`. While `make` runs,
+  /// `working_memory` bytes are taken from the budget; afterwards the value's memory() and
+  /// kEntryCost. Throws codec::Error(too_large) if `working_memory` is more than half of the
+  /// budget. If `make` throws, all requests that wait for the value get the error, which is not
+  /// cached. Only RequestEnded is not passed on: then a waiting request makes the value. Throws
+  /// NoSlot if the value is absent and no slot is free to make it or to wait for it. Returns null
+  /// only for readahead, if the kernel was given the value a moment ago.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(Request& request, const CacheKey& key, std::int64_t working_memory,
                                Make make, Purpose purpose = Purpose::read) {
@@ -73,28 +74,29 @@ class BlockCache {
     return std::static_pointer_cast<const T>(std::move(value));
   }
 
-  /// The value under `key` if it is there, which counts as a use of it.
+  /// Returns the value under `key` if it is cached, which counts as a use; null otherwise.
   template <typename T>
   std::shared_ptr<const T> find(const CacheKey& key, Purpose purpose) {
     return std::static_pointer_cast<const T>(find_any(key, purpose));
   }
 
-  /// All of a value has gone to the kernel, which keeps it: it is hardly needed here any more.
+  /// Call this when all of a value has gone to the kernel's page cache. The value is hardly needed
+  /// here any more.
   void given_to_kernel(const CacheKey& key) EXCLUDES(order_mutex_);
 
-  /// False if the value is there or being made, or went to the kernel a moment ago: then nobody
-  /// needs to read it ahead. Counts neither as hit nor as miss.
+  /// False if the value is cached, is being made, or went to the kernel a moment ago. Then it need
+  /// not be read ahead. Counts neither as hit nor as miss.
   bool lacks(const CacheKey& key);
 
-  /// Drops a value, which is not being made now.
+  /// Drops a value, unless it is being made.
   void forget(const CacheKey& key) EXCLUDES(order_mutex_);
 
-  /// Takes more from here on: `capacity` in bytes is larger than before.
+  /// Enlarges the cache: `capacity`, in bytes, is larger than before.
   void grow(std::size_t capacity) EXCLUDES(order_mutex_);
 
-  /// Drops what nobody uses until at most `keep` bytes of the budget are taken.
+  /// Evicts unused values until at most `keep` bytes of the budget are taken.
   void shrink(std::size_t keep) { budget_.shrink(keep); }
-  /// Nobody has asked for anything for a while: gives most of the memory back to the system.
+  /// Gives most of the memory back to the system. Called when the cache has been idle for a while.
   void rest();
 
  private:
@@ -104,14 +106,14 @@ class BlockCache {
     Value value;
     std::size_t size = 0;
   };
-  /// What the readers that wait for one value share.
+  /// Shared by the readers that wait for one value.
   struct Pending {
     bool done = false;
     Value value;
     std::exception_ptr error;
   };
-  /// Guarded by its shard's mutex, but for the order, which is the policy's; the shard holds it
-  /// from when its making begins, the policy from when it is made.
+  /// Guarded by the mutex of its shard, except for its place in the queues, which belongs to the
+  /// policy. The shard has the entry from the start of its making, the policy from the end of it.
   struct Entry : EvictionItem {
     CacheKey key;
     Value value;
@@ -127,25 +129,26 @@ class BlockCache {
   Value get_any(Request& request, const CacheKey& key, std::int64_t working_memory, Purpose purpose,
                 const std::function<Made()>& make) EXCLUDES(order_mutex_);
   Value find_any(const CacheKey& key, Purpose purpose);
-  /// What is there, or was waited for; nullopt where this thread is to make it, and has an entry
-  /// for that.
+  /// Returns the value, perhaps after waiting for it. Returns nullopt if this thread must make the
+  /// value; then the cache has an entry for it.
   std::optional<Value> find_or_begin(Request& request, Shard& shard, const CacheKey& key,
                                      std::size_t hash, Purpose purpose) EXCLUDES(shard.mutex);
-  /// nullopt where it was not made because the request that did so has ended.
+  /// Returns nullopt if the value was not made because the request that was making it has ended.
   static std::optional<Value> wait_for(Request& request, Shard& shard, const Pending& pending)
       REQUIRES(shard.mutex);
   Made make_within_budget(std::int64_t working_memory, const std::function<Made()>& make);
   void finish(Shard& shard, const CacheKey& key, Purpose purpose, const Made& made)
       EXCLUDES(order_mutex_);
   void fail(Shard& shard, const CacheKey& key);
-  /// Drops one value that nobody uses; false if those that it looked at are all in use.
+  /// Evicts one unused value. Returns false if all values that it looked at are in use.
   bool drop_one() EXCLUDES(order_mutex_);
-  /// Drops values of a queue until it is no longer than it may be.
+  /// Evicts unused values of a queue that exceeds its limit.
   void shorten(Queue queue) EXCLUDES(order_mutex_);
-  /// The value of `queue` that goes next, with its entry gone; null if the first `most` are all in
-  /// use. Whoever gets it lets go of it without a lock.
+  /// Evicts the next value of `queue`, and returns it; null if the first `most` values are all in
+  /// use. The caller must destroy the value without holding a lock.
   Value drop_from(Queue queue, int most) REQUIRES(order_mutex_);
-  /// The value of an entry that the policy has let go of, null if it is in use.
+  /// Removes an entry that the policy has given up, and returns its value; null if the value is in
+  /// use.
   Value take_unused(EvictionItem& item) REQUIRES(order_mutex_);
 
   static constexpr std::size_t kShards = 16;
@@ -155,8 +158,8 @@ class BlockCache {
   RecentlyGiven recently_given_;
   UseCounter uses_;
   std::array<Shard, kShards> shards_;
-  Mutex order_mutex_{LockLevel::cache};             ///< comes before that of a shard
-  EvictionPolicy policy_ GUARDED_BY(order_mutex_);  ///< lets go of entries before they are gone
+  Mutex order_mutex_{LockLevel::cache};             ///< taken before a shard's mutex
+  EvictionPolicy policy_ GUARDED_BY(order_mutex_);  ///< drops an item before its entry is destroyed
 };
 
 }  // namespace bloscfs::fs

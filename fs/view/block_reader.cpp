@@ -11,22 +11,22 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Tiny blocks that are stored this near to each other are read at once.
+/// The stored bytes of tiny blocks are read at once if they span no more than this.
 constexpr std::int64_t kLargestGather = 256 << 10;
-/// Work for a block besides its bytes, in bytes that could be decoded meanwhile.
+/// Work for each block in addition to its bytes, in bytes that could be decoded in the same time.
 constexpr std::int64_t kBlockWork = 256;
 
 std::int64_t decode_memory(const codec::Chunk& chunk, const BlockRun& run) {
   return chunk.decode_memory() + (run.count() > 1 ? kRunSize + kLargestGather : 0);
 }
 
-/// The stored bytes of a run's blocks: read at once if they lie near to each other.
+/// Reads the stored bytes of a run's blocks, all at once if they lie near each other.
 class StoredRun {
  public:
   StoredRun(const CachedSnapshot& source, const frame::OpenedChunk& opened, const BlockRun& run)
       : source_(source), opened_(opened), run_(run) {}
 
-  /// Stored bytes of one block, valid until the next call.
+  /// Returns the stored bytes of one block, which stay valid until the next call.
   codec::Bytes of(std::int32_t block) {
     const codec::ByteRange wanted = opened_.chunk.block_stored(block);
     if (wanted.offset < held_.offset || end_of(wanted) > end_of(held_)) {
@@ -55,7 +55,7 @@ CacheKey BlockReader::key(const frame::OpenedChunk& opened, const BlockRun& run)
 BlockReader::BlockPointer BlockReader::get(const frame::OpenedChunk& opened, const BlockRun& run,
                                            ReadRequest& request, Purpose purpose) const {
   const auto make = [&] { return decode(opened, run, request); };
-  // A tiny chunk is not worth an entry of the cache, which takes BlockCache::kEntryCost.
+  // A tiny chunk is not worth a cache entry, which takes BlockCache::kEntryCost.
   if (source_->is_tiny(opened.place)) return make();
   return source_->get<Block>(request, key(opened, run), decode_memory(opened.chunk, run), make,
                              purpose);
@@ -65,7 +65,8 @@ BlockReader::BlockPointer BlockReader::reference_of(const frame::OpenedChunk& op
                                                     const BlockRun& run,
                                                     ReadRequest& request) const {
   if (run.first == 0 || !opened.chunk.needs_reference(run.first)) return nullptr;
-  // Under the permit for the block that needs the reference: a thread has one at most.
+  // Takes no permit, because a thread has at most one: it has the permit for the block that needs
+  // the reference.
   const BlockRun first = block_run_at(opened.chunk, 0);
   return source_->cache().get<Block>(request, key(opened, first),
                                      decode_memory(opened.chunk, first),
@@ -78,7 +79,7 @@ BlockReader::BlockPointer BlockReader::decode(const frame::OpenedChunk& opened, 
   codec::Bytes reference;
   if (first)
     reference = first->view().first(static_cast<std::size_t>(opened.chunk.block_content(0).size));
-  // Counted before it is done: a request at its limit ends without one more decode.
+  // Count the work first, so that a request at its limit ends without one more decode.
   request.work().begin(run.content.size + run.count() * kBlockWork);
   auto decoded =
       std::make_shared<Block>(source_->cache().pages(), static_cast<std::size_t>(run.content.size));
@@ -102,7 +103,7 @@ void BlockReader::decode_into(codec::MutableBytes out, const frame::OpenedChunk&
                                   static_cast<std::size_t>(content.size));
     naming_chunk(opened.place.number,
                  [&] { thread_decoder().decode(chunk, block, bytes, reference, part); });
-    // Block 0 is the reference of the others in its own run (delta).
+    // Block 0 is the reference (delta) of the other blocks in its own run.
     if (block == 0) reference = part;
   }
 }
@@ -145,7 +146,7 @@ std::int64_t BlockReader::prefetch(const frame::OpenedChunk& opened, std::int64_
   const std::int64_t end = std::min<std::int64_t>(chunk_offset + size, opened.chunk.nbytes());
   while (chunk_offset < end) {
     const BlockRun run = block_run_at(opened.chunk, chunk_offset);
-    // Neither hit nor miss for the counters, and no use of a value that is there.
+    // lacks() counts neither a hit nor a miss, and no use of a cached value.
     if (source_->cache().lacks(key(opened, run))) {
       source_->stats().readahead_blocks += static_cast<std::uint64_t>(run.count());
       get(opened, run, request, Purpose::readahead);

@@ -4,9 +4,8 @@
 
 namespace bloscfs::fs {
 BlockRun block_run_at(const codec::Chunk& chunk, std::int64_t chunk_offset) {
-  // A run is all blocks that begin within one stretch of kRunSize bytes of the chunk: with blocks
-  // of 3000 and runs of 4096, byte 5000 is in block 1, which begins at 3000, in the first stretch:
-  // the run is blocks 0 and 1.
+  // Example with blocks of 3000 bytes and runs of 4096: byte 5000 is in block 1. That block begins
+  // at 3000, in the first stretch of 4096 bytes. So the run is blocks 0 and 1.
   const std::int64_t start = chunk.block_content(chunk.block_at(chunk_offset)).offset;
   const std::int64_t begin = start / kRunSize * kRunSize;
   const std::int64_t end = std::min<std::int64_t>(begin + kRunSize, chunk.nbytes());

@@ -25,7 +25,7 @@ CacheKey CachedSnapshot::key(CacheKind kind, std::int64_t item, std::int32_t blo
 }
 
 bool CachedSnapshot::is_tiny(const frame::ChunkPlace& place) const {
-  // Checking a digest can cost more than what is in the chunk.
+  // Checking a digest can cost more than reading the chunk, so chunks with a digest are cached.
   return place.nbytes < kRunSize && !settings_.verify_checksums &&
          snapshot_->info().checksum.empty();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A snapshot, and the cache that keeps what was read of it: the two that index, chunks and blocks
-// are got from.
+// A snapshot, and the cache that keeps what was read of it. The readers of the index, of chunks and
+// of blocks use both.
 
 #include <cstdint>
 #include <memory>
@@ -21,8 +21,8 @@ struct ReaderSettings {
 /// Thread-safe.
 class CachedSnapshot {
  public:
-  /// `content_id` names chunks and blocks in the cache, `index_id` the index: equal only for
-  /// snapshots for which these are the same. `cache` and `stats` outlive it.
+  /// `content_id` identifies chunks and blocks in the cache, `index_id` the index. Snapshots may
+  /// have the same id only if these are the same. `cache` and `stats` outlive this object.
   CachedSnapshot(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
                  std::uint64_t index_id, BlockCache& cache, Stats& stats, ReaderSettings settings);
 
@@ -32,13 +32,14 @@ class CachedSnapshot {
   const ReaderSettings& settings() const { return settings_; }
   CacheKey key(CacheKind kind, std::int64_t item, std::int32_t block = 0) const;
 
-  /// True for chunks that are read again rather than kept: millions of them would not be worth it.
+  /// True for chunks that are read again instead of cached: entries for millions of them would cost
+  /// too much.
   bool is_tiny(const frame::ChunkPlace& place) const;
 
-  /// The value under `key` of the cache; who does not find it there makes it, with `memory` bytes
-  /// of working memory, and a permit where that is much. Otherwise as BlockCache::get(). A value
-  /// whose making runs alone keeps the permit until the caller lets go of it: the next one like it
-  /// is made when this one can be dropped.
+  /// Returns the value under `key` from the cache. If the cache lacks it, makes it with `memory`
+  /// bytes of working memory, and takes a permit if that is much. Otherwise like BlockCache::get().
+  /// If the work runs alone, the result keeps the permit until the caller drops the result. So the
+  /// next such work starts only when this value can be evicted.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(Request& request, const CacheKey& key, std::int64_t memory,
                                Make make, Purpose purpose = Purpose::read) const {
@@ -47,7 +48,7 @@ class CachedSnapshot {
           std::make_shared<const MemoryBudget::LargeWork>(request, cache_.budget(), memory);
       auto value = cache_.get<T>(request, key, memory, make, purpose);
       const T* const made = value.get();
-      struct Kept {  // the value goes first
+      struct Kept {  // destroys the value before the permit
         std::shared_ptr<const MemoryBudget::LargeWork> permit;
         std::shared_ptr<const T> value;
       };
@@ -59,14 +60,15 @@ class CachedSnapshot {
     return cache_.get<T>(request, key, memory, make, purpose);
   }
 
-  /// As unless_changed(), for what readers only find their bytes by. Of a frame that is in memory
-  /// as a whole that is of one state.
+  /// Like unless_changed(), for reads that only find where bytes are. A frame that is wholly in
+  /// memory needs no check, because it is of one state.
   template <typename Step>
   auto unless_torn(Step step) const {
     return snapshot_->is_copied() ? step() : unless_changed(step);
   }
-  /// Runs `step`, which reads the source. Throws std::system_error(EIO) if that was changed: what
-  /// it gave, or found bad, may come from that.
+  /// Runs `step`, which reads the source, and returns its result. Throws std::system_error(EIO) if
+  /// the source has changed: the result of `step`, or an error that it throws, may come from the
+  /// change.
   template <typename Step>
   auto unless_changed(Step step) const {
     try {

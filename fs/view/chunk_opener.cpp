@@ -10,16 +10,17 @@
 namespace bloscfs::fs {
 namespace {
 
-/// An opened chunk may take this much without a permit: the starts of 32768 blocks.
+/// An opened chunk may take this much without a permit. This is enough for the starts of 32768
+/// blocks.
 constexpr std::int64_t kSmallChunk = 256 << 10;
-/// Working memory that opening such a chunk is booked with, and reading a list of checksums.
+/// Working memory that is charged for opening such a chunk, and for reading a list of checksums.
 constexpr std::int64_t kSmallWorkingMemory = 64 << 10;
 
-// Work for opening, in bytes that could be decoded meanwhile.
+// Work for opening a chunk, in bytes that could be decoded in the same time.
 constexpr std::int64_t kOpeningWork = 256;
 constexpr std::int64_t kPerByteOfStarts = 4;
 
-/// Recorded checksums that are read at once.
+/// How many recorded checksums are read at once.
 constexpr std::int64_t kChecksums = 1024;
 
 struct Checksums {
@@ -27,7 +28,7 @@ struct Checksums {
   std::size_t memory() const { return sizeof(*this) + values.capacity() * sizeof(std::uint64_t); }
 };
 
-/// Runs `step`, and counts a wrong checksum that it finds.
+/// Runs `step`, and counts a checksum failure that it throws.
 template <typename Step>
 auto counting_failures(Stats& stats, Step step) {
   try {
@@ -51,8 +52,8 @@ std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPl
   try {
     return get(place, std::min(kSmallChunk, most), request);
   } catch (const codec::Error& error) {
-    // How much a chunk takes only its header tells. So it is opened in little memory first, and
-    // once more with a permit where that was not enough.
+    // Only the chunk's header tells how much memory the chunk takes. So open it in little memory
+    // first, and again with a permit if that was not enough.
     if (error.code() != codec::FormatErrc::too_large || request.work().exhausted()) throw;
   }
   const MemoryBudget::LargeWork permit(request, source_->cache().budget(), most);
@@ -84,7 +85,7 @@ ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std
   });
   request.work().add(static_cast<std::int64_t>(opened->memory() - sizeof(*opened)) *
                      kPerByteOfStarts);
-  // Every stored byte is read for a checksum.
+  // A checksum needs every stored byte to be read.
   if (verifies || !snapshot.info().checksum.empty())
     request.work().add(opened->chunk.header().cbytes);
   if (verifies) verify_checksum(request, *opened);
@@ -92,7 +93,7 @@ ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std
 }
 
 void ChunkOpener::verify_checksum(Request& request, const frame::OpenedChunk& opened) const {
-  // Many at once, so that reading the list is not repeated for every chunk.
+  // Read many checksums at once, so that the list is not read for every chunk.
   const frame::Snapshot& snapshot = source_->snapshot();
   const std::int64_t number = opened.place.number;
   const std::int64_t first = number / kChecksums * kChecksums;

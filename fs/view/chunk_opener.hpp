@@ -1,6 +1,6 @@
 #pragma once
-// Opens chunks through the cache: reads their headers and where their blocks start, within limits
-// of memory, and checks their checksums.
+// Opens chunks through the cache, within limits of memory: reads their headers and where their
+// blocks start, and checks their checksums.
 
 #include <cstdint>
 #include <memory>
@@ -11,25 +11,26 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe; errors as FrameReader's.
+/// Thread-safe. Throws the errors of FrameReader.
 class ChunkOpener {
  public:
   explicit ChunkOpener(std::shared_ptr<const CachedSnapshot> source) : source_(std::move(source)) {}
 
-  /// The chunk there, special chunks included. It may take half of the cache's capacity, and waits
-  /// for a permit where it takes more than a little; else codec::Error(too_large).
+  /// Opens a chunk, which may be special. Waits for a permit if the opened chunk takes more than a
+  /// little memory. Throws codec::Error(too_large) if it takes more than half of the cache's
+  /// capacity.
   std::shared_ptr<const frame::OpenedChunk> open(const frame::ChunkPlace& place,
                                                  ReadRequest& request) const;
-  /// Compares the chunk's stored bytes with the checksum that is recorded of them, if one is:
+  /// Compares the chunk's stored bytes with the recorded checksum, if one is recorded. Throws
   /// frame::ChecksumFailure.
   void verify_checksum(Request& request, const frame::OpenedChunk& opened) const;
-  /// Drops what the cache has of opening a chunk, which nobody is doing.
+  /// Drops the opened chunk from the cache. No thread may be opening it.
   void forget(std::int64_t chunk) const;
 
  private:
   using OpenedPointer = std::shared_ptr<const frame::OpenedChunk>;
 
-  /// From the cache, or by read(), which may take `memory` bytes.
+  /// Returns the opened chunk from the cache, or from read(), which may take `memory` bytes.
   OpenedPointer get(const frame::ChunkPlace& place, std::int64_t memory,
                     ReadRequest& request) const;
   OpenedPointer read(const frame::ChunkPlace& place, std::int64_t memory,

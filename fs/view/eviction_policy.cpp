@@ -7,25 +7,25 @@ namespace bloscfs::fs {
 
 namespace {
 
-// The traces and what is more or less are those of tests/bench/eviction_bench.cpp: misses of a
-// cache of 64 MiB.
+// The comments below say how other numbers change the misses in the traces of
+// tests/bench/eviction_bench.cpp, with a cache of 64 MiB.
 
-/// One in 5: popular 3 % and loop 9 % more, shifts 25 % less. One in 20: shifts 16 % more, loop 9 %
-/// and popular 1 % less. No bound: scans 24 % more.
+/// With 5: popular +3 %, loop +9 %, shifts -25 %. With 20: shifts +16 %, loop -9 %, popular -1 %.
+/// No limit: scans +24 %.
 constexpr std::size_t kShareOfFresh = 10;
-/// 1 MiB: small steps and given to many twice as many. 4 MiB: no fewer, and
-/// laziness/what_the_kernel_has_is_not_kept_twice fails. No bound: no fewer, and each block of
-/// 256 KiB that is read once has 59 page faults, 24 times as long, for its memory is fresh.
+/// With 1 MiB: small steps and given to many +100 %. With 4 MiB: no gain, and
+/// laziness/what_the_kernel_has_is_not_kept_twice fails. No limit: no gain, and each block of 256
+/// KiB that is read once takes 24 times as long, because its fresh memory causes 59 page faults.
 constexpr std::size_t kShortQueue = std::size_t{2} << 20;
-/// So that of a cache of less than 16 MiB most is for the other queues.
+/// Leaves most of a cache of less than 16 MiB to the other queues.
 constexpr std::size_t kShareOfShortQueue = 8;
-/// A sixteenth: scans in steps 9 % more. A quarter: shifts 14 % and loop 7 % more. None: scans in
-/// steps 34 % more, small steps twice as many.
+/// With 1/16 of the capacity: scans in steps +9 %. With 1/4: shifts +14 %, loop +7 %. With 0: scans
+/// in steps +34 %, small steps +100 %.
 constexpr std::size_t kOneUse = 8;
-/// One: popular 5 % more. Seven: popular 1 % less.
+/// With 1: popular +5 %. With 7: popular -1 %.
 constexpr std::uint8_t kMostUses = 3;
-/// None: popular by small reads nearly four times as many, shifts 13 times. Half or twice: within
-/// 1 %. So many take 1 MiB, beside the budget.
+/// Without ghosts: popular by small reads nearly 4 times, shifts 13 times the misses. With half or
+/// twice as many: within 1 %. They take 1 MiB outside of the budget.
 constexpr std::size_t kGhosts = 16 << 10;
 
 }  // namespace
@@ -44,12 +44,12 @@ void UseCounter::begin(EvictionItem& item) {
 
 void UseCounter::use(EvictionItem& item, Purpose purpose) const {
   if (purpose == Purpose::readahead) return;
-  // A reader that comes to what was read ahead for it, and passes through it in small steps, uses
-  // it once.
+  // A reader that passes in small steps through a value that was read ahead for it uses the value
+  // once.
   if (std::exchange(item.unread, false)) item.touched = made_;
-  // Of 256 MiB one use is 32: a reader that goes through a block of 1 MiB in eight steps uses it
-  // once, and so does whoever follows soon. Asked for again when 32 MiB were made since, the value
-  // has outlived a scan.
+  // Example with 256 MiB, so that one_use_ is 32 MiB: a reader that goes through a block of 1 MiB
+  // in eight steps uses it once. So does another reader that follows soon. If the block is read
+  // again after 32 MiB of other values were made, it has outlived a scan.
   if (made_ - item.touched < one_use_) return;
   item.touched = made_;
   if (item.uses < most_uses_) item.uses++;
@@ -58,8 +58,8 @@ void UseCounter::use(EvictionItem& item, Purpose purpose) const {
 void EvictionPolicy::add(EvictionItem& item, Purpose purpose) {
   uses_.begin(item);
   const Queue queue = purpose == Purpose::small_read ? Queue::small_reads : Queue::fresh;
-  // A key that went a short while ago and is wanted again would have been used, had there been
-  // room.
+  // A value that is wanted again soon after its eviction would have been used again, if the cache
+  // had had room.
   push(item, ghosts_.erase(item.hash) ? Queue::main : queue);
 }
 
@@ -77,8 +77,8 @@ void EvictionPolicy::remove(EvictionItem& item) {
 
 std::array<EvictionPolicy::Queue, EvictionPolicy::kQueues> EvictionPolicy::order() const {
   const std::size_t fresh = bytes(Queue::fresh);
-  // With a share of 10: fresh values of 9 MiB beside 91 in the main queue stay, and the main queue
-  // gives something up; of 11 beside 89 the fresh ones go.
+  // Example with a share of 10: with 9 MiB of fresh values and 91 MiB in the main queue, the main
+  // queue loses a value. With 11 MiB and 89 MiB, the fresh queue does.
   const bool fresh_first = fresh * rules_.share_of_fresh > fresh + bytes(Queue::main);
   return {Queue::kernel_has, Queue::small_reads, fresh_first ? Queue::fresh : Queue::main,
           fresh_first ? Queue::main : Queue::fresh};
@@ -93,8 +93,8 @@ EvictionItem* EvictionPolicy::next(Queue queue) {
   while (!at(queue).items.empty()) {
     EvictionItem& item = at(queue).items.front();
     remove(item);
-    // Each use is one more round for a value of the main queue. From another queue a used value
-    // goes into the main one, and begins there without uses.
+    // In the main queue, each use gives a value one more round. A used value of another queue moves
+    // to the main queue, and starts there without uses.
     if (item.uses == 0) return &item;
     item.uses = queue == Queue::main ? static_cast<std::uint8_t>(item.uses - 1) : std::uint8_t{0};
     push(item, Queue::main);
@@ -103,7 +103,7 @@ EvictionItem* EvictionPolicy::next(Queue queue) {
 }
 
 void EvictionPolicy::remember(std::size_t hash, Queue queue) {
-  // Only what never came into the main queue can have gone too early.
+  // Only a value that never reached the main queue can have been evicted too early.
   if (queue != Queue::main) ghosts_.add(hash, 1);
 }
 

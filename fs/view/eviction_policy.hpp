@@ -1,10 +1,11 @@
 #pragma once
-// Which value of the cache goes next.
+// Which value the cache evicts next.
 //
-// The order is that of S3-FIFO: new values go through a short queue, those used again meanwhile
-// into the main one, so that one pass over a large file does not push out what is used again. Keys
-// of what went are remembered as ghosts: what comes back is used again as well. Two short queues go
-// before both: what the kernel has whole, and what only small reads wanted.
+// The order is that of S3-FIFO. New values go through a short queue, and values that are used again
+// there move into the main queue. So one pass over a large file does not evict values that are used
+// again. The keys of evicted values are remembered as ghosts: a value that comes back goes into the
+// main queue at once. Two short queues lose values before these two: the values that the kernel has
+// whole, and the values that only small reads wanted.
 
 #include <array>
 #include <atomic>
@@ -17,55 +18,56 @@
 
 namespace bloscfs::fs {
 
-/// Why a value is wanted: to be read now, or only a little of it, or because a sequential reader
-/// will come to it.
+/// Why a value is wanted: for a read, for a read of only a little of it, or for a sequential reader
+/// that will reach it.
 enum class Purpose : std::uint8_t { read, small_read, readahead };
 
-/// Sizes in bytes. What chose them is beside them in eviction_policy.cpp.
+/// Sizes in bytes. eviction_policy.cpp says why these numbers were chosen.
 struct EvictionRules {
   explicit EvictionRules(std::size_t capacity);
 
-  std::size_t share_of_fresh;  ///< new values may hold one part in so many before they go first
-  std::size_t short_queue;     ///< of what the kernel has, and of what only small reads wanted
-  std::size_t one_use;         ///< uses with fewer bytes made between them count as one
-  std::uint8_t most_uses;      ///< that count
-  std::size_t ghosts;          ///< keys
+  std::size_t share_of_fresh;  ///< fresh values with more than 1/share_of_fresh go first
+  std::size_t short_queue;     ///< limit of the queues kernel_has and small_reads
+  std::size_t one_use;     ///< uses count as one until this many bytes of other values were made
+  std::uint8_t most_uses;  ///< the most uses that count
+  std::size_t ghosts;      ///< how many keys
 };
 
-/// The queues of values, in the order in which they give something up, but for the last two: see
-/// EvictionPolicy::order().
+/// The queues, in the order in which they lose values. EvictionPolicy::order() decides which of the
+/// last two goes first.
 enum class EvictionQueue : std::uint8_t { kernel_has, small_reads, fresh, main };
 
-/// What is known of a value. Stays where it is from EvictionPolicy::add() to remove() or next().
+/// What the policy knows of a value. The object must not move between EvictionPolicy::add() and
+/// remove() or next().
 struct EvictionItem : boost::intrusive::list_base_hook<> {
   std::size_t hash = 0;       ///< of its key
-  std::size_t size = 0;       ///< what it takes of the budget
+  std::size_t size = 0;       ///< bytes that the value takes of the budget
   bool unread = false;        ///< made by readahead, and not read since
-  std::uint64_t touched = 0;  ///< what had been made by the last use that counted
+  std::uint64_t touched = 0;  ///< UseCounter::made_ at the last use that counted
   std::atomic<std::uint8_t> uses = 0;
   EvictionQueue queue = EvictionQueue::fresh;
 };
 
-/// Counts how often values are used. Thread-safe, but for one value at once.
+/// Counts how often values are used. Thread-safe, except for calls with the same value.
 class UseCounter {
  public:
   explicit UseCounter(const EvictionRules& rules)
       : one_use_(rules.one_use), most_uses_(rules.most_uses) {}
-  /// Those of a cache of another capacity, from here on.
+  /// Takes the rules of a cache of another capacity.
   void follow(const EvictionRules& rules) { one_use_ = rules.one_use; }
 
-  /// The value was made.
+  /// Call this when the value has been made.
   void begin(EvictionItem& item);
-  /// It is wanted again, or while it is being made.
+  /// Call this when the value is wanted again, or is wanted while it is being made.
   void use(EvictionItem& item, Purpose purpose) const;
 
  private:
   std::atomic<std::size_t> one_use_;
   const std::uint8_t most_uses_;
-  std::atomic<std::uint64_t> made_{0};  ///< bytes of all values ever
+  std::atomic<std::uint64_t> made_{0};  ///< bytes of all values ever made
 };
 
-/// No locks, no I/O. For one thread at a time; uses may be counted meanwhile.
+/// Takes no locks, and does no I/O. For one thread at a time, while other threads may count uses.
 class EvictionPolicy {
  public:
   using Queue = EvictionQueue;
@@ -74,24 +76,26 @@ class EvictionPolicy {
   /// `uses` outlives the policy.
   EvictionPolicy(const EvictionRules& rules, UseCounter& uses)
       : rules_(rules), uses_(uses), ghosts_(rules.ghosts) {}
-  /// As UseCounter's. As many keys are remembered as before.
+  /// Takes the rules of a cache of another capacity. The number of ghosts stays.
   void follow(const EvictionRules& rules) { rules_ = rules; }
 
-  /// The value was made, for that purpose.
+  /// Adds a value that was made for that purpose.
   void add(EvictionItem& item, Purpose purpose);
-  /// All of it has gone to the kernel, which keeps it: it is hardly needed here any more.
+  /// Call this when all of the value has gone to the kernel's page cache. The value is hardly
+  /// needed any more.
   void give_to_kernel(EvictionItem& item);
   void remove(EvictionItem& item);
 
-  /// The queues in the order in which they are to give something up.
+  /// Returns the queues in the order in which they are to lose values.
   std::array<Queue, kQueues> order() const;
-  /// True if the queue holds more than it may, whatever the others do.
+  /// True if the queue exceeds its own limit, regardless of the other queues.
   bool is_too_long(Queue queue) const;
-  /// The next value of the queue that nobody has used again, taken out; null if there is none.
+  /// Removes and returns the next value of the queue that was not used again; null if there is
+  /// none. Moves used values to the main queue.
   EvictionItem* next(Queue queue);
-  /// What next() gave is in use after all: the others of its queue go first.
+  /// Puts back a value from next() that is in use, behind the others of its queue.
   void put_back(EvictionItem& item) { push(item, item.queue); }
-  /// What next() gave is gone.
+  /// Remembers a value from next() that has been evicted.
   void remember(std::size_t hash, Queue queue);
   std::size_t bytes(Queue queue) const { return at(queue).bytes; }
 

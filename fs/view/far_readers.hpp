@@ -1,5 +1,6 @@
 #pragma once
-// Who reads contents in order whose chunks are far away, each on its own.
+// Recognises sequential readers of contents whose chunks are far away, each as an object of its
+// own.
 
 #include <chrono>
 #include <cstddef>
@@ -12,18 +13,19 @@ namespace bloscfs::fs {
 /// Thread-safe.
 class FarReaders {
  public:
-  /// Tells of a read of contents; returns which ones of them are to be asked for now, so that
-  /// `most` bytes are ahead of a reader who goes on for long.
+  /// Records a read of contents. Returns the contents to ask for now, so that up to `most` bytes
+  /// are ahead of a reader that goes on for long.
   frame::ReadSpan on_read(const frame::ReadSpan& read, std::size_t most) {
     const std::lock_guard guard(mutex_);
     const auto now = frame::ReadStreams::Clock::now();
-    // What is ahead of one who has gone is dropped by its age.
+    // The result is not used: what is ahead of a reader that has gone is dropped by its age.
     streams_.take_left(now);
     return streams_.on_read(read, most, now, kMostTime).extent;
   }
 
  private:
-  /// What is here for longer is taken for what nobody comes for.
+  /// Asks for no more than a reader reaches in this time. The source drops older data, because it
+  /// takes them for unwanted.
   static constexpr std::chrono::milliseconds kMostTime{2000};
 
   std::mutex mutex_;

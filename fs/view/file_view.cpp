@@ -13,9 +13,11 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Bytes that an open file takes beside what is read of it: handle, content, view, node, roughly.
+/// Estimated bytes that an open file takes in addition to what is read of it: handle, content,
+/// view, node.
 constexpr std::size_t kOpenCost = 3 << 10;
-/// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
+/// Work for one step of a search for the next hole or data, in bytes that could be decoded in the
+/// same time.
 constexpr std::int64_t kSeekStep = 64;
 
 }  // namespace
@@ -80,7 +82,7 @@ void FileView::read_content(Request& request, std::int64_t offset, std::int64_t 
                             ReplyData& out) const {
   require_contents(request);
   if (!geometry_) return reader_.read(request, offset, size, out);
-  // Added when it is complete: what a failure leaves unfilled must not be sent.
+  // Add the bytes only when they are complete: after a failure, unfilled memory must not be sent.
   const auto bytes =
       std::make_shared<PooledBytes>(reader_.cache().pages(), static_cast<std::size_t>(size));
   read_blocked(request, offset, bytes->span(), out.is_kept_by_kernel());
@@ -140,7 +142,8 @@ void FileView::prefetch_blocked(Request& request, std::int64_t offset, std::int6
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   std::shared_ptr<const frame::OpenedChunk> opened;
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
-    // The blocks of one layer are used up, and may be gone, all at once.
+    // Skip the block only if the reader has passed its last row. A reader goes through all blocks
+    // of one layer at the same time.
     const auto last = part.rows->back().last();
     if (header_size + last.array_offset + last.length <= reached) return;
     if (!opened || opened->place.number != part.chunk)
@@ -197,7 +200,7 @@ std::int64_t FileView::seek_content(Request& request, std::int64_t offset, bool 
     return codec::reads_as_zeros(*special) == want_hole ? offset : end;
   Search search(request, reader_);
   while (offset < end) {
-    // Data may be reported where a hole is, so that is how a search ends that takes too long.
+    // A search that takes too long may report data where a hole is.
     if (!search.may_go_on()) return want_hole ? end : offset;
     const Extent extent =
         geometry_ ? blocked_extent_at(offset, search) : flat_extent_at(offset, search);
@@ -210,7 +213,7 @@ std::int64_t FileView::seek_content(Request& request, std::int64_t offset, bool 
 std::optional<std::int64_t> FileView::seek(Request& request, std::int64_t offset,
                                            bool want_hole) const {
   if (offset < 0 || offset >= size()) return std::nullopt;
-  // Copying programs leave out holes, and would not notice that they cannot read.
+  // Copying programs skip holes. They would not notice that they cannot read the contents.
   if (missing(request)) return want_hole ? size() : offset;
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   if (offset < header_size && !want_hole) return offset;

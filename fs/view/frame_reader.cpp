@@ -10,16 +10,16 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Blocks above this size are copied out, so that a request never pins more than a few MiB.
+/// Larger blocks are copied into the reply, so that a request never pins more than a few MiB.
 constexpr std::int64_t kLargestPinned = std::int64_t{1} << 20;
-/// A read of no more than this that finds nothing read ahead may well be the only one of its block.
+/// If a read of at most this size finds nothing read ahead, it may be the only read of its block.
 constexpr std::int64_t kLargestSmallRead = 64 << 10;
-/// What is compressed better than that is not asked for further ahead.
+/// Contents that are compressed better than this ratio are not asked for further ahead.
 constexpr double kLeastPacked = 1.0 / 64;
-/// Chunks of the index that are gone through for that.
+/// How many chunks of the index one read-ahead goes through.
 constexpr int kMostAhead = 4096;
 
-/// Adds a span's bytes to a reply: shares, copies, or just counts them.
+/// Adds a span's bytes to a reply: as zeros, shared, or copied.
 void add_span(const BlockReader::Span& span, ReplyData& out) {
   const codec::SpecialValue special =
       span.special == nullptr ? codec::SpecialValue::none : span.special->header().special;
@@ -87,7 +87,7 @@ void FrameReader::add_ahead(Request& request, std::int64_t offset, std::int64_t 
       static_cast<std::int64_t>(std::min(ahead.end, static_cast<std::uint64_t>(info.nbytes)));
   if (begin >= end) return;
   try {
-    // Of its own: what the reader has at hand of the index stays.
+    // A request of its own, so that the reader's own request keeps its page of the index.
     ReadRequest reading = begin_request(request);
     frame::ChunkPlace place = index_.place_at(begin, reading);
     for (int chunks = 0; chunks < kMostAhead; chunks++) {
@@ -96,7 +96,7 @@ void FrameReader::add_ahead(Request& request, std::int64_t offset, std::int64_t 
       place = index_.place_after(place, reading);
     }
   } catch (const std::system_error&) {
-    // Whoever comes there hears of it.
+    // The reader that reaches those chunks gets the error.
   }
 }
 
@@ -144,8 +144,8 @@ void FrameReader::prefetch(Request& request, std::int64_t offset, std::int64_t s
   for_each_chunk(offset, size, reading,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;
-                   // The reader may overtake those who read ahead for it: what it has reached it
-                   // makes for itself.
+                   // A reader may overtake the threads that read ahead for it. It decodes what it
+                   // has reached itself.
                    if (source_->is_tiny(place) || reached(place.content_offset + end)) return;
                    const auto opened = chunks_.open(place, reading);
                    for (std::int64_t at = chunk_offset;
@@ -166,7 +166,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(Request& reque
 }
 
 bool FrameReader::forget_chunk(Request& request, std::int64_t chunk) const {
-  // A chunk that the old state does not have can have nothing in the cache.
+  // A chunk that the old state lacks has nothing in the cache.
   if (chunk >= snapshot().info().nchunks) return true;
   try {
     blocks_.forget(*open_chunk(request, chunk));

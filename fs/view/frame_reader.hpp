@@ -18,11 +18,12 @@ namespace bloscfs::fs {
 
 class ReadHints;
 
-/// Thread-safe. Errors: codec::Error for damaged data (too_large also for a request beyond the
-/// limit), std::system_error for I/O (EIO once the source was changed under the snapshot).
+/// Thread-safe. Throws codec::Error for damaged data, and codec::Error(too_large) for a request
+/// beyond the work limit. Throws std::system_error for I/O errors; EIO if the source was changed
+/// under the snapshot.
 class FrameReader {
  public:
-  /// As CachedSnapshot's.
+  /// For the parameters see CachedSnapshot.
   FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
               std::uint64_t index_id, BlockCache& cache, Stats& stats,
               ReaderSettings settings = {});
@@ -36,25 +37,25 @@ class FrameReader {
     return {request, source_->settings().work_limit};
   }
 
-  /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
+  /// Adds the content bytes [offset, offset + size) to `out`. They must lie inside the contents.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  /// Brings the blocks of such a range into the cache, but for those whose end the reader has
-  /// `reached` meanwhile. Of a source that is far away it only asks for what is not here yet: no
-  /// thread that decodes waits for that.
+  /// Brings the blocks of such a range into the cache. Skips blocks whose end the reader has
+  /// `reached` by then. Of a far-away source, only asks for the missing bytes, so that no decoding
+  /// thread waits for the network.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::function<bool(std::int64_t end)>& reached) const;
 
-  /// The chunk with its header read (special chunks included).
+  /// Opens a chunk: reads its header. The chunk may be special.
   std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk,
                                                        ReadRequest& request) const;
-  /// The same for who asks once.
+  /// Like the function above, for a caller that opens only one chunk.
   std::shared_ptr<const frame::OpenedChunk> open_chunk(Request& request, std::int64_t chunk) const;
-  /// Drops what the cache has of a chunk, which nobody is reading. False where the chunk cannot be
-  /// opened just now, so that nobody knows how many blocks that may be.
+  /// Drops a chunk from the cache. No thread may be reading it. Returns false if the chunk cannot
+  /// be opened now, because then the number of its blocks is unknown.
   bool forget_chunk(Request& request, std::int64_t chunk) const;
 
-  /// Calls `use(span, position)` for each piece of the chunk's contents
-  /// [chunk_offset, chunk_offset + size), in order; `position` counts from chunk_offset.
+  /// Calls `use(span, position)` for each piece of the chunk's contents [chunk_offset, chunk_offset
+  /// + size), in order. `position` counts from chunk_offset.
   template <typename Use>
   void visit_chunk(Request& request, std::int64_t chunk, std::int64_t chunk_offset,
                    std::int64_t size, Use use) const {
@@ -68,23 +69,24 @@ class FrameReader {
     }
   }
 
-  /// Decodes all of one chunk and checks every checksum of it; for verification. Returns how many
-  /// bytes were decoded, none of a special chunk.
+  /// Decodes all of one chunk and checks all its checksums, for verification. Returns how many
+  /// bytes were decoded, 0 for a special chunk.
   std::int64_t check_chunk(Request& request, std::int64_t chunk) const;
 
  private:
-  /// Tells a source that is far away what reading that range needs; false where that is not here.
+  /// Tells a far-away source what reading that range needs. Returns false if some of that is not
+  /// here yet.
   bool expect(std::int64_t offset, std::int64_t size, ReadRequest& request, Purpose purpose) const;
-  /// Chunks that are ahead of one who reads in order, where each is far away on its own.
+  /// Adds the chunks ahead of a sequential reader, if each chunk is far away on its own.
   void add_ahead(Request& request, std::int64_t offset, std::int64_t size, ReadHints& hints) const;
-  /// open_chunk() for who reads that part of the chunk's contents.
+  /// Opens a chunk for a reader of that part of its contents.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
                                                       std::int64_t size,
                                                       ReadRequest& request) const;
   void read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
                   Purpose purpose, ReplyData& out, ReadRequest& request) const;
-  /// Calls `use(place, chunk_offset, size)` for the part that each chunk has of the content bytes
-  /// [offset, offset + size), in order.
+  /// Calls `use(place, chunk_offset, size)` for each chunk's part of the content bytes [offset,
+  /// offset + size), in order.
   template <typename Use>
   void for_each_chunk(std::int64_t offset, std::int64_t size, ReadRequest& request, Use use) const;
 
@@ -92,7 +94,8 @@ class FrameReader {
   IndexReader index_;
   ChunkOpener chunks_;
   BlockReader blocks_;
-  std::shared_ptr<FarReaders> far_readers_;  ///< null: nothing is to be asked for ahead of any
+  std::shared_ptr<FarReaders>
+      far_readers_;  ///< null if nothing is to be asked for ahead of readers
 };
 
 }  // namespace bloscfs::fs

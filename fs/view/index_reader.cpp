@@ -10,9 +10,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Working memory that making a map is booked with at the least.
+/// The least working memory that is charged for making a map.
 constexpr std::int64_t kLeastMapMemory = 64 << 10;
-/// A chunk that the pass over the chunk headers looks at, in bytes that could be decoded meanwhile.
+/// Work for each chunk in a pass over the chunk headers, in bytes that could be decoded in the same
+/// time.
 constexpr std::int64_t kPerMappedChunk = 128;
 
 }  // namespace
@@ -22,7 +23,7 @@ const frame::ChunkMap* IndexReader::chunk_map(ReadRequest& request) const {
   if (request.map_ || !snapshot.has_chunk_map()) return request.map_.get();
   const std::int64_t memory = std::max(kLeastMapMemory, snapshot.chunk_map_memory());
   const CacheKey key = source_->key(CacheKind::chunk_map, 0);
-  // Kept by the request, so that the map stays though it goes from the cache between two chunks.
+  // The request keeps the map, in case the cache evicts it between two chunks.
   request.map_ = source_->get<frame::ChunkMap>(request, key, memory, [&] {
     if (snapshot.needs_chunk_map()) request.work().begin(snapshot.info().nchunks * kPerMappedChunk);
     std::shared_ptr<const frame::ChunkMap> map = source_->unless_torn([&] {
@@ -74,7 +75,7 @@ std::optional<frame::ChunkPlace> IndexReader::place_at_hand(std::int64_t chunk,
   try {
     return page->place(chunk);
   } catch (const codec::Error&) {
-    return std::nullopt;  // whoever reads that chunk hears of it
+    return std::nullopt;  // the reader of that chunk gets the error
   }
 }
 
@@ -100,7 +101,7 @@ frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, ReadRequest
 frame::ChunkPlace IndexReader::place_after(const frame::ChunkPlace& previous,
                                            ReadRequest& request) const {
   const frame::ChunkPlace next = place_of_chunk(previous.number + 1, request);
-  // Else a damaged index would have the bytes of one chunk shown as those of another place.
+  // Otherwise a damaged index could show the bytes of one chunk in another place.
   if (next.content_offset != previous.content_offset + previous.nbytes)
     codec::throw_malformed("index: chunk " + std::to_string(next.number) +
                            " does not begin where the one before it ends");

@@ -11,28 +11,30 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe; errors as FrameReader's.
+/// Thread-safe. Throws the errors of FrameReader.
 class IndexReader {
  public:
   explicit IndexReader(std::shared_ptr<const CachedSnapshot> source) : source_(std::move(source)) {}
 
-  /// The page that holds a chunk.
+  /// Returns the page of the index that holds a chunk.
   std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk,
                                                         ReadRequest& request) const;
   frame::ChunkPlace place_of_chunk(std::int64_t chunk, ReadRequest& request) const;
-  /// The place of the chunk that holds a content offset; codec::Error(malformed) where the index
-  /// leads to one that does not.
+  /// Returns the place of the chunk that holds a content offset. Throws codec::Error(malformed) if
+  /// the index leads to a chunk that does not hold it.
   frame::ChunkPlace place_at(std::int64_t content_offset, ReadRequest& request) const;
-  /// The place of a chunk that the request's page at hand tells of; nothing else is looked at.
+  /// Returns the place of a chunk if the request's current page tells it; nullopt otherwise. Reads
+  /// nothing.
   std::optional<frame::ChunkPlace> place_at_hand(std::int64_t chunk,
                                                  const ReadRequest& request) const;
-  /// The place of the next chunk; codec::Error(malformed) unless that begins where `previous` ends.
+  /// Returns the place of the next chunk. Throws codec::Error(malformed) unless that chunk begins
+  /// where `previous` ends.
   frame::ChunkPlace place_after(const frame::ChunkPlace& previous, ReadRequest& request) const;
 
  private:
-  /// Null for a snapshot that has none.
+  /// Returns null if the snapshot has no chunk map.
   const frame::ChunkMap* chunk_map(ReadRequest& request) const;
-  /// Tells a source that is far away that the index is going to be read.
+  /// Tells a far-away source that the index is going to be read.
   void expect_index(std::int64_t content_offset, const ReadRequest& request) const;
   std::shared_ptr<const frame::IndexPage> page(std::int64_t number, ReadRequest& request) const;
 

@@ -14,14 +14,15 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What open files may hold beside half of the budget: with a small cache_size too, thousands may
-/// be open. Of cache_size=8M it exceeds the budget by 12 MiB, of the 48 that mount/memory_test
-/// allows.
+/// What open files may hold in addition to half of the budget, so that thousands of files can be
+/// open even if cache_size is small. With cache_size=8M this exceeds the budget by 12 MiB;
+/// mount/memory_test allows 48 MiB.
 constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
-/// Listings take their shares in such steps: one lock of the budget for some hundred names.
+/// Listings enlarge their shares in steps of this size, to lock the share only once for some
+/// hundred names.
 constexpr std::size_t kListingStep = std::size_t{64} << 10;
-/// Work below this size needs no permit: eight threads at it exceed the budget by 16 MiB at most,
-/// of the 48 that mount/memory_test allows.
+/// Work of up to this size needs no permit. Eight threads exceed the budget by at most 16 MiB with
+/// it; mount/memory_test allows 48 MiB.
 constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
 
 }  // namespace
@@ -81,8 +82,7 @@ void MemoryBudget::Part::resize(std::size_t bytes) {
 
 MemoryBudget::Held::Held(Request& request, MemoryBudget& budget, std::size_t bytes)
     : share_(budget.held_.take(request.user().value_or(0), bytes)), part_(budget) {
-  // The share comes first: a user who may not have more must not push values of others out of the
-  // cache.
+  // Take the share first: a user who may not have more must not evict values of other users.
   if (!share_) budget.refuse_held(request.user(), bytes);
   part_.resize(bytes);
 }
@@ -109,7 +109,7 @@ MemoryBudget::Listing::Grown MemoryBudget::Listing::grow(std::size_t bytes) {
     if (more > 0 && !share_.grow(more)) return Grown::too_many;
     taken_ = wanted;
   }
-  // Values of the cache go for it, which is not done under the lock.
+  // Without the lock, because this may evict values of the cache.
   if (more > 0) budget_.take(more);
   return Grown::yes;
 }
@@ -162,9 +162,9 @@ MemoryBudget::LargeWork::LargeWork(Request& request, MemoryBudget& budget, std::
   if (bytes_ == 0) return;
   budget_.require_affordable(bytes_);
   const MutexLock lock(budget_.large_mutex_);
-  // Permits never take more than half, and each thread has one at most: whoever has one goes on
-  // without waiting, so that it is given back. Two works of 60 MiB of 256 run together, a third
-  // waits for either.
+  // A thread with a permit never waits for another one, because it has only one. So it gives its
+  // permit back in the end. Example with a budget of 256 MiB: two works of 60 MiB run together, and
+  // a third one waits for either.
   std::optional<frame::WaitMark> mark;
   while (budget_.large_work_ > 0 && budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
     request.need_slot();

@@ -1,27 +1,27 @@
 #pragma once
-// The mount's one memory budget, `cache_size`. These things are taken from it:
+// The mount's one memory budget, `cache_size`. It pays for:
 //
-//   a value of the cache     what its memory() says and BlockCache::kEntryCost, while it is kept
-//   the pool's pieces        that nobody uses: as much as PagePool keeps, always
-//   working memory           what making a value takes beside it, while it is made; more than half
-//                            of the budget is refused, or taken alone (LargestWork)
-//   large working memory     the same, and a permit (LargeWork): permits together have half of the
-//                            budget, so that two large decodings never wait for each other's end
-//   a part (Part)            bytes outside of the cache: dirty data, listings, attributes, chunks
-//                            that a commit encodes
-//   what is held (Held)      the same for an open file; all of them have half of the budget and
-//                            16 MiB, in shares of the users
-//   a listing (Listing)      what a listing takes while it is made, and what is kept of it: of a
-//                            store, and of a directory behind a URL; one listing may have half of
-//                            the budget, all of one user's 4 MiB more
+//   cached values         memory() and BlockCache::kEntryCost of each value, while it is cached
+//   spare pool memory     the pieces that PagePool keeps for reuse; always charged
+//   working memory        what making a value takes, the value included, while it is made; more
+//                         than half of the budget is refused, or runs alone (LargestWork)
+//   large working memory  also needs a permit (LargeWork); all permits together have half of the
+//                         budget, so that two large decodings never wait for each other
+//   parts (Part)          bytes outside of the cache: dirty data, listings, attributes, chunks
+//                         that a commit encodes
+//   held memory (Held)    what open files keep; together at most half of the budget and 16 MiB,
+//                         in shares of the users
+//   listings (Listing)    listings of stores and of directories behind a URL; one may have half
+//                         of the budget, all those of one user 4 MiB more
 //
-// A rule for whatever comes from a file or a server: memory is taken here, in bytes, before it is
-// allocated. Counting entries, or charging after the memory was taken, bounds nothing.
+// A rule for all data from a file or a server: take its memory here, in bytes, before you allocate
+// it. Counting entries, or charging after the allocation, bounds nothing.
 //
-// Only a permit is waited for, and a listing is refused where it does not fit. Whatever else is
-// taken is there at once, and values of the cache that nobody uses give way to it; while all are in
-// use more than the budget may be taken. Example: of 256 MiB, 40 MiB are dirty, 10 MiB held, and a
-// block of 60 MiB is being decoded with 70 MiB of working memory: then values keep 136 MiB.
+// Threads wait only for permits. Held memory and listings that exceed their limits are refused. All
+// other memory is granted at once, and the cache evicts unused values for it. While all values are
+// in use, more than the budget may be taken. Example: of 256 MiB, 40 MiB are dirty, 10 MiB are
+// held, and a block of 60 MiB is being decoded with 70 MiB of working memory. Then 136 MiB are
+// left.
 
 #include <atomic>
 #include <cstddef>
@@ -41,22 +41,22 @@
 
 namespace bloscfs::fs {
 
-/// Working memory of more than half of the budget.
+/// What happens to working memory of more than half of the budget.
 enum class LargestWork : std::uint8_t {
-  is_refused,  ///< by codec::Error(too_large)
-  runs_alone,  ///< beyond the budget, with no other large work beside it
+  is_refused,  ///< throws codec::Error(too_large)
+  runs_alone,  ///< exceeds the budget, while no other large work runs
 };
 
 /// Thread-safe.
 class MemoryBudget {
  public:
-  /// `capacity` in bytes. `free_one` drops a value that nobody uses, false where it finds none; it
-  /// is called whenever too much is taken, with whatever locks the taker holds.
+  /// `capacity` is in bytes. `free_one` evicts an unused value; it returns false if it finds none.
+  /// It is called whenever too much is taken, with the locks that the taking thread holds.
   MemoryBudget(std::size_t capacity, std::function<bool()> free_one,
                LargestWork largest = LargestWork::is_refused);
 
   std::size_t capacity() const { return capacity_; }
-  /// More than before: whatever was allowed stays so. What open files may have does not grow.
+  /// Enlarges the budget: `capacity` must be larger than before. The limit of held memory stays.
   void grow(std::size_t capacity) {
     capacity_ = capacity;
     listings_.set_limit(capacity + kListingsBesides);
@@ -65,15 +65,16 @@ class MemoryBudget {
 
   void take(std::size_t bytes);
   void give_back(std::size_t bytes) { used_ -= bytes; }
-  /// Drops values until at most `most` bytes are taken, or all of them are in use.
+  /// Evicts values until at most `most` bytes are taken, or all values are in use.
   void shrink(std::size_t most);
-  /// Throws codec::Error(too_large) for working memory of more than half of the budget, where that
+  /// Throws codec::Error(too_large) if the working memory is more than half of the budget, and that
   /// is refused.
   void require_affordable(std::size_t working_memory) const;
-  /// True for working memory of more than half of the budget, where that is allowed.
+  /// True if the working memory is more than half of the budget, and that is allowed.
   bool runs_alone(std::int64_t working_memory) const;
 
-  /// Bytes that are taken while it lives. For one thread at a time; the budget outlives it.
+  /// Bytes that are taken during the lifetime of the object. For one thread at a time. The budget
+  /// outlives it.
   class Part {
    public:
     explicit Part(MemoryBudget& budget, std::size_t bytes = 0) : budget_(budget) { resize(bytes); }
@@ -83,7 +84,7 @@ class MemoryBudget {
     ~Part() { budget_.give_back(bytes_); }
     std::size_t size() const { return bytes_; }
     void resize(std::size_t bytes);
-    /// The bytes stay taken: whoever calls this sees to it that they are given back.
+    /// Forgets the bytes, which stay taken. The caller must give them back later.
     void release() { bytes_ = 0; }
 
    private:
@@ -91,11 +92,11 @@ class MemoryBudget {
     std::size_t bytes_ = 0;
   };
 
-  /// What an open file keeps, while it lives.
+  /// The memory that an open file keeps.
   class Held {
    public:
-    /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already, or
-    /// this alone is too much. That is logged once, with the user.
+    /// Throws std::system_error(ENOMEM) if the user's open files would hold too much. This is
+    /// logged once, with the user.
     Held(Request& request, MemoryBudget& budget, std::size_t bytes);
 
    private:
@@ -103,14 +104,15 @@ class MemoryBudget {
     Part part_;
   };
 
-  /// What a listing takes, of the share of the user whose request makes it. Its reader calls take()
-  /// before it allocates. That throws std::system_error: EFBIG where one listing needs more than
-  /// half of the budget, ENOMEM where all listings of the user do. Thread-safe.
+  /// The memory of a listing, from the share of the user whose request makes it. The reader of the
+  /// listing calls take() before it allocates. take() throws std::system_error: EFBIG if this
+  /// listing needs more than half of the budget, ENOMEM if the user's listings together need more
+  /// than their share. Thread-safe.
   class Listing final : public frame::MemoryCharge {
    public:
-    /// `name` is for a line in the log that tells why it was refused; empty: the caller tells.
-    /// `make_room`, which may be empty, drops a listing that nobody uses and returns true, or
-    /// returns false; it is called with no lock of the budget.
+    /// `name` is for the log message that says why the listing was refused. If it is empty, the
+    /// caller reports that. `make_room` may be empty. It drops an unused listing and returns true,
+    /// or returns false. It is called without locks of the budget.
     Listing(Request& request, MemoryBudget& budget, std::string name,
             std::function<bool()> make_room = {});
     ~Listing() override;
@@ -118,7 +120,7 @@ class MemoryBudget {
     Listing& operator=(const Listing&) = delete;
     void take(std::size_t bytes) override;
     void give_back(std::size_t bytes) noexcept override;
-    /// Gives back all but so many bytes, or takes what is missing.
+    /// Gives back all but `bytes` bytes, or takes the missing ones.
     void keep(std::size_t bytes);
     std::size_t taken() const EXCLUDES(mutex_);
 
@@ -132,16 +134,16 @@ class MemoryBudget {
     const std::string name_;
     const std::function<bool()> make_room_;
     mutable Mutex mutex_{LockLevel::watch};
-    FairShare::Part share_ GUARDED_BY(mutex_);  ///< in steps; the budget has as much of it
+    FairShare::Part share_ GUARDED_BY(mutex_);  ///< in steps; the budget is charged as much
     std::size_t taken_ GUARDED_BY(mutex_) = 0;
   };
 
-  /// A permit for so much working memory, while it lives; waits until it can be had. Hold at most
-  /// one per thread, and take it before BlockCache::get(). Throws as require_affordable(); NoSlot
-  /// where it would wait and there is no slot; RequestEnded.
+  /// A permit for large working memory. The constructor waits until the permit can be had. A thread
+  /// may have at most one, and must take it before BlockCache::get(). Throws the errors of
+  /// require_affordable(), NoSlot if it would wait and no slot is free, and RequestEnded.
   class LargeWork {
    public:
-    /// True if that many bytes need a permit at all.
+    /// True if that many bytes need a permit.
     static bool is_large(std::int64_t bytes);
     LargeWork(Request& request, MemoryBudget& budget, std::int64_t bytes);
     ~LargeWork();
@@ -154,8 +156,9 @@ class MemoryBudget {
   };
 
  private:
-  /// Beside the budget: with a small cache_size a large listing does not give ENOMEM for the small
-  /// ones that are kept. A user who is alone has half of it.
+  /// What listings may take in addition to the budget. It lets a user keep small listings cached
+  /// next to one that takes half of the budget, even if cache_size is small. A user who is alone
+  /// can have half of it.
   static constexpr std::size_t kListingsBesides = std::size_t{8} << 20;
 
   [[noreturn]] void refuse_held(std::optional<uid_t> user, std::size_t bytes);

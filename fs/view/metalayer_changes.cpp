@@ -6,7 +6,8 @@ namespace bloscfs::fs {
 
 namespace {
 
-/// Of a change beside its contents: a node of the map, and both copies' allocations, roughly.
+/// Estimated bytes of a change in addition to its contents: a node of the map, and the allocations
+/// of both copies.
 constexpr std::size_t kChangeCost = 512;
 
 }  // namespace

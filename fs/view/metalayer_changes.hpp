@@ -1,6 +1,6 @@
 #pragma once
-// Metalayers of a file, as they are named, found in a state of it, and changed before a commit
-// stores them.
+// Metalayers of a file: their names, their look-up in a snapshot, and changes that wait for a
+// commit.
 
 #include <cstdint>
 #include <functional>
@@ -26,15 +26,15 @@ struct LayerName {
   }
 };
 
-/// What a metalayer is to hold; null: it is to be removed.
+/// The new content of a metalayer; null if it is to be removed.
 using LayerChange = std::shared_ptr<const std::vector<std::uint8_t>>;
 using LayerChanges = std::map<LayerName, LayerChange>;
 
-/// Bytes that changes take until they are committed, with what a commit makes of each.
+/// Return the bytes that changes take until they are committed, including the commit's copies.
 std::size_t memory_of(const LayerChanges::value_type& change);
 std::size_t memory_of(const LayerChanges& changes);
 
-/// The metalayers of one kind. Errors: as Snapshot::vlmetalayers().
+/// Returns the metalayers of one kind. Throws the errors of Snapshot::vlmetalayers().
 std::vector<frame::MetalayerEntry> entries_of(const frame::Snapshot& snapshot, LayerKind kind);
 /// Nullopt if there is none of that name.
 std::optional<frame::MetalayerEntry> find_layer(const frame::Snapshot& snapshot,

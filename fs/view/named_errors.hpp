@@ -1,5 +1,5 @@
 #pragma once
-// Errors about bad data that say which part of a container they are about.
+// Errors about bad data that name the part of the container with the bad data.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace bloscfs::fs {
                      part + ": " + error.what());
 }
 
-/// Runs `step`; what it finds bad is said to be in that chunk.
+/// Runs `step`. If it throws codec::Error, the error names the chunk.
 template <typename Step>
 auto naming_chunk(std::int64_t chunk, Step step) {
   try {
@@ -24,7 +24,7 @@ auto naming_chunk(std::int64_t chunk, Step step) {
   }
 }
 
-/// The same of the index.
+/// Runs `step`. If it throws codec::Error, the error names the index.
 template <typename Step>
 auto naming_index(Step step) {
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// Copies what a request wants of one block of an array to where it lies in the array.
+// Copies what a request wants of one block of an array to its place in the array.
 
 #include <cstdint>
 
@@ -10,10 +10,10 @@
 
 namespace bloscfs::fs {
 
-/// For one thread, and one part. What it is made of outlives it.
+/// For one thread, and one part. The constructor's arguments outlive it.
 class PartReader {
  public:
-  /// `kept_by_kernel` as ReplyData's.
+  /// For `kept_by_kernel` see ReplyData.
   PartReader(const BlockReader& blocks, const frame::OpenedChunk& opened,
              const frame::ArrayGeometry::BlockPart& part, ReadRequest& request, bool kept_by_kernel)
       : blocks_(blocks),
@@ -22,12 +22,13 @@ class PartReader {
         request_(request),
         kept_by_kernel_(kept_by_kernel) {}
 
-  /// Fills the bytes of `out`, which begins at that offset of the array, that the part has. Errors
-  /// as FrameReader's.
+  /// Fills the bytes of `out` that belong to the part. `out` begins at `offset` of the array.
+  /// Throws the errors of FrameReader.
   void read(std::int64_t offset, codec::MutableBytes out);
 
  private:
-  /// The span that holds that byte of the block: the chunk may have smaller blocks than the array.
+  /// Gets the span that holds that byte of the block. The chunk may have smaller blocks than the
+  /// array.
   void enter(std::int64_t in_block);
   void leave() const;
   std::int64_t span_end() const { return span_begin_ + span_.size; }
@@ -46,7 +47,7 @@ class PartReader {
 
   BlockReader::Span span_;
   std::int64_t span_begin_ = 0;  ///< in the block
-  std::int64_t given_ = 0;       ///< bytes of the span
+  std::int64_t given_ = 0;       ///< bytes of the span that were copied
 };
 
 }  // namespace bloscfs::fs

@@ -9,9 +9,9 @@
 namespace bloscfs::fs {
 namespace {
 
-/// More is not under way for one request: it would be long in coming.
+/// The most ranges that are under way for one request. More would take too long to arrive.
 constexpr std::size_t kMostRanges = 256;
-/// The same for chunks that somebody comes to later.
+/// The most ranges of chunks that a reader will reach later.
 constexpr std::size_t kMostLater = 448;
 
 }  // namespace

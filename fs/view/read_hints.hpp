@@ -1,5 +1,5 @@
 #pragma once
-// Tells a source that is far away what a request will read of it, before its first wait.
+// Tells a far-away source what a request will read, before the request first waits.
 
 #include <cstdint>
 #include <memory>
@@ -18,13 +18,13 @@ class ReadHints {
   ReadHints(std::shared_ptr<const CachedSnapshot> source, const IndexReader& index)
       : source_(std::move(source)), index_(index) {}
 
-  /// Contents [chunk_offset, chunk_offset + size) of the chunk, as far as the cache lacks them. No
-  /// request is made.
+  /// Adds the contents [chunk_offset, chunk_offset + size) of a chunk, as far as the cache lacks
+  /// them. Sends no request.
   void add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
            ReadRequest& request);
-  /// The same for all of a chunk that a reader comes to later; what is large begins with that.
+  /// Adds a whole chunk that a reader will reach later.
   void add_later(const frame::ChunkPlace& place);
-  /// Tells of all that was added; false where reading it now would wait.
+  /// Tells the source of all that was added. Returns false if reading what add() added would wait.
   bool send();
 
  private:

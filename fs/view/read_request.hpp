@@ -1,5 +1,5 @@
 #pragma once
-// One request for contents: what it may cost, and what it has at hand of the index.
+// One read request: its work limit, and the parts of the index that it has read.
 
 #include <cstdint>
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace bloscfs::fs {
 
-/// For one thread, and one FrameReader, which begins it.
+/// For one thread and one FrameReader, which makes it.
 class ReadRequest {
  public:
-  /// `work_limit` as Work's.
+  /// For `work_limit` see Work.
   ReadRequest(Request& request, std::int64_t work_limit) : work_(request, work_limit) {}
   Work& work() { return work_; }
-  // NOLINTNEXTLINE(google-explicit-constructor): what reads waits and takes memory for the request.
+  // NOLINTNEXTLINE(google-explicit-constructor): readers wait and take memory for the request.
   operator Request&() const { return work_.request(); }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Remembers hashes of keys, the last ones up to a total of their weights.
+// Remembers hashes of keys: the most recent ones, up to a total weight.
 
 #include <cstddef>
 #include <deque>
@@ -24,7 +24,7 @@ class RecentHashes {
     }
   }
   bool contains(std::size_t hash) const { return hashes_.count(hash) != 0; }
-  /// False where it was not remembered.
+  /// Returns false if the hash was not remembered.
   bool erase(std::size_t hash) { return hashes_.erase(hash) != 0; }
   void clear() {
     hashes_.clear();
@@ -35,7 +35,7 @@ class RecentHashes {
  private:
   const std::size_t most_;
   std::size_t weight_ = 0;
-  /// With their weights; some may have been erased meanwhile.
+  /// Hashes with their weights, oldest first. Some may have been erased since.
   std::deque<std::pair<std::size_t, std::size_t>> order_;
   std::unordered_set<std::size_t> hashes_;
 };

@@ -14,8 +14,6 @@ bool RecentlyGiven::contains(std::size_t hash) {
 
 void RecentlyGiven::read(std::size_t hash) {
   const MutexLock lock(mutex_);
-  // One that is wanted again was given up by the kernel: what else it was given may be gone as
-  // well, and is read ahead again.
   if (values_.contains(hash)) values_.clear();
 }
 

@@ -13,21 +13,21 @@
 
 namespace bloscfs::fs {
 
-/// A reply of 1 MiB has fewer than IOV_MAX pieces, whatever it is made of.
+/// A reply of 1 MiB has fewer than IOV_MAX pieces, however it is composed.
 class ReplyData {
  public:
-  /// Fewer bytes are copied: pinning and sending them on their own would cost more.
+  /// Smaller pieces are copied. Pinning and sending them on their own would cost more.
   static constexpr std::size_t kLeastShared = 4096;
 
-  /// `pages` outlives it. `kept_by_kernel`: its page cache takes the bytes, so that nobody asks for
-  /// them again soon.
+  /// `pages` outlives it. `kept_by_kernel`: the kernel's page cache takes the bytes, so that they
+  /// will not be asked for again soon.
   explicit ReplyData(PagePool& pages, bool kept_by_kernel = false)
       : pages_(pages), kept_by_kernel_(kept_by_kernel) {}
 
   bool is_kept_by_kernel() const { return kept_by_kernel_; }
   /// Adds bytes that `owner` keeps alive.
   void add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes);
-  /// Adds `size` uninitialised bytes and returns them to be filled at once.
+  /// Adds `size` uninitialised bytes and returns them. The caller must fill them at once.
   codec::MutableBytes add_owned(std::size_t size);
   /// Adds zeros without allocating them.
   void add_zeros(std::size_t size);

@@ -5,7 +5,7 @@
 
 namespace bloscfs::fs {
 
-/// As far as its name depends on it.
+/// How an entry is shown, as far as its name depends on that.
 enum class ShownAs : std::uint8_t {
   itself,
   flat,

@@ -8,7 +8,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How many chunks are special ones, or only those without a value.
+/// Counts the special chunks; with `only_uninit`, only those without a value.
 std::int64_t count_special(Request& request, const FrameReader& reader, bool only_uninit) {
   const auto is_counted = [&](codec::SpecialValue special) {
     return only_uninit ? special == codec::SpecialValue::uninit

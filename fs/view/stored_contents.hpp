@@ -1,5 +1,5 @@
 #pragma once
-// Tells frames whose contents are in their chunks from those that only say how to get them.
+// Tells frames that store their contents from frames that only say how to get them.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace bloscfs::fs {
 
-/// Why the contents are not to be had from this frame ("a lazy expression, ..."); nullopt where its
-/// chunks have them. Looks through the index of a proxy. Errors: as FrameReader's.
+/// Returns why the frame does not have its contents ("a lazy expression, ..."); nullopt if its
+/// chunks have them. Looks through the index of a proxy. Throws the errors of FrameReader.
 std::optional<std::string> missing_contents(Request& request, const FrameReader& reader);
 
 }  // namespace bloscfs::fs

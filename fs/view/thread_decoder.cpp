@@ -7,7 +7,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Scratch that a thread keeps between blocks.
+/// Scratch memory that a thread keeps between blocks.
 constexpr std::size_t kKeptScratch = std::size_t{1} << 20;
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// Bounds what one request may cost: what a file claims can make a byte arbitrarily dear.
+// Limits the work of one request, because a file can be made so that one byte is arbitrarily
+// expensive to decode.
 
 #include <cstdint>
 #include <limits>
@@ -11,8 +12,7 @@
 
 namespace bloscfs::fs {
 
-/// Counts the bytes that are produced for one request, those that it only needs on the way
-/// included. For one thread.
+/// Counts the bytes that are produced for one request, including intermediate ones. For one thread.
 class Work {
  public:
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
@@ -24,8 +24,8 @@ class Work {
   Request& request() const { return request_; }
 
   bool exhausted() const { return done_ > limit_; }
-  /// Called before `bytes` are produced. Throws codec::Error(too_large) if the limit was passed
-  /// before: one step is always allowed, however large. Otherwise as check().
+  /// Call this before producing `bytes`. Throws codec::Error(too_large) if the limit was passed
+  /// before, so one step is always allowed, however large. Throws the errors of check().
   void begin(std::int64_t bytes) {
     check();
     if (exhausted())
@@ -33,14 +33,14 @@ class Work {
                          fmt::format("one request needs more than {} bytes decoded", limit_));
     add(bytes);
   }
-  /// Called before a step. Throws NoSlot and RequestEnded.
+  /// Call this before a step. Throws NoSlot and RequestEnded.
   void check() {
     if (done_ < next_check_) return;
     request_.need_slot();
     request_.check();
     next_check_ = done_ + kBetweenChecks;
   }
-  /// Takes note of what was not known before.
+  /// Counts bytes whose number was not known before.
   void add(std::int64_t bytes) { done_ += bytes; }
 
  private:
