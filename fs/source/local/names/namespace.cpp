@@ -28,7 +28,7 @@ using frame::throw_errno;
 
 constexpr mode_t kPermissions = 07777;
 
-/// `extra` are bits that the mode gets beside those that are asked for.
+/// `extra` are mode bits that the object gets in addition to those of `wanted`.
 void set_owner_and_mode(const Change& change, const SourceObject& object,
                         const NewAttributes& wanted, mode_t extra) {
   if (wanted.owner || wanted.group)
@@ -63,8 +63,8 @@ FoundNode Namespace::make_entry(Request& request, NodeId directory, const std::s
     TreeChanges names(work, tree_, ChangedBy::caller);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = names.directory(directory);
-    // A name that was given up, and shown as this one, must not come back beside it after a power
-    // cut.
+    // A name that was given up and is shown the same must not come back next to this one after a
+    // power cut.
     if (Need need = services_.unsynced_names.before_taking(work, in, name, ShownAs::itself))
       return need;
     make(names.change(), in);
@@ -100,8 +100,8 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
                                  mode_t mode) {
   check_name(directory, name);
   services_.columns.require_changeable(root_, join_path(tree_.path(directory).text(), name));
-  // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
-  // at all.
+  // Until its first commit a new file has a temporary's name, so that SOURCE contains it complete
+  // or not at all.
   std::optional<NewTemporary> file;
   std::uint32_t counted = 0;
   std::string full_name;
@@ -109,13 +109,13 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     const std::uint32_t count = tree_.name_changes(directory);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    counted = count;  // not where ReadFirst has cut it short
+    counted = count;  // not reached if choose_name() throws ReadFirst
   };
   const auto make_in = [&](const SourceDirectory& in) {
     file.emplace(Change(request), in, mode & kPermissions);
   };
-  // The file is made without the lock on names: that takes longest, most of all where many make
-  // files.
+  // Makes the file without the exclusive lock on names. This is the longest step, above all where
+  // many programs make files.
   NamesWork work(request);
   make_in(work.run([&] {
     ReadTree names(work, tree_);
@@ -124,7 +124,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
   }));
   NodeId made = 0;
   work.run([&]() -> Need {
-    // As the daemon only what cannot be entered is removed again.
+    // Acts as the daemon only to remove a file that could not be entered.
     TreeChanges names(work, tree_, ChangedBy::daemon);
     if (tree_.name_changes(directory) != counted) choose(names);
     if (const SourceDirectory in = names.directory(directory); !file->is_in(in))
@@ -135,7 +135,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     try {
       services_.contents.created(change, made, tree_.owned(file->stat()));
     } catch (const std::exception&) {
-      // Both go again, the file and its node: a name without a content could be opened by nobody.
+      // Removes both the file and its node: a name without a content could not be opened.
       Removal(names, services_).remove(names.object(made).value());
       tree_.forget(made, 1);
       throw;
@@ -157,8 +157,9 @@ FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,
     const auto object = names.object(node);
     if (!object) throw_errno(ENOENT, name);
     if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
-    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
-    // an array that was made something else, or that of a header with other metalayers.
+    // A hard link needs a committed file. Once a file has links, no other file can replace it. So
+    // changes that need a new file are committed first: those that make an array something else, or
+    // change the metalayers in its header.
     if (object->is_pending || (object->entry.is_container() && !is_committed)) {
       is_committed = true;
       return services_.commit(work, node);
@@ -204,7 +205,7 @@ void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes)
     try {
       if (must_represent_anew(request, node)) services_.contents.represent_anew(request, node);
     } catch (const std::exception& error) {
-      // The rename has happened, and the file shows the same bytes either way.
+      // The rename has happened, and the file shows the same bytes in either representation.
       log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
                             error.what()));
     }
@@ -213,7 +214,7 @@ void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes)
 
 void Namespace::remove_file(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
-  // Contents are told when the lock on names is given back: an orphan may have much to let go of.
+  // The contents are told after the lock on names is released: an orphan may have much to free.
   std::vector<NodeId> ended;
   NamesWork work(request);
   work.run([&]() -> Need {
@@ -257,7 +258,7 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
   Renaming::Outcome outcome;
   {
     std::optional<ExchangeNames> exchange_names;
-    NamesWork work(request);  // keeps arrays flat that have to be
+    NamesWork work(request);  // keeps alive what must stay a flat frame
     work.run([&] {
       TreeChanges names(work, tree_, ChangedBy::caller);
       return Renaming(names, services_, wanted, exchange_names).run(outcome);
@@ -268,7 +269,8 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
   tell_renamed(Change(request), outcome.renamed);
 }
 
-/// Where that fails it stays as it was placed, which shows it as well.
+/// Renames an object from its interim name to its own name. If that fails, it keeps the interim
+/// name, under which it is shown the same.
 void Namespace::give_own_name(NamesWork& work, const WantedRename& wanted,
                               const Renaming::OwnName& own) {
   try {
@@ -286,7 +288,7 @@ void Namespace::give_own_name(NamesWork& work, const WantedRename& wanted,
   }
 }
 
-/// The chunk files of a sparse frame, and its directory.
+/// Sets the attributes of the chunk files of a sparse frame, and of its directory.
 void Namespace::set_frame_attributes(const Change& change, const SourceDirectory& frame,
                                      const struct stat& index, const NewAttributes& wanted) const {
   NewAttributes inside = wanted;
@@ -294,21 +296,21 @@ void Namespace::set_frame_attributes(const Change& change, const SourceDirectory
   const SourceRoot files(frame.open(".", O_PATH));
   for (const SourceRoot::Entry& entry : files.list({})) {
     const auto file = frame::chunk_file_number(entry.name) ? files.find_any(entry.name) : nullptr;
-    if (!file) continue;  // no chunk's, or a commit has removed it meanwhile
+    if (!file) continue;  // no chunk file, or a commit has removed it
     const struct stat st = file->stat();
-    // Nothing that somebody has put in its place.
+    // Skips objects that another user may have put there.
     if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == index.st_uid)
       set_owner_and_mode(change, *file, inside, 0);
   }
-  // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
-  // chunk files is 0750 for the directory.
+  // A user who may read the frame may search its directory. The owner has all rights to it. For
+  // example, 0640 for the chunk files gives 0750 for the directory.
   const SourceObject directory = frame.object(".");
   const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
   const mode_t inherited = directory.stat().st_mode & S_ISGID;
   set_owner_and_mode(change, directory, inside, search | S_IRWXU | inherited);
 }
 
-/// True if the content has taken care of the times.
+/// Returns true if the content takes care of the times.
 bool Namespace::set_content_times(Request& request, NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
   struct stat now {};
@@ -323,8 +325,8 @@ void Namespace::set_attributes(Request& request, NodeId node, const NewAttribute
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
   const bool are_set = sets_times && set_content_times(request, node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
-  // Two chmods of one sparse frame that met among its files would leave some with the mode of
-  // either.
+  // If two chmod(2) calls on one sparse frame ran at the same time, its files could end up with
+  // different modes.
   const KeyedMutex::Lock lock(request, frames_, node);
   std::optional<SourceDirectory> frame;
   struct stat index {};
@@ -340,7 +342,7 @@ void Namespace::set_attributes(Request& request, NodeId node, const NewAttribute
              object.set_times(made, wanted.accessed.value_or(kUnchangedTime),
                               wanted.modified.value_or(kUnchangedTime));
            };
-           // What is open of the file goes on.
+           // The open snapshot must not take the new times for another program's change.
            const auto file = tree_.opened_as<OpenContainer>(node);
            const auto snapshot = file ? file->content->snapshot() : nullptr;
            snapshot ? snapshot->keep_through(set) : set();
@@ -381,11 +383,12 @@ void Namespace::sync_directory(Request& request, NodeId directory) {
   {
     NamesWork work(request);
     const TreeChanges names(work, tree_, ChangedBy::daemon);
-    // One that was removed while it was open has no entries any more.
+    // A directory that was removed while it was open has no entries.
     if (!tree_.has_name(directory)) return;
     pending = names.pending_in(directory);
   }
-  // First the files, which get their names by that, then the directory that the names are in.
+  // Commits the files first, which gives them their names, and then flushes the directory that
+  // contains the names.
   if (!pending.empty()) services_.contents.commit(request, pending);
   root_.directory(tree_.path(directory)).sync();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Makes, names, moves, removes and describes the files of a writable mount.
+// Makes, renames and removes the files of a writable mount, and changes their attributes.
 
 #include <functional>
 #include <memory>
@@ -23,14 +23,15 @@ namespace bloscfs::fs {
 
 /// Thread-safe. Names are shown names. Errors are std::system_error: those of POSIX for each
 /// operation, and
-/// - EEXIST where the naming rules could not show the result as asked,
+/// - EEXIST if the naming rules could not show the result under the name asked for,
 /// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
-/// - EROFS for new contents while there is nobody to keep them, and for another view of a Bloscpack
-///   file.
-/// What returns a FoundNode has counted one reference of the kernel.
+/// - EROFS in archives and stores, for protected columns of a table, and for a name under which a
+///   read-only container, such as a Bloscpack file, would need another representation.
+///
+/// A function that returns a FoundNode has counted one kernel reference to the node.
 class Namespace {
  public:
-  /// `lock` and `rescue` are those of a writable mount, and null otherwise. All others outlive it.
+  /// `lock` and `rescue` are null unless the mount is writable. All arguments outlive this object.
   Namespace(const SourceRoot& root, const ColumnPath& columns, Tree& tree, NamingPolicy policy,
             Contents& contents, const KernelCache& kernel, MountLock* lock, RescueFolder* rescue)
       : root_(root), tree_(tree), services_{root,     columns, tree, std::move(policy),
@@ -41,26 +42,26 @@ class Namespace {
                            mode_t mode);
   FoundNode make_symlink(Request& request, NodeId directory, const std::string& name,
                          const std::string& target);
-  /// A fifo, socket or device; a regular file is created as by create_file().
+  /// Makes a fifo, socket or device. Makes a regular file as create_file() does.
   FoundNode make_special(Request& request, NodeId directory, const std::string& name, mode_t mode,
                          dev_t device);
   FoundNode make_link(Request& request, NodeId node, NodeId directory, const std::string& name);
   void remove_file(Request& request, NodeId directory, const std::string& name);
   void remove_directory(Request& request, NodeId directory, const std::string& name);
-  /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
+  /// `flags` as in renameat2(2). Throws EINVAL for RENAME_WHITEOUT.
   void rename(Request& request, NodeId from, const std::string& from_name, NodeId to,
               const std::string& to_name, unsigned flags);
 
   void set_attributes(Request& request, NodeId node, const NewAttributes& wanted, ChangedBy who);
-  /// Changes the object whose attributes are the node's, so that this counts as no other state;
-  /// `make` gets its name, too, if it has one.
+  /// Calls `make` with the object whose attributes the node shows. The third argument describes the
+  /// object by its name, and is null if it has none. The change does not count as a new state of
+  /// the file.
   using ChangeObject = std::function<void(const Change&, const SourceObject&, const NamedObject*)>;
   void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& make);
-  /// Commits files that are waiting for their names in the directory, and makes its entries
-  /// durable.
+  /// Commits the files that wait for their names in the directory, then makes its entries durable.
   void sync_directory(Request& request, NodeId directory);
 
-  /// Keeps the node as long as it lives.
+  /// The result keeps the node alive.
   std::shared_ptr<ContentHome> home(NodeId node);
 
  private:
@@ -73,7 +74,7 @@ class Namespace {
             const std::string& name, NodeId& made);
   FoundNode found(const Change& change, NodeId node);
   bool set_content_times(Request& request, NodeId node, const NewAttributes& wanted);
-  /// `index` is as it was before its attributes were changed.
+  /// `index` is the state of the index file before its attributes were changed.
   void set_frame_attributes(const Change& change, const SourceDirectory& frame,
                             const struct stat& index, const NewAttributes& wanted) const;
   void give_own_name(NamesWork& work, const WantedRename& wanted, const Renaming::OwnName& own);
@@ -83,7 +84,7 @@ class Namespace {
   const SourceRoot& root_;
   Tree& tree_;
   NameServices services_;
-  KeyedMutex frames_{LockLevel::request};  ///< whose chunk files get other attributes, by node
+  KeyedMutex frames_{LockLevel::request};  ///< sparse frames in set_attributes()
 };
 
 }  // namespace bloscfs::fs

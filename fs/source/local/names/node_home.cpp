@@ -20,11 +20,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What a node is, and where; nullopt where it has no name any more.
+/// Returns the object of a node, and its place; nullopt if the node has no name any more.
 std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& names, NodeId node,
                                        StoredPlace& place) {
   place = {};
-  // Only the content's own writer tells its changes from those of others.
+  // Accepts any state of the file: only the content's writer can tell its own changes from those of
+  // other programs.
   auto object = names.object(node, TreeLooks::State::any);
   if (!object) {
     if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
@@ -46,8 +47,8 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
   return object;
 }
 
-/// What python-blosc2 calls results of queries on an array of that name, without their suffix: it
-/// takes off all that follows the first dot.
+/// Returns the names, without suffix, that python-blosc2 may give to results of queries on an
+/// array. It cuts off everything from the first dot on.
 std::set<std::string> result_names(const std::string& full_name) {
   const std::string_view name = stem(full_name);
   const std::size_t dot = name.find('.', name.find_first_not_of('.'));
@@ -67,7 +68,8 @@ class NodeHome::Lock final : public NameLock {
         work_(std::move(work)),
         names_(*work_, services.tree, ChangedBy::daemon) {
     look();
-    // For the mount its directory changed when the file got its name there.
+    // The mount shows the directory as changed when the file got its name there. The commit must
+    // not change its times again.
     if (!object_) return;
     const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
@@ -130,7 +132,7 @@ const RepresentationNames& NodeHome::Lock::names() {
 
 std::string NodeHome::Lock::name_as(ShownAs shown) {
   if (object_->entry.shown == shown) return object_->full_name;
-  // The representation decides on the suffix; a plain file keeps its name where that will do.
+  // The suffix depends on the representation. A plain file keeps its name if that is possible.
   const bool was_plain = object_->entry.shown == ShownAs::itself;
   return choose_name(names_, object_->directory, shown_name_, shown,
                      was_plain ? object_->full_name : std::string(), services_.policy,
@@ -174,7 +176,7 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   const CommitPrecondition precondition{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, &precondition});
-  // What is lacking is done at once: nobody calls this again.
+  // No further call follows, so Needs are met at once, under the lock, and the result is empty.
   static_cast<void>(replacement.place(wanted_name));
   const std::string& full_name = replacement.placed_as();
   SourceEntry entry = placed.entry;
@@ -196,7 +198,7 @@ Need NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string&
             fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name, is_ours))
       return need;
   } catch (const std::system_error& error) {
-    // It stays as it was placed, which shows it as well.
+    // The file keeps the interim name, under which it is shown the same.
     log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.told_path(node_),
                           error.what()));
   }
@@ -206,7 +208,7 @@ Need NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string&
   return {};
 }
 
-/// What a commit has made, as an object that nobody sees.
+/// Describes the file that a commit has made as an object that has no node.
 NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
                                         const std::string& stored_as, const frame::FileId& made,
                                         ShownAs shown) const {
@@ -287,13 +289,13 @@ void NodeHome::require_changeable(Request& request) {
     remove_results(request, *name);
 }
 
-/// Removes what python-blosc2 has cached of queries on the array, durably.
+/// Removes results of queries on the array that python-blosc2 has cached, durably.
 void NodeHome::remove_results(Request& request, const Tree::NodeName& array) {
   const SourceDirectory directory = services_.root.directory(array.directory_path);
   std::vector<std::string> results;
   for (const std::string& stem : result_names(array.full_name)) {
     const std::string name = stem + ".__query_cache__.b2frame";
-    // An array may itself have the name of such a result: it is what changes, and stays.
+    // An array may itself have the name of such a result. It is the file that changes, so it stays.
     if (name != array.full_name && directory.stat(name)) results.push_back(name);
   }
   if (results.empty()) return;
@@ -303,7 +305,7 @@ void NodeHome::remove_results(Request& request, const Tree::NodeName& array) {
   for (const std::string& name : results) {
     NamesWork work(change);
     const TreeChanges names(work, services_.tree, ChangedBy::daemon);
-    // Others may have removed it meanwhile.
+    // Another program may have removed it.
     const auto st = directory.stat(name);
     if (!st || !S_ISREG(st->st_mode)) continue;
     directory.remove_file(names.change(), name);

@@ -37,7 +37,7 @@ class NodeHome final : public ContentHome {
 
  private:
   class Lock;
-  /// `prepare` does with the lock what is to be done before anybody else gets it.
+  /// Takes the lock on names, and calls `prepare` before any other thread can get it.
   std::unique_ptr<NameLock> lock(Request& request, const std::function<Need(Lock&)>& prepare);
   void remove_results(Request& request, const Tree::NodeName& array);
 

@@ -17,7 +17,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How often SOURCE may change while it is looked at.
+/// How often SOURCE may change while follow() looks at it.
 constexpr int kFollowTries = 20;
 constexpr const char* kAccessList = "system.posix_acl_access";
 
@@ -27,26 +27,27 @@ bool has_access_list(const frame::FileAttributes& attributes) {
   return false;
 }
 
-/// Permissions of a file; with an access list those of its owner alone, since the bits of the group
-/// are the list's mask then.
+/// Returns the permissions of a file. If it has an access list, returns only the owner's, since the
+/// group bits are then the list's mask.
 mode_t permitted(const SourceObject& file) {
   const auto names = file.attribute_names();
   const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
   return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
 }
 
-/// True if whoever could open a file with the attributes `before` could open this one. Another
-/// program may have put anybody's file under the name.
+/// True if every user who could open a file with the attributes `before` may open this one. Another
+/// program may have put any user's file under the name.
 bool permits_as_much(const struct stat& now, const struct stat& before) {
   const mode_t wanted = before.st_mode & mode_t{0777};
   if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
     return (wanted & ~now.st_mode) == 0;
-  // Another owner, or group: whoever had the file open may be one of the others now. After 0640 the
-  // new file has to give others read and write.
+  // The owner or the group differs, so a user who had the file open may now be in any class. For
+  // example, after mode 0640 the new file must let others read and write.
   return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
 }
 
-/// Judged by owner and others alone: the groups of a user who wrote long ago are not known.
+/// True if `user` may make files in the directory. Looks only at the owner's and others'
+/// permissions: the groups of a user who wrote long ago are not known.
 bool may_make_files(const struct stat& directory, uid_t user) {
   if (user == 0 || user == ::geteuid()) return true;
   const mode_t wanted = S_IWOTH | S_IXOTH;
@@ -54,15 +55,15 @@ bool may_make_files(const struct stat& directory, uid_t user) {
   return (granted & wanted) == wanted;
 }
 
-/// A new file's temporary, which may have gone with its directory, and of which nobody needs
-/// anything now.
+/// Removes the temporary of a new file, which is not needed any more. It may be gone with its
+/// directory.
 void remove_waiting(const Change& change, const NameServices& services,
                     const Tree::NodeName& name) {
   if (!name.waiting_as) return;
   try {
     services.root.directory(name.directory_path).remove_file(change, *name.waiting_as);
   } catch (const std::system_error& error) {
-    // One that stays is removed by the next mount. The tree knows already what has the name.
+    // If it stays, the next mount removes it. The tree already knows what has the name.
     if (error.code() != std::errc::no_such_file_or_directory)
       log::warn(change.request().user(), error.what());
   }
@@ -100,8 +101,8 @@ class NodeSavedCopy final : public SavedCopy {
     if (kind_ == SavedCopyKind::recovery) {
       Journal* const journal = services_.journal();
       if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-      // Before the journal says that the frame waits both names are durable, that of the frame and
-      // its own: they are in one directory.
+      // Before the journal names the frame, the names of both the frame and the journal must be
+      // durable. They are in the same directory.
       place_.directory->sync();
       journal->add(KeptFile{made.name, shown_path()});
     } else {
@@ -119,21 +120,22 @@ class NodeSavedCopy final : public SavedCopy {
     return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
   }
 
-  /// A conflict belongs beside its file; where that directory is gone SOURCE itself serves. Where
-  /// the user may not make files there a temporary that the journal names is left.
+  /// A conflict file goes next to its file, or into SOURCE itself if that directory is gone. If the
+  /// user may not make files there, the frame becomes a temporary that the journal names.
   void choose_directory() {
     try {
       if (!of_.is_lost) place_.directory = store(of_.directory_path);
       directory_node_ = of_.directory;
     } catch (const std::system_error& error) {
-      if (!frame::is_refusal(error.code())) throw;  // else it has gone
+      if (!frame::is_refusal(error.code())) throw;  // on a refusal the directory counts as gone
     }
     if (!place_.directory && !may_make_files(services_.root.stat({}).value(), user_))
       kind_ = SavedCopyKind::recovery;
   }
 
-  /// Nobody may read it who might not read both files. An access list is not compared with another:
-  /// then it is the owner's alone.
+  /// Gives the frame its owner and permissions. A user may read it only if they may read both the
+  /// file that was written to and the file that has its name now. Two access lists are not
+  /// compared: if there is one, only the owner may read the frame.
   void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
     frame::FileAttributes wanted = made.writer->attributes();
     frame::FileAttributes old = wanted;
@@ -146,7 +148,7 @@ class NodeSavedCopy final : public SavedCopy {
       if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
     } catch (const std::system_error&) {
       old.owner = user_;
-      old.mode = 0600;  // what cannot be asked permits nothing to others
+      old.mode = 0600;  // if the attributes cannot be read, others get no permissions
     }
     wanted.owner = old.owner;
     wanted.group = old.group;
@@ -161,7 +163,7 @@ class NodeSavedCopy final : public SavedCopy {
   SavedCopyKind kind_;
   Tree::NodeName of_;
   std::string shown_name_;
-  RescueFolder::Place place_;  ///< its name and path of one outside of SOURCE alone
+  RescueFolder::Place place_;  ///< `name` and `path` are used only for a rescue
   NodeId directory_node_ = kRootId;
 };
 
@@ -184,8 +186,8 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
   for (int tries = 0; tries < kFollowTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
-    // The file may have been renamed while its contents were kept beside, to a name that nobody has
-    // taken: then there is nothing to follow.
+    // While its contents were saved, the pending file may have been renamed to a free name. Then
+    // there is nothing to follow.
     if (name->waiting_as && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
     auto seen = services_.tree.successor(request, *name);
@@ -202,8 +204,8 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
     NamesWork work(request);
     TreeChanges names(work, services_.tree, ChangedBy::daemon);
     TreeChanges::Followed followed;
-    // The successor was opened without the lock: C may have replaced it, in turn, before the tree
-    // takes it. follow() compares, and the look begins anew.
+    // The successor was opened without the lock. Another program may have replaced it again before
+    // the tree adopts it. names.follow() detects that, and the loop tries again.
     if (!names.follow(node_, *name, seen, followed)) continue;
     remove_waiting(names.change(), services_, *name);
     if (followed.is_taken) return {nullptr, false, true};
@@ -213,7 +215,7 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
   frame::throw_errno(ESTALE, "a file that changes all the time");
 }
 
-/// Null where it has changed since it was looked at.
+/// Returns null if the file has changed since the look.
 std::shared_ptr<const frame::Snapshot> NodeTakeover::open_successor(const SourcePath& path,
                                                                     const SourceEntry& seen) const {
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of a content whose file another program has changed in SOURCE.
+// Decides what becomes of a content whose file another program has changed in SOURCE.
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@ namespace bloscfs::fs {
 
 class NodeTakeover final : public Takeover {
  public:
-  /// The node is kept by its NodeHome.
+  /// The NodeHome keeps the node alive.
   NodeTakeover(NameServices& services, NodeId node) : services_(services), node_(node) {}
 
   bool is_in_place() override { return services_.tree.is_in_place(node_); }

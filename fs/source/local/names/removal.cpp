@@ -21,9 +21,9 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What a directory holds that the mount does not show, when the directory is to be removed; the
-/// rules are Removal::clear's. All is judged before anything goes: rmdir(2) that fails leaves the
-/// directory as it was.
+/// The entries of a directory that the mount does not show, when the directory is to be removed.
+/// Removal::clear() has the rules. Judges all entries before it removes any, so that a failing
+/// rmdir(2) leaves the directory as it was.
 class HiddenEntries {
  public:
   HiddenEntries(const Change& change, const SourceDirectory& directory, NameServices& services)
@@ -32,17 +32,18 @@ class HiddenEntries {
     makers_.push_back(frame::TemporaryMaker::self());
   }
 
-  /// A lock file. Before the others: it says whose the temporaries are.
+  /// Adds a lock file. To be called before the other functions: its journal names the makers of
+  /// temporaries.
   void add_journal(const std::string& name);
   void add_temporary(const std::string& name);
-  /// What belongs to the store that the directory is in. Only who may remove it otherwise removes
-  /// it by this: EACCES.
+  /// Adds a file of the store that the directory is part of. Throws EACCES or EPERM unless the
+  /// caller may remove that file.
   void add_of_store(const std::string& name) {
     directory_.check_removal(change_, name);
     leftovers_.push_back({name, nullptr});
   }
-  /// What takes long to remove goes from the directory, and is gone when what is returned is
-  /// destroyed.
+  /// Removes the entries. Moves those that take long to remove out of the directory. They are
+  /// removed when the result is destroyed.
   std::vector<std::shared_ptr<void>> remove();
 
  private:
@@ -54,8 +55,8 @@ class HiddenEntries {
   std::vector<Leftover> leftovers_;
 };
 
-/// Refuses to remove a directory that is a SOURCE itself: one that is mounted for writing, or has
-/// contents that were never committed. Its lock is held until all is gone.
+/// Throws if the directory is a SOURCE that is mounted for writing, or has contents that were never
+/// committed. Holds its lock until all entries are removed.
 void HiddenEntries::add_journal(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;
@@ -76,7 +77,7 @@ void HiddenEntries::add_temporary(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;
   auto leftover = made_by(makers_, directory_, name, *st);
-  if (!leftover && !directory_.stat(name)) return;  // its last reader, or the sweep, was at it
+  if (!leftover && !directory_.stat(name)) return;  // its last reader or the sweep has removed it
   const uid_t user = change_.caller() == nullptr ? ::geteuid() : change_.caller()->user;
   const bool is_users = user == 0 || st->st_uid == user || st->st_uid == ::geteuid();
   if (!leftover && !S_ISDIR(st->st_mode) && is_users) leftover = Leftover{name, nullptr};
@@ -85,7 +86,8 @@ void HiddenEntries::add_temporary(const std::string& name) {
 }
 
 std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
-  // As the daemon: whoever may remove an empty directory need not be permitted to write in it.
+  // Acts as the daemon: a user who may remove an empty directory need not be permitted to write in
+  // it.
   const Change by_daemon = Change::by_daemon(change_);
   std::vector<std::shared_ptr<void>> leaving;
   for (const auto& [name, frame, is_own] : leftovers_) try {
@@ -93,12 +95,12 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
         directory_.remove_file(by_daemon, name);
         continue;
       }
-      // One of this mount's may still be read: it moves to SOURCE itself, with its readers, who
-      // have the directory open, and the last of them removes it.
+      // A frame that this mount has displaced may still be read. It moves to SOURCE itself. Its
+      // readers keep the directory open, and the last of them removes it.
       directory_.rename(by_daemon, name, services_.root.directory({}), name);
       if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
     } catch (const std::system_error& error) {
-      // Its last reader, or the sweep, has removed it meanwhile.
+      // Its last reader, or the sweep, has removed it.
       if (error.code() != std::errc::no_such_file_or_directory) throw;
     }
   for (LockFile& lock : locks_) lock.remove(by_daemon);
@@ -120,8 +122,9 @@ Need Removal::store_for_links(const NamedObject& object) const {
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
-  // The last to close a file waits for its disk space to be given back: not whoever asks next, but
-  // what takes back the node, which nobody waits for.
+  // Closing the last descriptor of a removed file waits until its disk space is freed. The watched
+  // directories must not do that while a request waits. The node keeps a descriptor, and no request
+  // waits when the kernel forgets the node.
   services_.root.let_go(object.directory_path, object.stored_name);
   names_.changed_by_user(object.node);
   if (names_.removed(object, std::move(remains)) && object.entry.is_container())
@@ -145,7 +148,7 @@ void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& d
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
   if (!is_temporary(stored_name))
-    // Noted before the file goes: from then on a power cut may bring the name back.
+    // Noted before the file is removed: from then on a power cut may bring the name back.
     services_.unsynced_names.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe()) {
     const bool has_links = object.entry.own_stat.st_nlink > 1;
@@ -155,8 +158,8 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     if (has_links) names_.link_lost(object);
     return;
   }
-  // Readers of a sparse frame open its chunk files by name, so that these stay together, under a
-  // temporary's name, until the last reader has left.
+  // Readers of a sparse frame open its chunk files by name. So the files stay together under a
+  // displaced name until the last reader has finished.
   auto frame =
       std::make_shared<const frame::UniqueFd>(directory.open(stored_name, O_PATH | O_DIRECTORY));
   const std::string displaced = frame::displaced_name(frame::identity_at(frame->get(), {}).value());
@@ -168,7 +171,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
 
 void Removal::remove_directory(const NamedObject& object) {
   if (!names_.is_empty(object)) frame::throw_errno(ENOTEMPTY, object.path().text());
-  // What the mount hides would keep rmdir(2) from removing a directory that looks empty.
+  // Hidden entries would make rmdir(2) fail for a directory that looks empty.
   clear(object);
   auto remains = keep(object);
   const SourceDirectory parent = names_.directory(object.directory_path);
@@ -189,7 +192,7 @@ void Removal::clear(const NamedObject& directory) {
     else if (is_leftover_name(name))
       hidden.add_temporary(name);
     else if (!is_lock_file(name))
-      frame::throw_errno(ENOTEMPTY, name);  // what a store hides otherwise is somebody's
+      frame::throw_errno(ENOTEMPTY, name);  // other entries that a store hides may be a user's
   }
   for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
 }

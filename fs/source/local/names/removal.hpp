@@ -1,5 +1,5 @@
 #pragma once
-// Takes objects out of SOURCE with what belongs to them.
+// Removes objects from SOURCE, with what belongs to them.
 
 #include <string>
 #include <vector>
@@ -9,36 +9,41 @@
 
 namespace bloscfs::fs {
 
-/// One change of names, or a part of it. Errors are std::system_error with the errno.
+/// The removals of one change of names. Errors are std::system_error with the errno.
 class Removal {
  public:
   Removal(TreeChanges& names, NameServices& services) : names_(names), services_(services) {}
 
-  /// Before a name goes: that what was written to a file that has other names is stored, since the
-  /// mount need not know any of these.
+  /// To be called before a name is removed. Returns the need to commit an open file that has other
+  /// names, since the mount may not know those.
   Need store_for_links(const NamedObject& object) const;
-  /// Removes an object that is no directory. Whoever has it open keeps it. What a pending file
-  /// stands in front of goes with it.
+  /// Removes an object that is not a directory, and what a pending object replaces. Programs that
+  /// have the object open keep it.
   void remove(const NamedObject& object);
-  /// The same for the name alone, which something else has taken; keep() was called before that.
+  /// Removes only the name in the tree, after another object has taken it. `remains` is the result
+  /// of keep(), which must be called before that.
   void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
-  /// Removes a directory in which the mount shows nothing, with what is hidden there.
+  /// Removes a directory in which the mount shows nothing, with its hidden entries.
   void remove_directory(const NamedObject& object);
-  /// Clears what is hidden out of such a directory: what this mount or an earlier one has left
-  /// (fs/source/local/names/leftovers.hpp), and what else is no directory and belongs to the
-  /// caller, or to the daemon's user. Throws, before anything is gone, EBUSY if it is mounted for
-  /// writing itself, ENOTEMPTY if there is anything else, or something that waits for `b2frame
-  /// recover`.
+  /// Removes the hidden entries of such a directory:
+  /// - leftovers of this mount or an earlier one (fs/source/local/names/leftovers.hpp),
+  /// - other entries with such names that are not directories, and belong to the caller or to the
+  ///   daemon's user,
+  /// - what belongs to the store that the directory is part of, if the caller may remove it.
+  ///
+  /// Before it removes anything, throws EBUSY if the directory is itself mounted for writing, and
+  /// ENOTEMPTY if it contains anything else, or a frame that waits for `b2frame recover`.
   void clear(const NamedObject& directory);
 
-  /// Removes what an object is in SOURCE, where it has `stored_name` of `directory`, but not its
-  /// name.
+  /// Removes what the object is in SOURCE, `stored_name` in `directory`, but not its name in the
+  /// tree.
   void remove_stored(const NamedObject& object, const SourceDirectory& directory,
                      const std::string& stored_name);
-  /// Removes what a pending object stands in front of, if there is something.
+  /// Removes from SOURCE what a pending object replaces, if there is something.
   void remove_behind(const NamedObject& pending, const SourceDirectory& directory);
 
-  /// The object, if somebody may still need it when its name is gone.
+  /// Returns the object if a node stands for it, so that the node can use it without a name; else
+  /// null.
   std::shared_ptr<const SourceObject> keep(const NamedObject& object) const;
 
   /// Nodes of containers that have lost their last name.

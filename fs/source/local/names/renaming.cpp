@@ -54,7 +54,7 @@ Need Renaming::rename() {
   if ((wanted_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, wanted_.to_name);
   const bool exchanges = (wanted_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, wanted_.to_name);
-  // Two links to one file: rename(2) does nothing then, and reports no error.
+  // If both names are links to one file, rename(2) does nothing, and reports no error.
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
     return {};
   if (becomes_flat_as(source_, wanted_.to_name))
@@ -69,7 +69,7 @@ void Renaming::check_types() {
   if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, wanted_.to_name);
   if (target_->is_directory() && !names_.is_empty(*target_))
     throw_errno(ENOTEMPTY, wanted_.to_name);
-  // A file cannot take the place of a directory of SOURCE.
+  // A store is a file in SOURCE, and a file cannot replace a directory.
   if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, wanted_.to_name);
 }
 
@@ -103,21 +103,21 @@ Need Renaming::move() {
   return source_.is_pending ? move_pending() : move_stored();
 }
 
-/// A file that was never committed takes its new name with it into its first commit. Until then
-/// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
+/// Renames a file that was never committed. Its first commit gives it the new name. Until then the
+/// file that it replaces stays in SOURCE, hidden only if both have the same full name.
 Need Renaming::move_pending() {
   const std::string full_name =
       target_name(source_, wanted_.to, wanted_.to_name, target_ ? &*target_ : nullptr);
   const bool shadows = target_ && target_->full_name == full_name;
-  // Links to the replaced file have to show one less at once; a pending file replaces nothing in
-  // SOURCE before its commit.
+  // The other links to the replaced file must show one link less at once. A pending file replaces
+  // nothing in SOURCE before its commit.
   const bool parts_links = target_ && has_links(*target_);
-  // A replaced file that somebody has open can still be changed by them, as by another program,
-  // while it stays in SOURCE.
+  // Programs that have the replaced file open can still change it. While it stays in SOURCE, that
+  // would look like another program's change.
   const bool is_open = target_ && names_.is_open(target_->node);
-  // Else the file is committed first, and then moved as a stored one. "mv new log" over log.b2frame
-  // takes that name, and the old file stays hidden behind it until the commit; "mv new t.npy" over
-  // t.b2nd would become t.npy.b2frame, and both would be in sight.
+  // Otherwise the file is committed first, and then moved as a stored one. For example, "mv new
+  // log" over log.b2frame takes that full name, and the old file stays hidden behind it until the
+  // commit. "mv new t.npy" over t.b2nd would give t.npy.b2frame, and both would be shown.
   if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
     return services_.commit(names_.work(), source_.node);
   std::optional<frame::FileStamp> replaces;
@@ -125,7 +125,8 @@ Need Renaming::move_pending() {
     replaces =
         target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.content_stat);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  // By another name also where it could keep its own: this changes the directory's times.
+  // Always takes another temporary's name, even in the same directory: this updates the directory's
+  // times.
   const std::string temporary = frame::temporary_name();
   from_.rename_to_free(names_.change(), source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
@@ -164,7 +165,8 @@ ExchangeNames Renaming::choose_exchange_names() {
   const auto choose_for_target = [&] {
     chosen.target_gets = choose(*target_, wanted_.from, wanted_.from_name, source_);
   };
-  // One may want the very name that the other must have: what is shown as itself has no choice.
+  // One object may want the full name that the other must have. An object that is shown as itself
+  // has no choice, so its name is chosen first.
   const bool target_is_first = target_->entry.shown == ShownAs::itself;
   if (target_is_first) choose_for_target();
   chosen.source_gets = choose(source_, wanted_.to, wanted_.to_name, *target_);
@@ -184,8 +186,8 @@ bool Renaming::are_still_good(const ExchangeNames& chosen) {
 Need Renaming::exchange() {
   if (becomes_flat_as(*target_, wanted_.from_name))
     return services_.hold_flat(names_.work(), target_->node);
-  // SOURCE has both files by then under their own names, so that one call of the system exchanges
-  // them.
+  // Commits pending files first. SOURCE then has both files under their own names, and one system
+  // call exchanges them.
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return services_.commit(names_.work(), object->node);
   if (!exchange_names_ || !are_still_good(*exchange_names_))
@@ -198,8 +200,8 @@ Need Renaming::exchange() {
   if (Need need =
           take_name_of_replacement(names_, services_, source_, from_, wanted_.from_name, old_name))
     return need;
-  // Where a name does not fit the other's kind it is put right in a second step; each of them
-  // leaves both files whole.
+  // If a name does not suit the kind of its new object, a second step corrects it. Both files are
+  // complete after each step.
   from_.exchange(names_.change(), source_.stored_name, to_, target_->stored_name);
   exchange_sidecars(names_.change(), from_, source_.stored_name, source_.entry, to_,
                     target_->stored_name, target_->entry);
@@ -211,8 +213,8 @@ Need Renaming::exchange() {
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                                NodeId directory_node, const std::string& stored_name,
                                const std::string& full_name) {
-  // The exchange has left the file under the other's stored name: the suffix of its own kind
-  // follows, for each file by itself.
+  // The exchange has left the file under the other's stored name. Each file then gets the suffix of
+  // its own kind.
   if (stored_name != full_name) {
     directory.rename_to_free(names_.change(), stored_name, directory, full_name);
     if (may_have_sidecar(object.entry))

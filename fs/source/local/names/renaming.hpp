@@ -1,6 +1,6 @@
 #pragma once
-// One rename in the mount, of whatever kinds of objects: which full names that asks for, and the
-// steps in SOURCE that lead there.
+// One rename in the mount, of any kinds of objects. Chooses the full names for it, and takes the
+// steps in SOURCE that lead to them.
 
 #include <optional>
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace bloscfs::fs {
 
-/// True for an array that is to be called what no NPY file is called: it must be a flat frame
-/// before. Throws EROFS or EOPNOTSUPP where it cannot become one.
+/// True for an array that is to get a shown name without ".npy". It must become a flat frame first.
+/// Throws EROFS or EOPNOTSUPP if it cannot become one.
 bool becomes_flat_as(const NamedObject& object, const std::string& name);
 
-/// What has the shown name; ENOENT if nothing has.
+/// Returns the object with the shown name. Throws ENOENT if there is none.
 NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name);
 
 struct WantedRename {
@@ -28,32 +28,33 @@ struct WantedRename {
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
 };
 
-/// The full names that an exchange is to end with, which the first call chooses: at another one the
-/// files may have names of their way there.
+/// The full names with which an exchange is to end. The first call chooses them, since a later call
+/// may find the files under interim names.
 struct ExchangeNames {
-  Identity source, target;  ///< whom they are for
+  Identity source, target;  ///< the objects that they were chosen for
   std::string source_gets, target_gets;
 };
 
-/// For one request, while nobody else changes names. `exchange_names` are one for all its calls.
+/// For one request, with the lock on names held exclusively. All calls of one rename share
+/// `exchange_names`.
 class Renaming {
  public:
   Renaming(TreeChanges& names, NameServices& services, const WantedRename& wanted,
            std::optional<ExchangeNames>& exchange_names);
 
-  /// What the renamed object is still to be called in SOURCE
+  /// The name that the renamed object still has to get in SOURCE
   /// (fs/source/local/names/replacement.hpp, step 5).
   struct OwnName {
     std::string full_name;
     Identity object;
   };
   struct Outcome {
-    std::optional<OwnName> own_name;  ///< none where it is called so already
-    std::vector<NodeId> renamed;      ///< containers that have other names
-    std::vector<NodeId> ended;        ///< and those that have none any more
+    std::optional<OwnName> own_name;  ///< none if it has that name already
+    std::vector<NodeId> renamed;      ///< containers whose names have changed
+    std::vector<NodeId> ended;        ///< containers that have lost their last name
   };
-  /// Once. What it lacks: else it is done, and has an outcome. Errors are std::system_error with
-  /// the errno.
+  /// To be called once. Returns what the rename lacks. If that is nothing, the rename is done, and
+  /// `outcome` is set. Errors are std::system_error with the errno.
   Need run(Outcome& outcome);
 
  private:

@@ -13,17 +13,18 @@
 namespace bloscfs::fs {
 namespace {
 
-/// True if SOURCE has something that the object is, or that it waits to replace.
+/// True if SOURCE has the object under its full name, or what the object will replace there.
 bool is_stored(const NamedObject& object) {
   return !object.is_pending || object.replaces.has_value();
 }
 
-/// Its name there.
+/// Returns that full name.
 const std::string& visible_name(const NamedObject& object) {
   return object.is_pending ? object.full_name : object.stored_name;
 }
 
-/// Only a directory can take the place of a directory, sparse frames included.
+/// True if the object is a directory in SOURCE, as a sparse frame is. A directory can be replaced
+/// only by a directory.
 bool is_stored_directory(const NamedObject& object) {
   return S_ISDIR(object.entry.own_stat.st_mode);
 }
@@ -33,9 +34,9 @@ bool leads_to(const SourceDirectory& directory, const std::string& name, const I
   return st && identity_of(*st) == object;
 }
 
-/// That it is durable how something got the name that it has: else what it replaced could come back
-/// when it has left. That it never left meanwhile is told by its time of change, which a rename
-/// sets.
+/// Makes durable how an object got its present name. Otherwise what it replaced could come back
+/// after it has left the name. The state contains the change time, which a rename sets, so that an
+/// object that has left the name and come back is flushed again.
 Need flush_name(NamesWork& work, const SourceDirectory& directory, const std::string& name) {
   const struct stat in = directory.stat();
   const auto st = directory.stat(name);
@@ -45,14 +46,15 @@ Need flush_name(NamesWork& work, const SourceDirectory& directory, const std::st
   return work.once(state, {[in = directory] { in.sync(); }});
 }
 
-/// True if the object has another full name than that, and could have it and be shown as before.
+/// True if the object has another full name, could have this one, and would be shown as before.
 bool can_be_called(TreeChanges& names, const NamedObject& object, const SourceDirectory& directory,
                    const std::string& shown_name, const std::string& full_name) {
   return !object.is_pending && object.stored_name != full_name && !directory.stat(full_name) &&
          names.fits(object.directory, shown_name, full_name, object.entry.shown, {{&object}});
 }
 
-/// What follows when the file of an object has been renamed within its directory.
+/// Updates the sidecar, the tree and the unsynced names after an object was renamed within its
+/// directory.
 void follow_renamed(TreeChanges& names, NameServices& services, const NamedObject& object,
                     const SourceDirectory& directory, const std::string& full_name) {
   const std::string& before = object.stored_name;
@@ -131,7 +133,8 @@ Need Replacement::place(const std::string& full_name) {
   return {};
 }
 
-/// What SOURCE has under a name that is about to be taken: only what gives way can be there.
+/// Returns what SOURCE has under a name that is about to be taken. Only the object that is replaced
+/// can have it.
 std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   const NamedObject* old = objects_.old;
   const bool is_commit = objects_.precondition != nullptr;
@@ -144,7 +147,7 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   return stored;
 }
 
-/// In one step, also where something has the name.
+/// Gives the object the name. If the name is taken, the same step replaces what has it.
 void Replacement::put(const std::string& full_name) {
   const bool is_commit = objects_.precondition != nullptr;
   const auto there = occupant(full_name);
@@ -171,7 +174,7 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
   const NamedObject& placed = objects_.placed;
   const SourceDirectory& from = objects_.from;
   if (identity_of(placed.entry.own_stat) == identity_of(occupant.entry.own_stat)) {
-    // A hard link that a waiting file has replaced: rename(2) would leave both names.
+    // Both names are hard links to one file. rename(2) would do nothing, and leave both.
     from.remove_file(names_.change(), placed.stored_name);
   } else if (!is_stored_directory(placed) && !is_stored_directory(occupant)) {
     from.rename(names_.change(), placed.stored_name, objects_.to, full_name);
@@ -185,11 +188,12 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
   }
 }
 
-/// Only what the file is, or has replaced already, gives way to it.
+/// Replaces `occupant` in a commit. Only the state that the commit was made from, or that its file
+/// has replaced already, may be replaced.
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_as = objects_.placed.stored_name;
-  // The rename is the frame layer's.
+  // Announces the change, since the frame layer does the rename.
   static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
       *objects_.precondition->directory, stored_as, full_name,
@@ -204,7 +208,7 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
     names_.link_lost(occupant);
 }
 
-/// What a user renames takes its sidecar along; that of what it replaces goes.
+/// Moves the sidecar along with a renamed object, and removes the sidecar of what that replaces.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
   const bool is_carried =
@@ -214,7 +218,8 @@ void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) 
     remove_sidecar(names_.change(), objects_.to, placed_as_);
 }
 
-/// What a commit stores anew is the same file for other programs, which may hold its sidecar.
+/// Keeps the sidecar of a file that a commit stores anew. For other programs it is the same file,
+/// and they may hold a lock on the sidecar.
 void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
   const auto state = stat_anew(to.descriptor(), placed_as_);
@@ -239,15 +244,15 @@ void Replacement::remove_old() {
     leave(*behind, [&] { return frame::stamp_of(behind->entry.content_stat) == old->replaces; });
 }
 
-/// Removes what is stored, of a commit only if `is_own` says so: another program may have put
-/// something else under a name that the file had, and that stays.
+/// Removes a stored object. In a commit, does so only if `is_own` returns true: another program may
+/// have put something else under the name, which stays.
 void Replacement::leave(const NamedObject& object, const std::function<bool()>& is_own) {
   const SourceDirectory& directory = objects_.to;
   const std::string& name = object.stored_name;
   if (objects_.precondition == nullptr) return removal_.remove_stored(object, directory, name);
   const auto identity = frame::identity_at(directory.descriptor(), name);
   if (!identity || identity->inode != object.entry.own_stat.st_ino) return;
-  // A name of that object alone: another one that gets it meanwhile is no leftover.
+  // The displaced name is valid for this object only: another object that gets it is no leftover.
   const std::string displaced = frame::displaced_name(*identity);
   directory.rename_to_free(names_.change(), name, directory, displaced);
   bool goes = false;

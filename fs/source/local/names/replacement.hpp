@@ -1,7 +1,7 @@
 #pragma once
-// How a stored object gets a full name, and takes the place of what is shown by that name: the one
-// way of renames and of commits, so that a sudden end at any moment leaves the one or the other in
-// sight, never both and never none.
+// Gives a stored object a full name, so that it replaces what is shown under that name. Renames and
+// commits both work this way. After a crash at any moment, the old or the new object is shown, but
+// not both or neither. The only exception is in step 4 of a Replacement.
 
 #include <functional>
 #include <memory>
@@ -16,94 +16,96 @@
 
 namespace bloscfs::fs {
 
-/// Gives a stored object the full name that what replaces it will have, if it is shown as before
-/// there, and durably so. Before anything else has been changed: each call goes on where the one
-/// before ended. `object` follows. Does nothing about one that waits: where anything waits in front
-/// of another, the two can meet.
+/// Renames a stored object to the full name that its replacement will have, and makes that durable.
+/// Does so only if the object is shown the same under that name. To be called before anything else
+/// is changed: each call continues where the last one ended. Updates `object`. Does nothing for a
+/// pending object, since its replacement can take its full name directly.
 Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name);
 
-/// Gives what a replacement has placed under another name its own, durably behind what it was
-/// placed by; an operation by itself. Does nothing where that name is taken by now, or would show
-/// it differently. `is_ours` becomes false where what has its name is not the file `placed`, and
-/// keeps it.
+/// Gives a replacement that was placed under an interim name its own name, in an operation by
+/// itself. First makes durable how it was placed. Does nothing if that name is taken, or would show
+/// it differently. Sets `is_ours` to false, and changes nothing, if the file under the object's
+/// name is not `placed`.
 Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
                    const Identity& placed, const std::string& shown_name,
                    const std::string& full_name, bool& is_ours);
 
-/// ESTALE: what another program has put there stays.
+/// Throws ESTALE: another program has put something there, which stays.
 [[noreturn]] void throw_overtaken(const std::string& name);
 
-/// What is placed, and where; all outlive it.
+/// The object to place, and the name for it. All referenced objects must outlive this one.
 struct PlacedName {
-  const NamedObject* placed;  ///< as it is stored until now; null: nobody sees it
+  const NamedObject* placed;  ///< as it is stored before; null: not shown
   const SourceDirectory& directory;
-  const std::string& shown_name;  ///< that it gets
-  const std::string& full_name;   ///< F
+  const std::string& shown_name;  ///< the name that it gets
+  const std::string& full_name;   ///< F in the table below
   ShownAs shown;
 };
 
-/// Steps 1 and 2 of a Replacement. `taken` becomes the name for step 3. `old`: what has the shown
-/// name, or null; follows.
+/// Does steps 1 and 2 of a Replacement. Sets `taken` to the name for step 3. `old` is the object
+/// that has the shown name, or null; it is updated.
 Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
                   const PlacedName& name, std::string& taken);
 
-/// What a commit goes by: it replaces the state that it was made from, and nothing else. Another
-/// program may put something else there up to the moment in which that is replaced, and that stays.
+/// What a commit may replace: the state that it was made from, and nothing else. Another program
+/// may put something else there up to the moment of the replacement. That stays.
 struct CommitPrecondition {
-  std::shared_ptr<frame::StoreDirectory> directory;  ///< that it is in
-  /// Asked of the old state when nobody can change that any more by its name.
+  std::shared_ptr<frame::StoreDirectory> directory;  ///< contains the file
+  /// Called when the old state has left its name, so that no program can change it by that name.
   const std::function<bool()>& is_unchanged;
 };
 
-/// One replacement, with the lock on names, but for the flushes, which are its Needs. The old
-/// one has the full name P, where it is stored, or where something is that it waits to replace; the
-/// new one shall have F.
+/// Replaces one object. The caller holds the lock on names. Flushes are done without it, as Needs.
+/// P is the full name of the old object: its stored name, or the name of what a pending object
+/// replaces. F is the full name for the new object.
 ///
-///                                                                a sudden end after it leaves
-/// 1. names that were given up, and are shown alike, are made     the old one
-///    durable
-/// 2. P -> F, where the new one cannot stand as P, and the old    the old one, as F
-///    one is shown as before as F, between two flushes of the
-///    directory
-/// 3. the new one gets P, where it can stand there, else F. What  the old one or the new one
-///    has that is replaced in the same step
-/// 4. what is left of the old one is removed                      the new one; both, by their full
-///                                                                names, where they could not meet
-/// 5. a flush of the directory, P -> F, by take_own_name(), when  the new one, as P or F
-///    all else is done
+///                                                              shown after a crash in this step
+/// 1. Make it durable that unsynced names that are shown the    the old object
+///    same are gone.
+/// 2. Rename the old object from P to F, between two flushes    the old object, as P or F
+///    of the directory. Only if the new object cannot have
+///    the name P, and the old one is shown the same as F.
+/// 3. Give the new object the name P if it can have it, else    the old or the new object
+///    F. This also replaces an old object of that name.
+/// 4. Remove what is left of the old object.                    the new object; both, by their
+///                                                              full names, if step 3 could not
+///                                                              replace the old one
+/// 5. Flush the directory, and rename the new object from P     the new object, as P or F
+///    to F. take_own_name() does this when all else is done.
 ///
-/// What is shown as a.npy: an array a.b2nd (P) becomes flat, a.npy.b2frame (F). Flat it cannot be
-/// called a.b2nd, which would be shown as a, but the array can be called a.npy.b2frame: steps 2
-/// and 3. The other way round the array gets the name a.npy.b2frame (P) over the flat one: steps 3
-/// and 5.
+/// Example: a.npy is shown for an array a.b2nd (P). It becomes flat, with the name a.npy.b2frame
+/// (F). A flat file cannot be called a.b2nd, which would be shown as "a". But the array can be
+/// called a.npy.b2frame: steps 2 and 3. In the other direction, the array replaces the flat file
+/// under its name a.npy.b2frame (P), and then becomes a.b2nd (F): steps 3 and 5.
 ///
-/// A user's rename replaces what has the name, as rename(2) does; a commit has precondition.
+/// A user's rename replaces any object that has the name, as rename(2) does. A commit has a
+/// precondition.
 class Replacement {
  public:
-  /// All outlive the replacement.
+  /// All must outlive the replacement.
   struct Objects {
-    const NamedObject& placed;    ///< as it is stored until now
-    const SourceDirectory& from;  ///< where that is
+    const NamedObject& placed;    ///< as it is stored before
+    const SourceDirectory& from;  ///< contains `placed`
     const SourceDirectory& to;
-    const std::string& shown_name;  ///< that it gets
-    NamedObject* old = nullptr;     ///< what has that, or null; follows in step 2
+    const std::string& shown_name;  ///< the name that it gets
+    NamedObject* old = nullptr;     ///< has that name, or is null; updated in step 2
     const CommitPrecondition* precondition = nullptr;  ///< null: a user's rename
   };
 
   Replacement(TreeChanges& names, NameServices& services, const Objects& objects)
       : names_(names), services_(services), removal_(names, services), objects_(objects) {}
 
-  /// Steps 1 to 3. Errors are std::system_error, of a commit ESTALE where another program was there
-  /// first.
+  /// Does steps 1 to 3. Errors are std::system_error. A commit fails with ESTALE if another program
+  /// has changed the file first.
   Need place(const std::string& full_name);
-  /// The name that the new one has then: F, or P, where step 5 is left to do.
+  /// The name that the new object has: F, or P if step 5 remains to be done.
   const std::string& placed_as() const { return placed_as_; }
-  /// State of that by this name: of a commit.
+  /// The state of the new object under that name, after a commit.
   const struct stat& placed_state() const { return placed_state_; }
-  /// Step 4, before the tree forgets the old one. What another program has put there stays where a
-  /// commit asks.
+  /// Does step 4. To be called before the tree forgets the old object. In a commit, what another
+  /// program has put there stays.
   void remove_old();
 
  private:
@@ -121,7 +123,7 @@ class Replacement {
   const Objects objects_;
   std::string placed_as_;  ///< empty before step 3
   struct stat placed_state_ {};
-  bool has_replaced_ = false;  ///< step 3 has put it over what the old one has in SOURCE
+  bool has_replaced_ = false;  ///< step 3 has replaced an object in SOURCE
 };
 
 }  // namespace bloscfs::fs
