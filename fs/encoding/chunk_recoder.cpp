@@ -49,8 +49,8 @@ void ChunkRecoder::encode(Request& request, Run& run, codec::ChunkEncoder& encod
 }
 
 void ChunkRecoder::run(Request& request, Run& run) {
-  // Kept from one commit to the next: its buffers and contexts take longer to make than a small
-  // chunk to encode.
+  // Kept from one commit to the next, because making its buffers and contexts takes longer than
+  // encoding a small chunk.
   static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
     if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
@@ -65,7 +65,7 @@ void ChunkRecoder::run(Request& request, Run& run) {
   done_.notify_all();
 }
 
-// Short runs first, so that a small commit also has work for every thread.
+// The first runs are short, so that a small commit also has work for every thread.
 std::size_t ChunkRecoder::run_limit() const { return std::min(bounds_.run_size, added_ / 2); }
 
 void ChunkRecoder::begin_run(std::size_t nbytes) {

@@ -1,5 +1,5 @@
 #pragma once
-// Encodes the chunks of a commit on the workers, in runs of several where they are small.
+// Encodes the chunks of a commit on the workers. Small chunks are encoded in runs of several.
 
 #include <cstdint>
 #include <deque>
@@ -21,7 +21,7 @@
 
 namespace bloscfs::fs {
 
-/// A chunk that is complete: special, or its stored bytes.
+/// A complete chunk: a special one, or its stored bytes.
 struct RecodedChunk {
   std::int64_t number;
   std::size_t nbytes;
@@ -32,42 +32,44 @@ struct RecodedChunk {
 /// Puts a run of chunks into a transaction.
 void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run);
 
-/// Bytes that it takes to encode a chunk of `nbytes` again: as it is stored, decoded, and new.
+/// Bytes of memory that it takes to encode a chunk of `nbytes` again: its old stored bytes, its
+/// contents, and its new stored bytes.
 constexpr std::int64_t memory_to_encode(std::int64_t nbytes) { return 3 * nbytes; }
 
-/// What is in memory at a time while chunks are encoded: for a commit, unless told otherwise.
+/// Limits what is in memory at a time while chunks are encoded. The defaults are those of a commit.
 struct RunBounds {
   std::size_t runs = 6;
   std::size_t run_size = std::size_t{512} << 10;  ///< contents of a run of several chunks
-  /// Contents of all runs. Of larger chunks, of which each is a run, fewer are in memory: one where
-  /// it has more than this.
+  /// Contents of all runs. Each large chunk is a run of its own, so that fewer are in memory at a
+  /// time. A chunk with more bytes than this is alone in memory.
   std::size_t bytes = std::size_t{4} << 20;
 };
 
-/// For one thread, which is none of the pool's.
+/// For one thread, which must not be a thread of the pool.
 class ChunkRecoder {
  public:
-  /// Encodes a chunk into the front of `out`, which has room for it however badly it compresses.
-  /// `own` is the request of the thread that encodes: the recoder's, or a worker's.
+  /// Encodes a chunk into the front of `out`, which has room for it even if it does not compress.
+  /// `own` is the request of the encoding thread: the recoder's, or a worker's.
   using Encode = std::function<codec::EncodedSize(Request& own, codec::ChunkEncoder&,
                                                   codec::MutableBytes out)>;
-  /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
+  /// Takes a run. Its stored bytes lie one behind the other, and are valid during the call.
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
-  /// Stored bytes lie in memory of `pages`, which outlives the recoder. `put` is called with each
-  /// run (one chunk or several) on the calling thread, in the order of add(). The memory that
-  /// encoding needs is taken from `budget` until the recoder ends, or from none if that is null.
+  /// Stored bytes lie in memory of `pages`, which outlives the recoder. Calls `put` with each run
+  /// (one or several chunks), on the calling thread, in the order of add(). Takes the memory for
+  /// encoding from `budget` until the recoder ends; `budget` may be null.
   ChunkRecoder(Request& request, const codec::EncodeSettings& settings, PagePool& pages,
                WorkerPool& pool, MemoryBudget* budget, const RunBounds& bounds, Put put);
-  /// Waits for what is under way.
+  /// Waits for the running work.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
   ChunkRecoder& operator=(const ChunkRecoder&) = delete;
 
-  /// Has `encode` run for a chunk of `nbytes`, on a worker or later on the calling thread; hands
-  /// over finished runs while there are too many. Throws what any of them threw.
+  /// Runs `encode` for a chunk of `nbytes`, on a worker or later on the calling thread. Hands
+  /// finished runs to `put` while there are too many runs. Throws what `encode` or `put` has
+  /// thrown.
   void add(std::int64_t number, std::size_t nbytes, Encode encode);
-  /// Hands over the rest.
+  /// Hands the remaining runs to `put`.
   void finish();
 
  private:
@@ -88,7 +90,7 @@ class ChunkRecoder {
     bool done = false;
   };
   std::size_t run_limit() const;
-  /// Of one that is to hold at least so many bytes.
+  /// Begins a run that is to hold at least `nbytes` bytes.
   void begin_run(std::size_t nbytes);
   void run(Request& request, Run& run);
   static void encode(Request& request, Run& run, codec::ChunkEncoder& encoder);
@@ -96,7 +98,7 @@ class ChunkRecoder {
   void wait_for(const Run& run);
 
   Request& request_;
-  std::vector<PooledBuffer> spare_;  ///< room for stored bytes, whose pages are there already
+  std::vector<PooledBuffer> spare_;  ///< room for stored bytes whose pages exist already
   const codec::EncodeSettings settings_;
   PagePool& pages_;
   WorkerPool& pool_;
@@ -106,7 +108,7 @@ class ChunkRecoder {
   std::size_t at_hand_ = 0;  ///< bytes of contents in all runs
   std::size_t added_ = 0;    ///< bytes of contents in the runs that are complete
   std::deque<std::shared_ptr<Run>> runs_;
-  std::shared_ptr<Run> last_;  ///< not begun: it may grow, or the calling thread would only wait
+  std::shared_ptr<Run> last_;  ///< not started: may grow, and the calling thread may run it
   Mutex mutex_;
   CondVar done_;
 };

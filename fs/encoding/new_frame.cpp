@@ -14,21 +14,22 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Small enough that a synced overwrite of a few bytes is cheap: it writes one chunk again, and
-/// encodes one block.
+/// Small, so that a synced overwrite of a few bytes is cheap: it writes one chunk and encodes one
+/// block.
 constexpr std::int32_t kChunkSize = 128 << 10;
 constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;
-/// Of small contents an eighth is looked at, but not less than this.
+/// Of small contents, an eighth is looked at, but at least this much.
 constexpr std::size_t kSmallSample = std::size_t{4} << 10;
 constexpr int kWorthwhile = 20;
-/// Of the bytes of a sample some share differs from the byte that is `distance` bytes before. At
-/// distances that are item sizes, text, programs and noise have at least this part of the share
-/// that they have at other distances. Numbers have less at their own size.
+/// Limit for share_that_differs() at an item size, divided by its least value at the distances 3, 5
+/// and 7. Text, programs and noise have at least this ratio. Numbers have a smaller one at their
+/// own size.
 constexpr double kLessByItems = 0.985;
 
-/// What all new frames have in common with this one, but for codec and filters.
+/// Returns settings for the item size and the blocks of `frame`, with a codec that suits all frames
+/// and no filters.
 codec::EncodeSettings shaped_like(const frame::FrameSettings& frame) {
   codec::EncodeSettings settings;
   settings.codec = codec::CodecId::zstd;
@@ -59,7 +60,7 @@ bool goes_by_shape(const codec::FilterStep& step) {
   return filter != nullptr && filter->goes_by_shape;
 }
 
-/// The mount's codec, unless that is for arrays alone.
+/// Returns the mount's codec, or Zstandard if that codec is only for arrays.
 codec::CodecId codec_of_anything(const WriteOptions& options) {
   return goes_by_shape(options.codec) ? codec::CodecId::zstd : options.codec;
 }
@@ -68,11 +69,12 @@ codec::SplitMode split_mode(const frame::FrameSettings& frame, codec::CodecId id
   const codec::CodecRow* const codec = codec::find_codec(id);
   if (codec == nullptr) return codec::SplitMode::never;
   if (codec->takes_single_bytes && frame.typesize > 1) return codec::SplitMode::always;
-  // Streams of single bytes of small blocks compress badly but with the fastest codecs.
+  // Splitting small blocks into streams of single bytes compresses badly, except with the fastest
+  // codecs.
   return codec->is_fast ? codec::SplitMode::forward_compatible : codec::SplitMode::never;
 }
 
-/// Leaves codecs and filters that go by an array's shape to arrays that they fit.
+/// Uses a codec that goes by an array's shape only for arrays that it fits.
 void choose_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   codec::EncodeSettings settings = shaped_like(frame);
   settings.codec = options.codec;
@@ -107,8 +109,8 @@ void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   choose_filters(frame, options);
 }
 
-/// What loses more each time is taken out: a commit encodes anew what nobody has changed, and what
-/// was written is to be read again.
+/// Takes out what loses more each time. A commit encodes unchanged bytes of a chunk again, and a
+/// program must read back what it has written.
 void take_out_losses(codec::EncodeSettings& settings, const WriteOptions& fallback) {
   const auto is_losing = [](codec::CodecId codec, std::span<const codec::FilterStep> filters) {
     return codec::loss_of(codec, filters) == codec::Loss::every_time;
@@ -121,8 +123,8 @@ void take_out_losses(codec::EncodeSettings& settings, const WriteOptions& fallba
     if (is_losing({}, {&step, 1})) step = {};
 }
 
-/// With what suits items of `typesize` bytes (0: nobody knows) that begin at `begin`, where that is
-/// asked for. The item size that was chosen, too.
+/// If the options have a goal, chooses codec, level and filters for items of `typesize` bytes (0:
+/// unknown) that begin at `begin`. Also sets `typesize` to the chosen item size.
 WriteOptions chosen_for(WriteOptions options, const NewContents& contents, std::int64_t begin,
                         std::int32_t& typesize) {
   if (!options.goal) return options;
@@ -155,7 +157,7 @@ double share_that_differs(codec::Bytes sample, std::size_t distance) {
   return static_cast<double>(count) / static_cast<double>(sample.size() - distance);
 }
 
-/// True if it pays to try item sizes. Each try encodes the sample once.
+/// True if it is worth trying item sizes. Each try encodes the sample once.
 bool may_have_items(codec::Bytes sample) {
   double least_at_others = 1;
   for (const std::size_t distance : {3U, 5U, 7U})
@@ -204,7 +206,7 @@ std::vector<std::uint8_t> NewContents::start(std::size_t most) const {
 
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents) {
   frame::FrameSettings frame;
-  // Each byte of the sample may be encoded four times, which of a small file would be most of the
+  // Each byte of the sample may be encoded four times. For a small file this would be most of the
   // work.
   const auto sample =
       std::clamp(static_cast<std::size_t>(contents.size) / 8, kSmallSample, kSampleSize);

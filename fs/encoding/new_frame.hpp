@@ -1,5 +1,5 @@
 #pragma once
-// How a mount stores what is new: item size, chunks, blocks and codec from the data and the
+// How a mount stores new files. Chooses item size, chunks, blocks and codec by the data and the
 // mount's options.
 
 #include <cstdint>
@@ -14,43 +14,45 @@
 
 namespace bloscfs::fs {
 
-/// What is to be stored.
+/// Contents that are to be stored.
 struct NewContents {
   std::int64_t size = 0;
   frame::ReadContents read;
 
-  /// The first bytes, as many as are asked for or there are.
+  /// Returns the first `most` bytes, or fewer if the contents are shorter.
   std::vector<std::uint8_t> start(std::size_t most) const;
 };
 
-/// Settings of a flat frame. Throws what reading throws.
+/// Returns the settings of a flat frame. Throws what `contents.read` throws.
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents);
-/// Of the beginning, that is looked at.
+/// How many bytes of the beginning are looked at, at most.
 inline constexpr std::size_t kSampleSize = 32U << 10;
-/// Size of the smallest chunks that it gives a frame, whatever the contents are.
+/// Returns the size of the smallest chunks that new_flat_frame() chooses for any contents.
 std::int32_t min_flat_chunk(const WriteOptions& options);
 
-/// The item size that suits contents best: the one of 1, 2, 4 and 8 with which shuffled bytes
-/// compress best under LZ4, where that saves at least 1 part in 20 over smaller ones.
+/// Returns the item size that suits the sample best: that of 1, 2, 4 and 8 with which the shuffled
+/// bytes compress best under LZ4. A larger size must save at least 1 part in 20.
 std::int32_t guess_typesize(codec::Bytes sample);
 
-/// Settings of an array for the contents of a NPY file that consists of its header and as many
-/// elements as that says; nullopt where an array could not show the same bytes: its header is not
-/// what we would write ourselves, or there are more than 16 dimensions, or more chunks than a frame
-/// can have. B2ND knows C order alone: elements in Fortran order are moved, so that other programs
-/// find the same array, and a metalayer of our own says in which order they are shown.
+/// Returns the settings of an array for the contents of a NPY file. The file must consist of its
+/// header and as many elements as that says. Returns nullopt if an array could not show the same
+/// bytes: the header differs from the one that the mount writes, or the array has more than 16
+/// dimensions, or more chunks than a frame can have.
+///
+/// B2ND knows only C order. Elements in Fortran order are moved, so that other programs find the
+/// same array. A metalayer of bloscfs says in which order the mount shows them.
 std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
                                                     const NewContents& contents);
 
-/// The same for the contents of a file; nullopt also where they are no complete NPY file.
+/// Like new_array_frame(), for the contents of a file. Also returns nullopt if the contents are no
+/// complete NPY file.
 std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options,
                                                    const NewContents& contents);
 
-/// How chunks for a frame are encoded; `fallback` serves where the frame's own codec or filters can
-/// only be read. Chunks of a frame with a codec or filters that lose more each time (codec::Loss)
-/// are encoded without these, by the fallback's codec: a change is kept as it was written, and what
-/// is beside it in the chunk loses no more.
+/// Returns how chunks of a frame are encoded. `fallback` serves if the frame's codec or filters can
+/// only be read. Codecs and filters that lose more each time (codec::Loss) are replaced or left
+/// out. So a change is stored as it was written, and the rest of its chunk loses no more.
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback);
 
 }  // namespace bloscfs::fs

@@ -14,13 +14,13 @@
 
 namespace bloscfs::fs {
 
-/// A file's bytes. Used by one thread at a time to ask, and by the workers to read.
+/// The bytes of a file. One thread at a time asks for data; the workers read.
 class FileBytes {
  public:
   virtual ~FileBytes() = default;
   virtual std::int64_t size() const = 0;
-  /// Where from `offset` on the first byte is that may be another than zero; the file's size where
-  /// there is none. Costs as much as there is, and not as large as the holes are.
+  /// Returns the offset of the first byte from `offset` on that may not be zero; the file's size if
+  /// there is none. The cost depends on the amount of data, not on the size of the holes.
   virtual std::int64_t next_data(Request& request, std::int64_t offset) const = 0;
   virtual void read(Request& request, std::int64_t offset, codec::MutableBytes out) const = 0;
 };
@@ -41,15 +41,16 @@ class SourceBytes final : public FileBytes {
   const std::int64_t size_;
 };
 
-/// A complete frame under a temporary name, and the writer that has made it.
+/// A complete frame under a temporary or shared name, and the writer that made it.
 struct StoredFrame {
   std::string name;
   std::unique_ptr<frame::FrameWriter> writer;
 };
 
-/// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
-/// read it. With a `shared_name` it is a sparse frame of that name (see StoredPlace::is_shared).
-/// Errors as Transaction's; then nothing is left behind.
+/// Makes a complete, durable frame of the file's bytes under a temporary name. Only its owner may
+/// read it. With a `shared_name`, makes a sparse frame of that name instead (see
+/// StoredPlace::is_shared). Throws the errors of Transaction. Removes the temporary frame if it
+/// fails.
 StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,

@@ -1,7 +1,7 @@
 #pragma once
-// Indexes that python-blosc2 keeps of an array, in a vlmetalayer of the array, and results of
-// queries that it has cached there. The commit that changes values marks the indexes stale, and
-// drops the results, in the same transaction. Where that cannot be done the array is read-only.
+// The indexes that python-blosc2 keeps of an array in one of its vlmetalayers, and the query
+// results that python-blosc2 caches there. A commit that changes values marks the indexes stale and
+// drops the results, in the same transaction. If it cannot, the array is read-only.
 
 #include <cstdint>
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace bloscfs::fs {
 
-/// The contents of a vlmetalayer that tells of indexes; none if there is none. codec::Error for one
-/// of more than 4 MiB, or damaged.
+/// Returns the contents of a vlmetalayer about indexes; nullopt if there is none of that name.
+/// Throws codec::Error if it is larger than 4 MiB, or damaged.
 std::optional<std::vector<std::uint8_t>> read_index_metadata(const frame::Snapshot& snapshot,
                                                              const std::string& name);
 
-/// Throws std::system_error(EROFS), saying why, where the indexes of an array could not be marked.
+/// Throws std::system_error(EROFS), saying why, if the indexes of an array cannot be marked stale.
 void require_markable_indexes(const frame::Snapshot& array);
 
-/// Marks the indexes of an array stale, and drops what it has of results, in a transaction that
-/// changes its values.
+/// Marks the indexes of an array stale, and drops its cached results, in a transaction that changes
+/// its values.
 void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transaction);
-/// True for vlmetalayers that tell of the values, and are not taken over by a frame that takes an
-/// array's place.
+/// True for vlmetalayers that depend on the values. A frame that replaces an array does not take
+/// them over.
 bool tells_of_values(const std::string& vlmetalayer);
 
 }  // namespace bloscfs::fs

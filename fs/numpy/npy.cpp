@@ -22,7 +22,7 @@ constexpr std::uint8_t kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t kVersion1Prefix = 10;  ///< magic, version, length of 2 bytes
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxVersion1Text = 65535;
-/// NumPy leaves room for the growing dimension to become this long.
+/// NumPy pads the growing dimension so that it can become this long.
 constexpr std::size_t kGrowthDigits = 21;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -102,7 +102,7 @@ std::optional<std::vector<std::uint8_t>> build_npy_header(std::string_view descr
   }
   std::optional<std::string> latin1 = latin1_from_utf8(text);
   if (!latin1) return std::nullopt;
-  // A header that is aligned already gets 64 blanks more.
+  // As in NumPy, a header that is aligned already gets 64 blanks more.
   latin1->append(kAlignment - (kVersion1Prefix + latin1->size() + 1) % kAlignment, ' ');
   latin1->push_back('\n');
   if (latin1->size() > kMaxVersion1Text) return std::nullopt;
@@ -166,7 +166,8 @@ std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info) 
     return std::nullopt;
   const std::optional<std::int64_t> nbytes = array_nbytes(array.shape, dtype->itemsize);
   if (!nbytes) return std::nullopt;
-  // Of an array without padding the contents' size tells; its container may know no item size.
+  // The size of the contents is enough for an array without padding. Its container may know no item
+  // size.
   const bool agrees =
       info.has_blocked_array() ? dtype->itemsize == info.typesize : *nbytes == info.nbytes;
   if (!agrees) return std::nullopt;

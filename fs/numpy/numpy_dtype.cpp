@@ -14,12 +14,13 @@ namespace {
 using frame::PythonKind;
 using frame::PythonValue;
 
-/// A type as descr shows it: scalars are a string, structures a list, sub-arrays have a shape.
+/// A type in the form of descr: scalars are a string, structures a list. Sub-arrays also have a
+/// shape.
 struct Type {
   std::int64_t itemsize = 0;
   std::int64_t alignment = 1;
   PythonValue descr;
-  PythonValue stored;  ///< as np.dtype() takes it: there structures with gaps are a dict
+  PythonValue stored;  ///< as np.dtype() takes it: structures with gaps are a dict
   std::optional<PythonValue> shape;
 };
 
@@ -30,8 +31,8 @@ struct Field {
 };
 
 struct Reading {
-  bool aligned = false;   ///< structures are laid out as C does it, and those inside them, too
-  bool is_descr = false;  ///< of a NPY header, where gaps are fields without a name
+  bool aligned = false;   ///< structures, and structures inside them, are laid out as in C
+  bool is_descr = false;  ///< a descr of a NPY header, where nameless fields are gaps
 };
 std::optional<Type> type_of(const PythonValue& value, Reading how);
 
@@ -49,9 +50,9 @@ std::optional<Type> scalar_type(std::string_view text) {
   return type;
 }
 
-/// `base` repeated: () and the number 1 leave it as it is.
+/// Returns `base` repeated. The shapes () and 1 leave it as it is.
 std::optional<Type> with_shape(Type base, const PythonValue& shape) {
-  // Of empty items NumPy makes something else: ('S', 5) is S5.
+  // NumPy gives a shape of empty items another meaning: ('S', 5) is S5.
   if (base.itemsize == 0) return std::nullopt;
   PythonValue dims = shape;
   if (shape.is_integer()) {
@@ -80,7 +81,7 @@ std::optional<Type> with_shape(Type base, const PythonValue& shape) {
   return type;
 }
 
-/// Names and titles share one name space.
+/// Names and titles, which share one name space.
 class NameSet {
  public:
   bool add(const std::string& name) { return names_.insert(name).second; }
@@ -94,7 +95,8 @@ PythonValue titled(const PythonValue& title, std::string name) {
   return PythonValue::make_sequence(PythonKind::tuple, {title, std::move(text)});
 }
 
-/// The name of a field in a list, which NumPy makes up where it is empty.
+/// Returns the name of a field in a list. If the name is empty, makes the name that NumPy would
+/// make.
 std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t number,
                                        NameSet& names) {
   const bool has_title = value.kind == PythonKind::tuple && value.items.size() == 2;
@@ -102,7 +104,7 @@ std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t num
   if (!stored.is_string()) return std::nullopt;
   std::string name = stored.text;
   if (name.empty()) {
-    // NumPy takes the title for the name then, and refuses it for being there twice.
+    // NumPy would take the title as the name, and then refuse it as a duplicate.
     if (has_title) return std::nullopt;
     name = "f" + std::to_string(number);
   }
@@ -117,14 +119,14 @@ PythonValue list_of(std::vector<PythonValue> items) {
   return PythonValue::make_sequence(PythonKind::list, std::move(items));
 }
 
-/// A field as a list of fields has it.
+/// Returns a field in the form of an item of a list of fields.
 PythonValue listed(const Field& field, const PythonValue& type) {
   std::vector<PythonValue> parts = {field.name, type};
   if (field.type.shape) parts.push_back(*field.type.shape);
   return PythonValue::make_sequence(PythonKind::tuple, std::move(parts));
 }
 
-/// The form of str() for structures with gaps, which DictReader reads.
+/// Returns the form of str() for structures with gaps, which DictReader reads.
 PythonValue stored_with_gaps(const std::vector<Field>& fields, std::int64_t itemsize) {
   std::vector<PythonValue> names, formats, offsets, titles;
   bool has_titles = false;
@@ -153,7 +155,7 @@ PythonValue stored_with_gaps(const std::vector<Field>& fields, std::int64_t item
   return dict;
 }
 
-/// NumPy shows gaps as nameless fields and refuses overlapping ones.
+/// Writes gaps as nameless fields, and refuses overlapping fields, as NumPy does.
 std::optional<Type> structure(const std::vector<Field>& fields, std::int64_t itemsize,
                               std::int64_t alignment) {
   const auto gap = [](std::int64_t size) {
@@ -182,12 +184,13 @@ std::optional<Type> structure(const std::vector<Field>& fields, std::int64_t ite
   return type;
 }
 
-/// Where fields are put, one behind the other.
+/// Places fields one behind the other.
 class Layout {
  public:
   explicit Layout(bool aligned) : aligned_(aligned) {}
 
-  /// Offset of the next field of this type; `given` overrides it. nullopt if that is misaligned.
+  /// Returns the offset of the next field, which has this type. `given` overrides the offset.
+  /// Returns nullopt if that is misaligned or too large.
   std::optional<std::int64_t> place(const Type& type, std::optional<std::int64_t> given) {
     const std::int64_t alignment = aligned_ ? type.alignment : 1;
     const std::int64_t offset = given ? *given : round_up(end_, alignment);
@@ -205,7 +208,7 @@ class Layout {
   std::int64_t alignment_ = 1;
 };
 
-/// As NumPy has it: a sub-array of plain bytes, too.
+/// As in NumPy, a sub-array of plain bytes is a gap as well.
 bool is_gap(const PythonValue& name, const Type& type) {
   return name.is_string() && name.text.empty() && type.descr.is_string() &&
          type.descr.text.starts_with("|V");
@@ -230,7 +233,7 @@ std::optional<Type> list_type(const PythonValue& list, Reading how) {
   return structure(fields, layout.itemsize(), layout.alignment());
 }
 
-/// The form of str() for structures with gaps: lists of names, formats, offsets and titles.
+/// Reads the form of str() for structures with gaps: lists of names, formats, offsets and titles.
 class DictReader {
  public:
   DictReader(const PythonValue& dict, Reading how)
@@ -321,7 +324,8 @@ std::optional<Type> type_of(const PythonValue& value, Reading how) {
 
 std::optional<NumpyDtype> dtype_of(const PythonValue& literal, Reading how) {
   const std::optional<Type> type = type_of(literal, how);
-  // The items of an array are never sub-arrays: NumPy makes their dimensions the array's.
+  // Array items are never sub-arrays: NumPy adds the dimensions of such items to those of the
+  // array.
   if (!type || type->shape) return std::nullopt;
   NumpyDtype dtype;
   dtype.itemsize = type->itemsize;

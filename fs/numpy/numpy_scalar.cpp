@@ -21,7 +21,7 @@ constexpr Spelling kLetters[] = {
     {"S", "S0"}, {"a", "S0"}, {"U", "U0"},  {"V", "V0"}, {"M", "M8"},  {"m", "m8"},
 };
 
-/// Names, always of the machine's byte order.
+/// Names. They always mean the machine's byte order.
 constexpr Spelling kNames[] = {
     {"bool", "b1"},         {"bool_", "b1"},         {"bool8", "b1"},        {"int8", "i1"},
     {"int16", "i2"},        {"int32", "i4"},         {"int64", "i8"},        {"uint8", "u1"},
@@ -40,7 +40,7 @@ constexpr Spelling kNames[] = {
     {"void", "V0"},
 };
 
-/// Kinds with the sizes that exist, smallest and largest; all powers of two between them do.
+/// Kinds with their smallest and largest sizes. All powers of two between these exist.
 struct NumberKind {
   char kind;
   int smallest, largest;
@@ -58,7 +58,7 @@ std::string_view find_spelling(const Spelling (&table)[N], std::string_view name
   return found != std::end(table) ? found->type : std::string_view();
 }
 
-/// Decimal digits only, and not above 2^31 - 1.
+/// Accepts decimal digits only, and values of at most 2^31 - 1.
 std::optional<std::int64_t> parse_count(std::string_view digits) {
   std::uint64_t value = 0;
   const char* end = digits.data() + digits.size();
@@ -68,7 +68,7 @@ std::optional<std::int64_t> parse_count(std::string_view digits) {
   return static_cast<std::int64_t>(value);
 }
 
-/// "[25us]" behind M8 or m8, in its canonical spelling.
+/// Returns the canonical spelling of the unit behind M8 or m8, such as "[25us]".
 std::optional<std::string> parse_date_unit(std::string_view text) {
   if (text.empty()) return std::string();
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<NumpyScalar> parse_sized(char order, char kind, std::string_view d
   return NumpyScalar{*size, alignment, text};
 }
 
-/// A kind and what follows it: "f8", "S5", "M8[ns]".
+/// Parses a kind and the size or unit behind it: "f8", "S5", "M8[ns]".
 std::optional<NumpyScalar> parse_type(char order, std::string_view type) {
   if (type.size() < 2) return std::nullopt;
   switch (type[0]) {

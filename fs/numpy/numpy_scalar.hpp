@@ -10,7 +10,7 @@
 
 namespace bloscfs::fs {
 
-/// Bounds that NumPy has.
+/// NumPy's limits.
 inline constexpr std::size_t kNumpyMaxDimensions = 32;
 inline constexpr std::int64_t kNumpyMaxItemsize = std::numeric_limits<std::int32_t>::max();
 
@@ -20,8 +20,8 @@ struct NumpyScalar {
   std::string text;        ///< canonical: "<f8", "|S5", "<M8[25us]"
 };
 
-/// Parses "<f8", "f8", "d", "float64", "U5", "datetime64[ns]" and the like as np.dtype() of
-/// NumPy 1.24 does on x86-64. nullopt for what it refuses, objects included.
+/// Parses "<f8", "f8", "d", "float64", "U5", "datetime64[ns]" and the like as np.dtype() of NumPy
+/// 1.24 does on x86-64. Returns nullopt for what np.dtype() refuses, and for objects.
 std::optional<NumpyScalar> parse_numpy_scalar(std::string_view text);
 
 }  // namespace bloscfs::fs

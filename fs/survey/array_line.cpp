@@ -29,7 +29,7 @@ ArrayLine read_line(Request& request, const ElementSampler& sampler, const Pictu
   std::int64_t window = codec::ceil_div(line.extent, bins);
   if (line.extent > limits.decoded / itemsize) {
     line.is_sample = true;
-    // A part of a block costs all of it.
+    // Reading a part of a block costs as much as reading all of it.
     bins = std::clamp<std::int64_t>(limits.decoded / sampler.unit_size(), 1, bins);
     const std::int64_t most = std::max(sampler.unit_size(), limits.decoded / bins / 2);
     window = std::min(window, std::max<std::int64_t>(1, most / itemsize));

@@ -5,7 +5,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What a slice asks for, before anything is read.
+/// Returns the elements that a slice needs. Reads nothing.
 std::vector<ElementSampler::Wanted> plan(const ElementSampler& sampler, const ArraySlice& slice,
                                          std::vector<std::int64_t> place,
                                          std::optional<std::size_t> channel_axis) {

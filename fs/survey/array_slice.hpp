@@ -1,5 +1,5 @@
 #pragma once
-// Two-dimensional slices of an array as numbers, at most so many along each side.
+// Two-dimensional slices of an array as numbers, with a limited number of elements along each side.
 
 #include <array>
 #include <cstdint>
@@ -12,40 +12,40 @@
 
 namespace bloscfs::fs {
 
-/// What a picture of an array may cost.
+/// Limits the work for a picture of an array.
 struct PictureLimits {
   std::int64_t side = 384;                         ///< elements along each axis of a slice
   std::int64_t bins = 600;                         ///< of a line
-  std::int64_t decoded = std::int64_t{256} << 20;  ///< bytes that are decoded for it
+  std::int64_t decoded = std::int64_t{256} << 20;  ///< bytes that are decoded
 };
 
-/// Elements in which two coordinates vary. They are every `step`th along each axis.
+/// The elements of a plane through the array: every `step`th one along each of two axes.
 struct ArraySlice {
   struct Axis {
-    std::size_t number = 0;  ///< of the array's dimensions
+    std::size_t number = 0;  ///< index of the array's dimension
     std::int64_t extent = 0, step = 1;
     std::int64_t count() const { return codec::ceil_div(extent, step); }
   };
   Axis rows, columns;
-  std::vector<std::pair<std::size_t, std::int64_t>> fixed;  ///< other axes, and where they are cut
-  std::int64_t channels = 1;                  ///< values of a place, along an axis of their own
-  std::vector<std::optional<double>> values;  ///< row after row; nothing where it is unreadable
+  std::vector<std::pair<std::size_t, std::int64_t>> fixed;  ///< other axes, and their cut index
+  std::int64_t channels = 1;                  ///< values at each place, along an axis of their own
+  std::vector<std::optional<double>> values;  ///< row after row; nullopt if unreadable
   ValueRange range;
-  bool is_coarse = false;  ///< fewer elements than a picture has room for, for the work's sake
+  bool is_coarse = false;  ///< has fewer elements than a picture has room for, to limit the work
 };
 
-/// The slice along two axes, through the middle of the others. It has all elements along
-/// `channel_axis`, where that is given. The array has elements.
+/// Reads the slice along two axes, through the middle of the other axes. The slice has all elements
+/// along `channel_axis`, if that is given. The array must have elements.
 ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size_t row_axis,
                       std::size_t column_axis, const PictureLimits& limits,
                       std::optional<std::size_t> channel_axis = std::nullopt);
 
-/// Whether an array looks like one or several pictures in colour: uint8 or uint16, with 3 or 4
-/// values (red, green, blue and perhaps opacity) along the last of three or more axes.
+/// True if the array looks like one or several colour pictures: uint8 or uint16, with 3 or 4 values
+/// (red, green, blue and perhaps opacity) along the last of three or more axes.
 bool is_in_colour(const frame::ArrayInfo& array);
 
-/// The pairs of axes, (rows, columns), whose slices show an array of two or more dimensions: of
-/// three and more, those of the last three.
+/// Returns the pairs of axes (rows, columns) whose slices show an array of two or more dimensions.
+/// With three or more dimensions, these are pairs of the last three axes.
 std::vector<std::array<std::size_t, 2>> slice_axes(std::size_t dimensions);
 
 }  // namespace bloscfs::fs

@@ -5,11 +5,11 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Beyond that a grid is no picture.
+/// A grid of more dimensions cannot be drawn.
 constexpr std::size_t kMaxGridDimensions = 3;
 
-/// Empty unless they make so many chunks in all: what is left of a damaged frame may contradict
-/// itself.
+/// Returns the chunks along each dimension. Returns an empty result if these do not make
+/// `chunk_count` chunks, because a damaged frame may contradict itself.
 std::vector<ChunkGrid::Dimension> dimensions_of(const frame::ArrayInfo& array,
                                                 std::int64_t chunk_count) {
   std::vector<ChunkGrid::Dimension> dimensions;

@@ -8,7 +8,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of chunks that cannot be opened: why not, of so many.
+/// How many faults are reported with their reasons.
 constexpr std::size_t kReasons = 1000;
 
 class Surveyor {
@@ -35,7 +35,8 @@ class Surveyor {
   }
 
  private:
-  /// Steps that have no divisor in common with a row of the grid meet all of its columns.
+  /// Returns the step from one sampled chunk to the next. It has no divisor in common with the
+  /// extents of the grid, so that the sample meets all columns.
   std::int64_t choose_stride(std::int64_t most) const {
     std::int64_t stride = codec::ceil_div(count_, most);
     const auto& dimensions = survey_.grid.dimensions();

@@ -1,6 +1,6 @@
 #pragma once
-// What the chunks of a container are, by the cells of a grid: how well they are compressed, which
-// are a value that repeats, and which cannot be opened.
+// Surveys the chunks of a container, by the cells of a grid: how well they are compressed, which
+// ones are special, and which ones cannot be opened.
 
 #include <array>
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace bloscfs::fs {
 
-/// What is known of chunks that are taken together.
+/// Counts of several chunks.
 struct ChunkCounts {
   static constexpr std::size_t kSpecialKinds = 5;
-  std::int64_t seen = 0;  ///< that were looked at: all of them, or a sample
+  std::int64_t seen = 0;  ///< chunks that were looked at: all, or a sample
   std::int64_t stored = 0;
-  std::int64_t damaged = 0;                           ///< some of which may be stored, too
+  std::int64_t damaged = 0;  ///< may include chunks that count as stored, too
   std::array<std::int64_t, kSpecialKinds> special{};  ///< by codec::SpecialValue; [0] unused
   std::int64_t nbytes = 0, cbytes = 0;                ///< of the stored ones
 
@@ -32,17 +32,18 @@ struct ChunkSurvey {
 
   struct Fault {
     std::int64_t chunk = 0;
-    std::string reason;  ///< empty where there are very many
+    std::string reason;  ///< empty after the first 1000 faults
   };
 
-  /// Counts a chunk as damaged that was counted as something else, or was not looked at.
+  /// Counts a chunk as damaged, unless `faults` has it already. The chunk may have been counted as
+  /// something else before, or not at all.
   void note_damage(std::int64_t chunk);
 
   ChunkGrid grid;
   std::vector<ChunkCounts> cells;  ///< in C order
   ChunkCounts all;
-  std::vector<double> ratios;  ///< decoded size / stored size, of each stored chunk that was seen
-  std::vector<Fault> faults;   ///< of chunks that cannot be opened, by chunk
+  std::vector<double> ratios;  ///< decoded size / stored size of each stored chunk that was seen
+  std::vector<Fault> faults;   ///< chunks that cannot be opened, sorted by number
   bool is_sample = false;
 };
 
@@ -51,8 +52,8 @@ struct SurveyLimits {
   std::int64_t chunks = std::int64_t{1} << 18;  ///< whose headers are read, at most
 };
 
-/// Reads the headers of chunks, and decodes none. Errors: std::system_error from the source, Error
-/// where the index cannot be read.
+/// Reads the headers of chunks, and decodes none. Throws std::system_error from the source, and
+/// codec::Error if the index cannot be read.
 ChunkSurvey survey_chunks(Request& request, const FrameReader& reader, const SurveyLimits& limits);
 
 }  // namespace bloscfs::fs

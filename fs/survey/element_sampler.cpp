@@ -11,10 +11,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Elements so near to each other are read with what is between them.
+/// Elements at most this many bytes apart are read together with the bytes between them.
 constexpr std::int64_t kNear = 256;
 constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 20;
-/// What is decoded at once where nothing tells the size of blocks.
+/// How many bytes are decoded at once if the container does not tell its block size.
 constexpr std::int64_t kLikelyBlock = std::int64_t{64} << 10;
 
 std::int64_t decoded_at_once(const frame::FrameInfo& info) {
@@ -53,7 +53,7 @@ ElementSampler::ElementSampler(std::shared_ptr<const FileView> view, ElementValu
     : view_(std::move(view)), values_(std::move(values)) {
   const std::size_t dimensions = array().shape.size();
   strides_.assign(dimensions, values_.itemsize());
-  // Of an array without elements there is nothing to find, and a product might be too large.
+  // An array without elements needs no strides, and the products might overflow.
   if (element_count() > 0)
     for (std::size_t i = 1; i < dimensions; i++) {
       if (array().fortran_order)
@@ -103,7 +103,7 @@ void ElementSampler::read_run(Request& request, std::int64_t offset, std::int64_
                               const Use& use) const {
   const std::int64_t size = values_.itemsize();
   for (std::int64_t done = 0; done < count;) {
-    // No piece goes beyond its unit, so that what is damaged takes no neighbours along.
+    // No piece exceeds its unit, so that damage in one unit does not affect elements of another.
     const std::int64_t at = offset + done * size;
     const std::int64_t piece = std::min(
         {count - done, rest_of_unit(at / size), std::max(std::int64_t{1}, kMostAtOnce / size)});

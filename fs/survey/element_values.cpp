@@ -37,7 +37,7 @@ double load_magnitude(const std::uint8_t* bytes) {
 
 using Loader = double (*)(const std::uint8_t*);
 
-/// Of a kind and a size as NumPy has them, "f8"; null for what is no number.
+/// Returns the loader for a NumPy kind and size, such as "f8"; null for types that are no numbers.
 template <boost::endian::order kOrder>
 Loader find_loader(std::string_view type) {
   if (type == "b1" || type == "u1") return load<std::uint8_t, kOrder>;

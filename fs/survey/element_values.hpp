@@ -1,5 +1,5 @@
 #pragma once
-// Elements of arrays as numbers.
+// Reads elements of arrays as numbers.
 
 #include <cstdint>
 #include <functional>
@@ -11,12 +11,13 @@ namespace bloscfs::fs {
 /// Reads elements of one item type.
 class ElementValues {
  public:
-  /// `dtype` as a frame stores it. nullopt for items that are no numbers (texts, dates, structured
-  /// ones), or none that C++ has.
+  /// `dtype` is spelled as a frame stores it. Returns nullopt for items that are no numbers (texts,
+  /// dates, structures), and for number types that C++ does not have.
   static std::optional<ElementValues> of(std::string_view dtype);
 
   std::int64_t itemsize() const { return itemsize_; }
-  /// The element whose first byte that is; of a complex number the magnitude. NaN stays NaN.
+  /// Returns the element whose first byte is `*element`; the magnitude of a complex number. NaN
+  /// stays NaN.
   double value(const std::uint8_t* element) const { return read_(element); }
   bool is_complex() const { return is_complex_; }
 

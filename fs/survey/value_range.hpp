@@ -1,5 +1,5 @@
 #pragma once
-// What a set of numbers spans.
+// The range of a set of numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@
 
 namespace bloscfs::fs {
 
-/// The finite ones have a range, the others are counted.
+/// The range of the finite numbers, and how many other ones there are.
 struct ValueRange {
-  double min = 0, max = 0;  ///< both 0 where no number is finite
+  double min = 0, max = 0;  ///< both 0 if no number is finite
   std::int64_t finite = 0, nans = 0, infinities = 0;
-  std::int64_t unreadable = 0;  ///< elements whose bytes could not be had
+  std::int64_t unreadable = 0;  ///< elements that could not be read
 
-  /// nullopt: unreadable.
+  /// `value` is nullopt if it is unreadable.
   void add(std::optional<double> value) {
     if (!value)
       unreadable++;

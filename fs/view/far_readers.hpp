@@ -24,8 +24,8 @@ class FarReaders {
   }
 
  private:
-  /// Asks for no more than a reader reaches in this time. The source drops older data, because it
-  /// takes them for unwanted.
+  /// Asks for no more than a reader reaches in this time. The source takes older data for
+  /// unwanted, and drops it.
   static constexpr std::chrono::milliseconds kMostTime{2000};
 
   std::mutex mutex_;

@@ -49,7 +49,7 @@ class FileView {
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
   /// Brings the blocks of that range into the cache. `reached` is the file offset that the reader
-  /// has reached by now; blocks before it are skipped.
+  /// has reached by now. Blocks before it are skipped.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
 

@@ -94,8 +94,7 @@ class FrameReader {
   IndexReader index_;
   ChunkOpener chunks_;
   BlockReader blocks_;
-  std::shared_ptr<FarReaders>
-      far_readers_;  ///< null if nothing is to be asked for ahead of readers
+  std::shared_ptr<FarReaders> far_readers_;  ///< null if the source reads ahead by itself
 };
 
 }  // namespace bloscfs::fs

@@ -47,7 +47,7 @@ class PartReader {
 
   BlockReader::Span span_;
   std::int64_t span_begin_ = 0;  ///< in the block
-  std::int64_t given_ = 0;       ///< bytes of the span that were copied
+  std::int64_t given_ = 0;       ///< bytes of the span that count as given to the kernel
 };
 
 }  // namespace bloscfs::fs
