@@ -74,7 +74,7 @@ codec::SplitMode split_mode(const frame::FrameSettings& frame, codec::CodecId id
   return codec->is_fast ? codec::SplitMode::forward_compatible : codec::SplitMode::never;
 }
 
-/// Uses a codec that goes by an array's shape only for arrays that it fits.
+/// Uses a codec that depends on an array's shape only for arrays that it fits.
 void choose_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   codec::EncodeSettings settings = shaped_like(frame);
   settings.codec = options.codec;
@@ -109,8 +109,8 @@ void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   choose_filters(frame, options);
 }
 
-/// Takes out what loses more each time. A commit encodes unchanged bytes of a chunk again, and a
-/// program must read back what it has written.
+/// Removes codecs and filters that lose more each time. A commit encodes unchanged bytes of a chunk
+/// again, and a program must read back what it has written.
 void take_out_losses(codec::EncodeSettings& settings, const WriteOptions& fallback) {
   const auto is_losing = [](codec::CodecId codec, std::span<const codec::FilterStep> filters) {
     return codec::loss_of(codec, filters) == codec::Loss::every_time;

@@ -50,8 +50,8 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
 std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options,
                                                    const NewContents& contents);
 
-/// Returns how chunks of a frame are encoded. `fallback` serves if the frame's codec or filters can
-/// only be read. Codecs and filters that lose more each time (codec::Loss) are replaced or left
+/// Returns how chunks of a frame are encoded. `fallback` is used if the frame's codec or filters
+/// can only be read. Codecs and filters that lose more each time (codec::Loss) are replaced or left
 /// out. So a change is stored as it was written, and the rest of its chunk loses no more.
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback);
 

@@ -14,7 +14,8 @@
 
 namespace bloscfs::fs {
 
-/// The bytes of a file. One thread at a time asks for data; the workers read.
+/// The bytes of a file. One thread at a time may call size() and next_data(). The workers call
+/// read().
 class FileBytes {
  public:
   virtual ~FileBytes() = default;

@@ -166,8 +166,8 @@ std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info) 
     return std::nullopt;
   const std::optional<std::int64_t> nbytes = array_nbytes(array.shape, dtype->itemsize);
   if (!nbytes) return std::nullopt;
-  // The size of the contents is enough for an array without padding. Its container may know no item
-  // size.
+  // For an array without padding the size of the contents decides, because its container may know
+  // no item size.
   const bool agrees =
       info.has_blocked_array() ? dtype->itemsize == info.typesize : *nbytes == info.nbytes;
   if (!agrees) return std::nullopt;

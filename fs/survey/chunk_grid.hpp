@@ -14,7 +14,7 @@ class ChunkGrid {
  public:
   struct Dimension {
     std::int64_t chunks = 0;
-    std::int64_t width = 1;  ///< chunks of a cell along it; the last cell may have fewer
+    std::int64_t width = 1;  ///< chunks of a cell in this dimension; the last cell may have fewer
     std::int64_t cells() const { return codec::ceil_div(chunks, width); }
     bool operator==(const Dimension&) const = default;
   };

@@ -20,8 +20,8 @@ namespace bloscfs::fs {
 /// is missing.
 class ElementSampler {
  public:
-  /// Returns a sampler of an array of numbers. Otherwise returns the reason why there is nothing to
-  /// read: "its elements are no numbers".
+  /// Returns a sampler of an array of numbers. Otherwise returns the reason why it cannot be
+  /// read, such as "it does not say of which type its elements are".
   static std::variant<ElementSampler, std::string> open(Request& request,
                                                         const FrameReader& reader);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The index of a snapshot, page by page through the cache: where chunks lie.
+// Reads the index of a snapshot, page by page through the cache: where chunks lie.
 
 #include <cstdint>
 #include <memory>

@@ -55,8 +55,8 @@ class LaterRemoval {
     due_.emplace_back(clock_.now() + delay_, path);
   }
 
-  /// Deletes tombstones that were just put, at once. Deletes the objects in `used` when `user`, a
-  /// reader in this process, has expired.
+  /// Deletes `tombstones`, which were just put, at once. Deletes the objects in `used` when `user`,
+  /// a reader in this process, has expired.
   void add(std::vector<std::string> tombstones, std::vector<std::string> used,
            const std::weak_ptr<const void>& user) {
     const MutexLock lock(mutex_);

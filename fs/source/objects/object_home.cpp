@@ -67,7 +67,7 @@ class ObjectHome::Lock final : public NameLock {
   std::optional<RepresentationNames> names_;
 };
 
-/// Drops the node if the kernel has forgotten it while it waited for a commit.
+/// Drops the node if the kernel has forgotten it while a commit was pending.
 ObjectHome::~ObjectHome() { services_.nodes.forget(node_, 0); }
 
 std::string ObjectHome::path() {
@@ -135,8 +135,8 @@ bool ObjectHome::is_removed_here() {
   return !node || node->is_removed || services_.objects.frames().is_removed(node->path);
 }
 
-/// Never takes over another program's state, because that has another node. Takes the name from
-/// this node.
+/// Never takes over another program's state, because that has another node. Removes the
+/// name of this node instead.
 Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
   static_cast<void>(make_ready(nullptr));
   if (const auto node = services_.nodes.find(node_)) {

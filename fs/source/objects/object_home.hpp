@@ -25,8 +25,7 @@ class ObjectHome final : public ContentHome, public Takeover {
     const KernelCache& kernel;
     std::string suffix;  ///< suffix of new flat files
     bool raw = false;
-    std::string
-        rescue_folder;  ///< local folder for contents that cannot be committed; may be empty
+    std::string rescue_folder;  ///< local folder for contents that cannot be stored; or empty
   };
 
   ObjectHome(const Services& services, NodeId node) : services_(services), node_(node) {}

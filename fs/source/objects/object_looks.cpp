@@ -39,7 +39,7 @@ LookPointer with_state(const ObjectLook& look, const frame::ObjectState& state) 
   return std::make_shared<const ObjectLook>(std::move(other));
 }
 
-// --- what is known
+// --- cached looks
 
 LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, const Listed& listed) {
   const MutexLock lock(mutex_);
@@ -104,7 +104,7 @@ LookPointer ObjectLooks::stored(const std::string& path, const ObjectLook& look,
   return remember(path, with_state(look, state), now, now);
 }
 
-// --- what is asked for
+// --- asking the store
 
 ObjectLooks::SourcePointer ObjectLooks::current(Request& request, const std::string& object) {
   request.need_slot();

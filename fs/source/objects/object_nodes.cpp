@@ -127,9 +127,9 @@ bool ObjectNodes::leads(NodeId id) const {
   return leading != leading_.end() && leading->second == id;
 }
 
-/// Returns the leading node of the path of `node`, if that node also stands for the new look of
-/// `node`; 0 otherwise. Example: a commit of this mount has stored the state in `node`. Drops the
-/// leading node if it stands for another state.
+/// Returns the leading node of the path if it also stands for the look of `node`, for example
+/// because a commit of this mount has stored that state. Returns 0 otherwise. If the leading node
+/// stands for another state, it stops leading.
 NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectState>& stored) {
   if (node.part) return 0;
   const auto leading = leading_.find(node.path);

@@ -47,9 +47,10 @@ struct ObjectNode {
   }
 };
 
-/// The nodes by id. A path whose object had several states has several nodes. At most one of them
-/// leads: a new file, or a frame that is or was open for writing. Thread-safe. Throws ESTALE for
-/// unknown nodes. Never asks the store.
+/// The nodes by id. A path whose object had several states has several nodes. At most one node
+/// leads a path, and may take precedence over the state in the store. It is a new file, or a frame
+/// that is or was open for writing. Thread-safe. Throws ESTALE for unknown nodes. Never asks the
+/// store.
 class ObjectNodes {
  public:
   using Node = ObjectNode;
@@ -76,7 +77,7 @@ class ObjectNodes {
   /// Throws EEXIST if the path already has a new file.
   NodeId add_new(Node node);
   std::vector<Node> new_in(const std::string& directory) const;
-  /// Takes the name from a new file. Returns false, and changes nothing, if the store may already
+  /// Removes the name of a new file. Returns false, and changes nothing, if the store may already
   /// have the file.
   bool take_unsent_names(NodeId id);
 

@@ -89,7 +89,7 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
-/// Returns what the listing tells of an entry. While the listing is fresh, an object in the listed
+/// Returns what the listing says of an entry. While the listing is fresh, an object in the listed
 /// state needs no request. With revalidate=0 each object needs one.
 ObjectLooks::Listed Objects::told_of(const frame::ObjectEntry& entry,
                                      const ObjectListing& listing) const {
@@ -204,7 +204,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
   return entries;
 }
 
-/// Also returns false if the store refuses the listing.
+/// True if the directory holds an object of that name. False if the store refuses the listing.
 bool Objects::has_object(Request& request, const std::string& directory, const std::string& name) {
   try {
     return listing(request, directory)->find(name) != nullptr;

@@ -35,7 +35,7 @@ void set_time(timespec& time, const std::optional<timespec>& wanted) {
 
 }  // namespace
 
-// --- what can be changed
+// --- checks and base states of changes
 
 void RemoteSource::require_writable(const std::string& name) const {
   if (!writable_) throw_errno(EROFS, name);
@@ -188,7 +188,7 @@ FoundNode RemoteSource::make_link(Request&, NodeId, NodeId, const std::string& n
   throw_errno(EPERM, name);
 }
 
-// --- names that go
+// --- removing and renaming
 
 /// Looks the name up, and keeps the node as long as the result lives.
 std::optional<RemoteSource::Held> RemoteSource::find_held(Request& request, NodeId directory,
