@@ -12,7 +12,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Names remembered of a file with many hard links. Others are learnt again when they are used.
+/// How many names of a file with many hard links are remembered. Others are learnt again when they
+/// are used.
 constexpr std::size_t kMaxNames = 16;
 constexpr std::size_t kFewestBuckets = 64;
 
@@ -33,7 +34,7 @@ void Node::trim_rare() {
 }
 
 std::size_t NodeTable::Hash::operator()(const Identity& id) const {
-  // The index takes the low bits alone.
+  // The index uses only the low bits.
   const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(mixed ^ mixed >> 32);
 }
@@ -55,7 +56,7 @@ NodeTable::~NodeTable() {
   nodes_.clear_and_dispose(std::default_delete<Node>());
 }
 
-/// Doubles the tables, so that a bucket has one node on average, at most.
+/// Doubles the tables when they are full, so that each bucket has at most one node on average.
 void NodeTable::grow() {
   if (nodes_.size() < id_buckets_.size()) return;
   std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
@@ -105,8 +106,7 @@ Node& NodeTable::add(Node& parent, const std::string& name, const Identity& iden
 void NodeTable::set_identity(Node& node, const Identity& identity) {
   if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
-  // Another node with this identity stands for a file that is gone: inode numbers are given out
-  // again.
+  // Another node with this identity stands for a file that is gone, since inode numbers are reused.
   if (Node* const previous = current(identity)) retire(*previous);
   node.identity = identity;
   current_.insert(node);
@@ -154,8 +154,8 @@ void NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
   Node* left = nullptr;
-  // A directory has one name, so that a new one is a move. Another object may have several: the
-  // newest comes to the front, and of too many the oldest is forgotten.
+  // A directory has one name, so a new name is a move. A file may have several: the newest comes to
+  // the front, and the oldest of too many is forgotten.
   if (S_ISDIR(node.type)) {
     left = node.name.parent;
   } else if (node.has_name()) {
@@ -194,7 +194,8 @@ void NodeTable::remove_name(Node& node, Node& parent, const std::string& name) {
   leave(parent);
 }
 
-/// By steps: with one text for each directory it would take time by the square of the depth.
+/// Collects the parts before joining them. Building one string for each directory would take time
+/// quadratic in the depth.
 std::optional<std::string> NodeTable::text_by(const Node::Name& name) {
   std::vector<const std::string*> parts{&name.name};
   for (const Node* above = name.parent; above->id != kRootId; above = above->name.parent) {
@@ -244,8 +245,8 @@ NodeTable::Dropped NodeTable::drop_unused() {
   while (!maybe_unused_.empty()) {
     Node* const node = find(maybe_unused_.back());
     maybe_unused_.pop_back();
-    // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or
-    // it waits for a name. Its end may be that of its directories, up to the first that is needed.
+    // A node stays while the kernel knows it, while it is pinned, while names below lead through
+    // it, or while it waits for a name. Without it, the directories above may become unused, too.
     if (node == nullptr || node->id == kRootId || node->references != 0 || node->pins != 0 ||
         node->children != 0 || node->rare().wanted_name)
       continue;

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes that the kernel knows, or that something in the mount still needs: their names in
-// SOURCE, who refers to them, and which files are still without the name that they shall have.
+// The nodes that the kernel knows, or that the mount still needs: their names in SOURCE, the
+// references to them, and which of them still wait for their names.
 
 #include <cstdint>
 #include <map>
@@ -25,14 +25,16 @@
 
 namespace bloscfs::fs {
 
-/// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
-/// did: that time cannot be set.
+/// The time of change to show for an object. The time of change in SOURCE cannot be set, so it may
+/// be that of the daemon's work, such as a commit. `shown_ns` is when a user changed the object
+/// last.
 struct ShownChange {
-  std::int64_t stored_ns = 0;  ///< what SOURCE says; another time there counts itself
+  std::int64_t stored_ns = 0;  ///< the time in SOURCE to replace; any other is shown itself
   std::int64_t shown_ns = 0;
 };
 
-/// Most nodes are files that somebody has listed and nobody opened: what few have is in `Rare`.
+/// A node: an object of SOURCE, or a part of an archive. Most nodes are files that were listed but
+/// never opened, so members that few nodes need are in `Rare`.
 struct Node : OfKind {
   /// An entry of a directory. Names are full names in SOURCE.
   struct Name {
@@ -41,20 +43,23 @@ struct Node : OfKind {
     bool operator==(const Name&) const = default;
   };
   struct Rare {
-    std::vector<Name> other_names;  ///< of hard links, the one seen longest ago first
-    /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
+    /// Further names of a file with hard links, least recently seen first.
+    std::vector<Name> other_names;
+    /// The full name of a pending node, by which it is shown before it has that name in SOURCE.
+    /// Until then it is a temporary there.
     std::optional<std::string> wanted_name;
-    /// The temporary since it was made, until its first commit or rename.
+    /// The temporary of a new file, until its first commit or rename.
     std::shared_ptr<const SourceObject> made;
-    /// What still has the wanted name in SOURCE, and shall give way to it.
+    /// The state of the file that still has the wanted name in SOURCE, and that the first commit is
+    /// to replace.
     std::optional<frame::FileStamp> replaces;
     std::uint32_t plain_writers = 0;
-    std::optional<std::string> link_text;         ///< of a symlink in the node's state, as stored
-    std::shared_ptr<const SourceObject> remains;  ///< once it has no name
-    /// Size of a container without a name, which is shown while nobody has it open.
+    std::optional<std::string> link_text;  ///< of a symlink: its stored text, in the node's state
+    std::shared_ptr<const SourceObject> remains;  ///< the object, once it has no name
+    /// Size of a container without a name. It is shown while the container is not open.
     std::int64_t last_size = 0;
     std::vector<std::shared_ptr<void>> at_end;  ///< destroyed with the node
-    /// Of a node that stands for no object of SOURCE, but for what an archive holds.
+    /// The part of an archive that the node stands for; null for an object of SOURCE.
     std::shared_ptr<const ArchivePart> part;
     bool operator==(const Rare&) const = default;
   };
@@ -62,36 +67,37 @@ struct Node : OfKind {
 
   const Rare& rare() const;
   Rare& make_rare();
-  /// Gives the memory back once nothing rare is left.
+  /// Frees the rare members if all of them are empty.
   void trim_rare();
   bool has_name() const { return name.parent != nullptr; }
 
-  std::uint32_t name_changes = 0;  ///< of a directory: changes that this mount made to its names
+  std::uint32_t name_changes = 0;  ///< of a directory: how often this mount has changed its names
   Hook by_id;
   Hook by_identity;  ///< linked while the node stands for its object
   NodeId id = 0;
-  std::uint64_t references = 0;  ///< the kernel's
-  std::uint32_t pins = 0;        ///< ours
-  std::uint32_t children = 0;    ///< names that other nodes have in this directory
+  std::uint64_t references = 0;  ///< held by the kernel
+  std::uint32_t pins = 0;        ///< held by the daemon
+  std::uint32_t children = 0;    ///< names of other nodes in this directory
   mode_t type = 0;
-  ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
-  bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
-  bool is_untold = false;      ///< it got another state, whose size the kernel may miss
-  bool is_being_told = false;  ///< the kernel learns it now
+  ShownAs shown = ShownAs::itself;  ///< of the stored file, also during a commit of its content
+  bool was_opened = false;  ///< an open has succeeded, so the kernel may have pages of this state
+  bool is_untold = false;   ///< its state has changed since the kernel was last notified
+  bool is_being_told = false;  ///< the kernel is being notified now
   Identity identity;
   FileState state;
   ShownChange shown_change;
-  Name name;  ///< the one that was seen last; no parent once it is removed
+  Name name;  ///< the name seen last; without parent once all are removed
   std::weak_ptr<const OpenFile> open_file;
   std::unique_ptr<Rare> rare_parts;
 };
 
-/// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
-/// are not in use (any more) and for nodes without a name. A node that nobody needs any more stays
-/// until drop_unused() is called.
+/// Nodes by id, by object and by the name that they wait for. Not thread-safe: its owner's mutex
+/// guards it. Throws std::system_error(ESTALE) for ids that are not in use (any more) and for nodes
+/// without a name. Unused nodes stay until drop_unused() is called.
 class NodeTable {
  public:
-  /// To be destroyed after the owner has released its mutex: what nodes own may take long to end.
+  /// Must be destroyed after the owner has released its mutex, since destroying what nodes own may
+  /// take long.
   struct Dropped {
     std::vector<std::unique_ptr<Node>> nodes;
     std::vector<std::shared_ptr<const void>> others;
@@ -102,49 +108,50 @@ class NodeTable {
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
-  /// Called before the owner releases its mutex.
+  /// Removes unused nodes and returns them. Called before the owner releases its mutex.
   [[nodiscard]] Dropped drop_unused();
-  /// Has drop_unused() return it, too.
+  /// Makes drop_unused() return `other`, too.
   void drop(std::shared_ptr<const void> other) { dropped_.others.push_back(std::move(other)); }
 
   Node& node(NodeId id) const;
   Node* find(NodeId id) const;
-  /// The node that stands for an object now; null if there is none.
+  /// Returns the node that stands for an object now; null if none does.
   Node* current(const Identity& identity) const;
 
-  /// A new node with one reference of the kernel, which from now on stands for the object.
+  /// Adds a node with one reference of the kernel. From now on it stands for the object, and no
+  /// other node does.
   Node& add(Node& parent, const std::string& name, const Identity& identity);
-  /// The node stands for another object from now on, and no other node does.
+  /// Makes the node stand for another object from now on, in place of any other node.
   void set_identity(Node& node, const Identity& identity);
-  /// Its object is going away: the node stands for it no more.
+  /// Must be called when the node's object goes away. The node does not stand for it any more.
   void retire(Node& node);
 
-  /// Adds a name, or brings it to the front; directories have only one. The front name of a node
-  /// that waits for its name is its temporary's, whatever else leads to that.
+  /// Adds a name, or moves it to the front. A directory has only one name. While a node waits for
+  /// its name, its temporary's name stays in front.
   void add_name(Node& node, Node& parent, const std::string& name);
   void remove_name(Node& node, Node& parent, const std::string& name);
-  /// Path below SOURCE by the name that was seen last.
+  /// Returns the path below SOURCE by the name seen last.
   SourcePath path(const Node& node) const;
-  /// Paths by all names that are known, the last one first.
+  /// Returns the paths by all known names, last seen first.
   std::vector<SourcePath> paths(const Node& node) const;
 
   // Parts of archives.
 
-  /// The node of what is there already, or a new one, with one more reference of the kernel.
+  /// Returns the part's node, a new one if necessary, and counts one more reference of the kernel.
   Node& enter_part(Node& parent, const std::shared_ptr<const ArchivePart>& part);
-  /// Null: it is an object of SOURCE from now on.
+  /// Replaces the node's part. Null: the node stands for an object of SOURCE from now on.
   void set_part(Node& node, std::shared_ptr<const ArchivePart> part);
   std::vector<Node*> parts() const;
 
-  /// Takes back references of the kernel, or a pin.
+  /// forget() takes back references of the kernel, unpin() takes back a pin.
   void forget(Node& node, std::uint64_t references);
   void unpin(Node& node);
 
-  /// The node that is shown under a name of `directory` without having it in SOURCE.
+  /// Returns the node that waits for a name in `directory`; null if none does.
   Node* pending(NodeId directory, const std::string& wanted_name) const;
-  /// The node shall have that name in the directory that it is in.
+  /// Makes the node wait for a name in its present directory.
   void set_pending(Node& node, const std::string& wanted_name);
-  /// The node has its name now, or none.
+  /// Ends the wait: the node has its name now, or none.
   void clear_pending(Node& node);
   std::vector<Node*> pending_in(NodeId directory) const;
 
@@ -172,25 +179,25 @@ class NodeTable {
 
   void grow();
   Node& make_node(Node& parent, const std::string& name, const Identity& identity);
-  /// nullopt if a directory above has no name any more.
+  /// Returns nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
   void leave(Node& parent);
   void leave_part(const Node& node);
 
   NodeId next_id_ = kRootId + 1;
-  std::vector<ById::bucket_type> id_buckets_;  ///< before the indexes, which use them
+  std::vector<ById::bucket_type> id_buckets_;  ///< declared before the indexes, which use them
   std::vector<ByIdentity::bucket_type> identity_buckets_;
   ById nodes_;
   ByIdentity current_;
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
-  /// What tells parts apart: the state of the archive, the key, whether it is a group.
+  /// Identifies a part: the state of the archive, the key, and whether it is a group.
   using PartKey = std::tuple<const Archive*, std::string, bool>;
   static PartKey key_of(const ArchivePart& part) {
     return {part.archive.get(), part.entry.key, part.entry.is_group()};
   }
-  /// Those that keep an archive. A part that goes on to another state may come to one that has a
-  /// node already.
+  /// Nodes of parts that keep an archive. Two nodes can have the same key: one was entered in this
+  /// state of the archive, the other has moved on to it from an older state.
   std::multimap<PartKey, Node*> parts_;
   std::vector<NodeId> maybe_unused_;
   Dropped dropped_;

@@ -20,7 +20,7 @@ bool is_same_kind(const OpenFile& one, const OpenFile& other) {
 // --- what is known
 
 Nodes::~Nodes() {
-  // Archives release nodes when they are destroyed.
+  // An archive unpins its node when it is destroyed, so archives must go before the table does.
   const DroppingLock lock(*this);
   for (Node* const node : nodes_.parts()) nodes_.set_part(*node, nullptr);
 }
@@ -137,7 +137,7 @@ NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
   for (auto at = opened_names_.lower_bound({directory, full_name, 0}); at != end;) {
     const Node* const node = nodes_.find(std::get<2>(*at));
     const auto file = node == nullptr ? nullptr : open_file(*node);
-    // Entries of names that are no longer true are dropped on the way.
+    // Drops outdated names on the way.
     if (!file || !node->has_name() || node->name.parent->id != directory ||
         node->name.name != full_name) {
       at = opened_names_.erase(at);
@@ -153,8 +153,8 @@ NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
 bool Nodes::follow(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  // Only a node that nobody has opened may become another state: pages that the kernel keeps, and
-  // handles, belong to one.
+  // Only a node that was never opened may take another state: handles and the kernel's cached pages
+  // belong to one state.
   if (node.was_opened || !node.open_file.expired() || !node.is_container() || !entry.is_container())
     return false;
   nodes_.set_identity(node, identity_of(entry.own_stat));
@@ -172,7 +172,7 @@ bool Nodes::take_change(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   if (node.is_container() != entry.is_container()) throw_stale(id);
   node.was_opened = true;
-  // A container's node is one state, but for what happened before its first open.
+  // From its first open on, a container's node stands for one state.
   if (!entry.is_container()) {
     const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
     if (!(previous == node.state)) node.is_untold = true;
@@ -202,12 +202,13 @@ std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const Op
                                              const SourceEntry& entry) {
   const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  if (node.rare().part) node.was_opened = true;  // others call take_change()
+  if (node.rare().part) node.was_opened = true;  // objects of SOURCE call take_change() instead
   auto other = open_file(node);
-  // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
-  // no container.
+  // If two opens meet, all handles share the file of the first. A file that was opened as plain
+  // cannot serve a container.
   if (other && is_same_kind(*other, *file)) return other;
-  // The state that was opened is not the node's any more: the kernel looks the name up again.
+  // The node has another state by now than the one that was opened. The kernel looks the name up
+  // again.
   if (node.is_container() && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;
   note_opened(node);
@@ -252,7 +253,7 @@ std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
   return file;
 }
 
-/// Names that nothing is open of any more are forgotten now and then.
+/// Forgets the names of closed nodes now and then.
 void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {
@@ -311,8 +312,8 @@ void Nodes::become_directory(NodeId id, const struct stat& st) {
   const DroppingLock lock(*this);
   Node* const node = nodes_.find(id);
   if (node == nullptr || !node->rare().part) return;
-  // Somebody has looked the directory up already. Files may wait there for their names, which only
-  // its own node leads to.
+  // A lookup has given the directory a node of its own already. That node cannot be replaced: files
+  // may wait in it for their names.
   if (nodes_.current(identity_of(st)) != nullptr) throw_stale(id);
   nodes_.set_part(*node, nullptr);
   nodes_.set_identity(*node, identity_of(st));

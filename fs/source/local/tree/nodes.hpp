@@ -1,6 +1,6 @@
 #pragma once
-// The nodes that the kernel knows, by what is known of them without a look at SOURCE: their names,
-// what is open of them, what the kernel was told.
+// The nodes that the kernel knows, and what is known of them without a look at SOURCE: their names,
+// their open files, and what the kernel was notified of.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,8 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors are std::system_error: ESTALE for ids that are not known (any more).
+/// A NodeTable with a lock, and what is open of its nodes. Thread-safe. Throws std::system_error:
+/// ESTALE for ids that are not known (any more).
 class Nodes {
  public:
   Nodes() = default;
@@ -33,80 +34,84 @@ class Nodes {
 
   /// Counts another reference of the kernel.
   FoundNode reference(NodeId id, const struct stat& attributes);
-  /// The directory that holds a node.
+  /// Returns the directory that holds a node.
   NodeId parent(NodeId id) const;
-  /// How often this mount has changed names of a directory, as long as the directory is known.
+  /// Returns how often this mount has changed names in a directory; 0 if the directory is not
+  /// known.
   std::uint32_t name_changes(NodeId directory) const;
   void forget(NodeId id, std::uint64_t references);
-  /// Keeps a node although the kernel may forget it.
+  /// Keeps a node even if the kernel forgets it.
   void pin(NodeId id);
   void unpin(NodeId id);
 
-  /// Path below SOURCE.
+  /// Returns the path below SOURCE.
   SourcePath path(NodeId id) const;
-  /// The same for messages, which also tell of nodes that have none.
+  /// Returns the path for messages, or a description if the node has no name.
   std::string told_path(NodeId id) const;
-  /// False once the last name that is known of it has gone.
+  /// False once the node's last known name is gone.
   bool has_name(NodeId id) const;
 
-  /// The full name that a node has, or waits for, without a look at it. Of several it is the one
-  /// seen last.
+  /// The full name that a node has or waits for, found without a look at SOURCE. Of several names
+  /// it is the one seen last.
   struct NodeName {
     NodeId directory = kRootId;
     SourcePath directory_path;
     std::string full_name;
     ShownAs shown = ShownAs::itself;
-    std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
-    bool is_lost = false;  ///< its directory has no name any more: the root stands for that
+    std::optional<std::string> waiting_as;  ///< the temporary that waits for the name
+    bool is_lost = false;  ///< its directory has no name any more; `directory` is the root then
     SourcePath path() const { return join_path(directory_path, full_name); }
     bool is_same(const NodeName& other) const {
       return directory == other.directory && full_name == other.full_name &&
              waiting_as == other.waiting_as;
     }
   };
-  /// nullopt for a node without a name.
+  /// Returns nullopt for a node without a name.
   std::optional<NodeName> name_of(NodeId id) const;
 
   // --- what is open
 
-  /// What is open of a node now, if anything.
+  /// Returns the node's open file, if any.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
-  /// The same; null where it is open as another kind of file.
+  /// Like opened(), but null if the node is open as another kind of file.
   template <typename File>
   std::shared_ptr<const File> opened_as(NodeId id) const {
     return std::dynamic_pointer_cast<const File>(opened(id));
   }
-  /// What all handles of the node share from now on: `file`, which was opened in the state that
-  /// `entry` tells, unless somebody else came first who opened it as the same kind. ESTALE if the
-  /// node is in another state by now. A part of an archive has no entry.
+  /// Sets the open file that all handles of the node share, and returns it. `file` was opened in
+  /// the state of `entry`. Returns another thread's file instead if that came first and is of the
+  /// same kind. ESTALE if the node is in another state by now. A part of an archive has no entry.
   template <typename File>
   std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
                                            const SourceEntry& entry = {}) {
     return std::static_pointer_cast<const File>(share(id, std::move(file), entry));
   }
-  /// The same for a file that nobody else knows yet.
+  /// Sets the open file of a new node, which no other thread knows yet.
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
 
-  /// True if size or times of a plain file, or of a container, are no longer those that its node
-  /// had when the kernel was last told; they are taken over. ESTALE where one has become the other.
+  /// Must be called when a file is opened. True if its size or times have changed since the kernel
+  /// was last notified, or if the kernel is being notified now. Takes over the new state of a plain
+  /// file. ESTALE if a plain file has become a container, or a container a plain file.
   bool take_change(NodeId id, const SourceEntry& entry);
-  /// Around telling the kernel. False where somebody has begun since the last change. Until the end
-  /// others find it changed as well: what the kernel asks meanwhile, it may not believe.
+  /// Must be called around notifying the kernel of a change. begin_telling() returns false if
+  /// another caller has begun since the last change. Until end_telling(), take_change() returns
+  /// true: the kernel may discard attributes that it reads during the notification.
   bool begin_telling(NodeId id);
   void end_telling(NodeId id);
-  /// Nobody gets what is open of the node any more, nor what the kernel has of it.
+  /// Detaches the open file from the node. The next open has the kernel drop its cached pages.
   void retire_opened(NodeId id, const OpenFile& file);
-  /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
-  /// ESTALE where it has become a container since it was looked at.
+  /// Counts a writer of a plain file. The file stays plain while it has writers, whatever its bytes
+  /// look like. ESTALE if it has become a container since it was looked at.
   void begin_plain_writing(NodeId id);
   void end_plain_writing(NodeId id);
   std::uint32_t plain_writers(NodeId id) const;
-  /// A container was closed: it is shown so large from now on, if it has no name any more.
+  /// Must be called when a container is closed. If it has no name any more, `size` is shown from
+  /// now on.
   void keep_last_size(NodeId id, std::int64_t size);
 
   // --- what archives hold
 
-  /// The archive, which pins that node as long as it lives. Does not outlive this object.
+  /// Returns the archive, which pins the node as long as it lives. Must not outlive this object.
   template <typename Kind>
   std::shared_ptr<const Kind> pinning(NodeId id, std::unique_ptr<const Kind> archive) {
     pin(id);
@@ -116,23 +121,24 @@ class Nodes {
             }};
   }
 
-  /// Null for other nodes, and for ids that are not known.
+  /// Returns the node's part of an archive; null for other nodes and unknown ids.
   std::shared_ptr<const ArchivePart> part(NodeId id) const;
   bool is_part(NodeId id) const { return part(id) != nullptr; }
-  /// Counts one reference of the kernel.
+  /// Returns the part's node, and counts one reference of the kernel.
   NodeId enter_part(NodeId directory, const std::shared_ptr<const ArchivePart>& part);
-  /// False, and nothing changes, where the node is not `before` any more, and where the kernel may
-  /// have pages of another state than that of `part`.
+  /// Replaces the node's part. False, and nothing changes, if its part is not `before` any more, or
+  /// if the kernel may have pages of another state than that of `part`.
   bool replace_part(NodeId id, const ArchivePart& before,
                     const std::shared_ptr<const ArchivePart>& part);
-  /// Parts that are embedded below `root` keep no other state of it than that.
+  /// Makes all parts that are embedded below `root` release the archives of states other than
+  /// `present`.
   void leave_states(NodeId root, const Archive* present);
-  /// An embedded group has become that directory of SOURCE. ESTALE where that has a node already:
-  /// the kernel looks for it again.
+  /// Makes the node of an embedded group stand for a directory of SOURCE. ESTALE if the directory
+  /// has a node already: then the kernel looks it up again.
   void become_directory(NodeId id, const struct stat& st);
 
  protected:
-  /// Locks the table. What is dropped meanwhile is destroyed after the lock is released.
+  /// Locks the table. Nodes that are dropped under the lock are destroyed after its release.
   class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) DroppingLock {
    public:
     explicit DroppingLock(Nodes& nodes) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(nodes.mutex_))
@@ -148,7 +154,7 @@ class Nodes {
     const MutexLock lock_;
   };
 
-  /// What is needed to find a node's entry, taken out of the table.
+  /// What is needed to find a node's entry, copied out of the table.
   struct Known : OfKind {
     NodeId id = 0;
     std::vector<SourcePath> paths;
@@ -163,21 +169,24 @@ class Nodes {
   };
   Known known(NodeId id) const;
 
-  /// Another node that was known by that name, if its content leads a file that is not there any
-  /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
+  /// Returns the node that is open by that name, if its content leads and SOURCE has a different
+  /// object (`there`) or nothing under the name. 0 if there is no such node.
   NodeId overtaken_node(NodeId directory, const std::string& full_name,
                         const std::optional<Identity>& there);
-  /// False if nothing is open of nodes that had a name in that directory.
+  /// False if no node that had a name in that directory is open.
   bool may_have_opened_in(NodeId directory) const;
-  /// The node that stands for the object that is there; null if none does, or for another state.
+  /// Returns the node that stands for the entry's object. Null if none does, or if the node stands
+  /// for another state of it and `is_live` is false.
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
-  /// A container that nobody has opened becomes what the entry says; false for any other node.
+  /// Makes the node of a container that was never opened stand for the entry's state. Returns false
+  /// for any other node.
   bool follow(NodeId id, const SourceEntry& entry);
-  /// Names of a directory are changed.
+  /// Counts a change of names in a directory.
   void note_change(NodeId directory);
-  /// What is open of a node, if anything; another thread may let go of it meanwhile.
+  /// Returns the node's open file, if any. The file is kept until mutex_ is released, so that it is
+  /// not destroyed under the mutex if another thread lets go of it.
   std::shared_ptr<const OpenFile> open_file(const Node& node) REQUIRES(mutex_);
-  /// The node has an open file by that name.
+  /// Notes the name by which the node is open.
   void note_opened(const Node& node) REQUIRES(mutex_);
 
   mutable Mutex mutex_{LockLevel::table};
@@ -187,9 +196,9 @@ class Nodes {
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);
 
-  /// Directory and full name of a node that something is or was open of, and the node. It may have
-  /// lost the name since, and others may be open that had it, of files that were there before or
-  /// after its own.
+  /// Directory and full name of a node that is or was open, and the node. The node may have lost
+  /// the name since. Other nodes may be open by the same name, for files that had it before or
+  /// after.
   using OpenedName = std::tuple<NodeId, std::string, NodeId>;
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;

@@ -15,7 +15,8 @@ namespace {
 
 using frame::throw_errno;
 
-/// Whoever may read the file may search it.
+/// Returns the mode of a store that is shown as a directory: users who may read the file may search
+/// it.
 mode_t directory_mode(mode_t file_mode) {
   return S_IFDIR | (file_mode & 0666) | ((file_mode & 0444) >> 2);
 }
@@ -30,7 +31,7 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
       owner_(owner),
       single_(std::move(single)) {
   if (is_single_) return;
-  // What SOURCE itself is, it is for as long as it is mounted.
+  // The root is judged once. It is a store directory, or none, for as long as it is mounted.
   const auto object = root_.find_any({});
   Request request;
   NamesWork work(request);
@@ -49,9 +50,8 @@ std::optional<std::string> Tree::single() const {
 
 std::optional<FoundNode> Tree::lookup(Request& request, NodeId directory, const std::string& name,
                                       const std::string* listed_as) {
-  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
-  // what is there now (follower_), without the lock on names, and then the look is repeated as
-  // anybody's.
+  // If another program has overtaken the content that owned the name, that content follows the
+  // change (follower_) without the lock on names. Then the name is looked up again.
   auto found = adopt(request, directory, name, listed_as, follower_ ? First::owner : First::look);
   if (found && found->trust == Trust::outdated && follower_) {
     const std::shared_ptr<void> counted(nullptr, [this, id = found->id](void*) { forget(id, 1); });
@@ -70,12 +70,12 @@ std::optional<Tree::Adopted> Tree::adopt(Request& request, NodeId directory,
   return work.run([&]() -> std::optional<Adopted> {
     const ReadNames names(names_, &work);
     const Directory in = this->directory(directory);
-    root_.require(in.path, &work);  // ESTALE has the kernel look for the directory again
+    root_.require(in.path, &work);  // ESTALE makes the kernel look the directory up again
     if (const NodeId lost = first == First::owner ? lost_node(work, directory, name) : 0)
       return Adopted{reference(lost, {}), Trust::outdated};
     std::optional<Shown> shown;
     if (listed_as != nullptr) shown = {*listed_as, visible_entry(work, in, *listed_as)};
-    // Since it was listed the file may have become an array, say, which is stored elsewhere.
+    // Since the listing, the file may have got another full name, for example by becoming an array.
     if (!shown || !shown->entry) shown = resolve(work, in, name);
     if (!shown || !shown->entry) return std::nullopt;
     return adopt_shown(work, in, name, *shown, first);
@@ -100,7 +100,7 @@ Tree::Adopted Tree::adopt_shown(NamesWork& work, const Directory& in, const std:
                                                                       identity_of(entry.own_stat))
                                                      : 0)
     return {reference(overtaken, {}), Trust::outdated};
-  // Done before a reference is counted: the look at where the link leads may throw ReadFirst.
+  // Done before a reference is counted, since following the link may throw ReadFirst.
   const struct stat linked = with_link_size(work, attributes_of(entry), entry, path.text());
   Adopted found{adopt_entry(in.id, shown.full_name, entry), entry.trust};
   found.attributes.st_size = linked.st_size;
@@ -112,14 +112,15 @@ NodeId Tree::lost_node(OneLook& within, NodeId directory, const std::string& sho
   if (!may_have_opened_in(directory)) return 0;
   for (const std::string& full_name : possible_full_names(shown_name)) {
     const NodeId node = overtaken_node(directory, full_name, std::nullopt);
-    // SOURCE has nothing there, though somebody writes to a file of that name: another program has
-    // removed or moved it.
+    // The file is open with uncommitted changes or writers, and another program has removed or
+    // moved it.
     if (node != 0 && !root_.stat(join_path(path(directory), full_name), &within)) return node;
   }
   return 0;
 }
 
-/// Also of a content whose file has only got other attributes, or lost one of several names.
+/// True if the entry's node has an open content that leads. Also true if the node's state has
+/// changed but its content is current: then only attributes or the number of links have changed.
 bool Tree::is_live(const SourceEntry& entry) const {
   std::shared_ptr<const OpenFile> file;
   bool same_state = false;
@@ -176,7 +177,8 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
 bool Tree::is_store(NodeId id) {
   if (is_virtual(id)) {
     Request request;
-    // Where that has gone, the root is still one that can be opened, to unmount it.
+    // If the container is gone, the root is an ordinary directory, so that it can be opened and
+    // unmounted.
     const auto single = single_entry(request);
     return single && single->is_store();
   }
@@ -225,8 +227,8 @@ std::optional<SourcePath> Tree::place_of(OneLook& within, const Known& known) co
   return std::nullopt;
 }
 
-/// True if another program has made something of the name that a node waits for, or has changed
-/// what it shall replace there; also where the directory is gone.
+/// True if another program has taken the name that a node waits for, or has changed the file that
+/// the node is to replace there. Also true if the directory is gone.
 bool Tree::is_name_taken(OneLook& within, NodeId id) const {
   const auto name = name_of(id);
   if (!name || !name->waiting_as) return false;
@@ -236,7 +238,7 @@ bool Tree::is_name_taken(OneLook& within, NodeId id) const {
   if (present && S_ISDIR(present->st_mode))
     if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName), &within))
       present = index;
-  // Nothing, or the very state that is to be replaced, is as it should be.
+  // The name is free if SOURCE has nothing under it, or the very state that is to be replaced.
   const MutexLock lock(mutex_);
   return present && frame::stamp_of(*present) != nodes_.node(id).rare().replaces;
 }
@@ -267,7 +269,8 @@ std::optional<FileState> Tree::state_in_source(NodeId id) {
 }
 
 void Tree::confirm_state(NodeId id, const FileState& state) {
-  // A commit that ended between the look and the change would be forgotten.
+  // The lock keeps commits from ending here. Such a commit would set a newer state, which this one
+  // would overwrite.
   const ReadNames names(names_);
   if (state_of_known(known(id)) != state) return;
   const MutexLock lock(mutex_);
@@ -281,7 +284,7 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
     auto entry = known.is_pending ? waiting_entry(work, path, known.made) : look_whole(work, path);
     if (!entry) continue;
     if (known.id == kRootId) {
-      // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.
+      // The root stays a directory, even if it holds a chunks.b2frame by now.
       entry->kind = EntryKind::itself;
       entry->content_stat = entry->own_stat;
       return *entry;
@@ -292,8 +295,7 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
                             (known.open_file && known.open_file->leads()) ||
                             state_of(entry->content_stat) == known.state;
     if (same_object && same_state) return *entry;
-    // None of the names leads to the state that the node stands for; the first that leads anywhere
-    // may be followed.
+    // No name so far leads to the node's state. The first entry found is the one to follow.
     if (!newest) newest = entry;
   }
   const bool leads = known.open_file && known.open_file->leads();
@@ -354,7 +356,7 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
   try {
     classifier_.remember(snapshot, name, known);
   } catch (const std::exception&) {
-    // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
+    // The commit is durable all the same. The next look reads the file, and reports errors.
   }
 }
 
@@ -382,7 +384,7 @@ Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
       return {what.paths.empty() ? st : with_link_size(work, st, entry, what.paths.front().text()),
               is_open ? Trust::content : entry.trust};
     } catch (const std::system_error& error) {
-      // Whoever has the old state open keeps seeing it.
+      // While the old state is open, its attributes are shown.
       if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
       return {what.open_file->attributes, Trust::content};
     }
@@ -404,16 +406,18 @@ struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
   if (!file && stored.trust != Trust::file) {
-    // A content that is gone by now may have been at its last commit when the attributes were read.
+    // A content that is closed by now may have been in its last commit when the attributes were
+    // read.
     st = stored_attributes(request, id).st;
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
-  // An orphan is never committed: its content alone has its size and times.
+  // An orphan is never committed, so only its content has its size and times.
   const bool counts = !has_name(id) || file->content->hides_file();
   const LogicalAttributes live = file->content->attributes();
   if (!counts) {
-    // The attributes may be from the midst of a commit, before that gave the file its time back.
+    // The attributes may have been read during a commit, before that set the file's time of
+    // modification.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
     return stored_attributes(request, id).st;
   }

@@ -1,13 +1,14 @@
 #pragma once
-// Names to inodes: the nodes that the kernel knows, and the source entries behind them.
+// Maps names to inodes: finds the source entries behind the nodes that the kernel knows.
 //
-// A node is one state of one source object: hard links share it, and when a container's file has
-// changed the next lookup makes a new node with a new id. Ids are never used again. What the mount
-// itself changes goes through TreeChanges and keeps its node, and a file with uncommitted changes
-// is what its content says, whatever commits make of the source file meanwhile. Its time of change
-// is, as its other times are, that of what somebody did to it, and at once: commits are no change,
-// of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
-// it for as long as the kernel knows the node, and of a file the classifier behind that.
+// A node stands for one state of one source object. Hard links share a node. If another program has
+// changed a container that was opened, the next lookup makes a new node with a new id. Ids are
+// never reused. The mount's own changes go through TreeChanges and keep the node. While a file has
+// uncommitted changes, its content says what it is, even during a commit.
+//
+// The shown time of change is that of the last change by a user, like all other times. A commit
+// counts as a change neither of the file nor of its directory. SOURCE cannot store this time. So
+// the node keeps it while the kernel knows the node. After that the classifier keeps it for files.
 
 #include <atomic>
 #include <cstdint>
@@ -34,85 +35,95 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors are std::system_error: ENOENT, ESTALE where the node's object is gone or
-/// another state of it has taken its place (the kernel then looks it up again).
+/// Looks up, lists and describes the entries of SOURCE. Thread-safe. Throws std::system_error:
+/// ENOENT; ESTALE if the node's object is gone or another state of it has taken its place (the
+/// kernel then looks it up again).
 class Tree : public Nodes {
  public:
   /// `single` is the full name of the only entry that is shown, for a mount of one container.
   Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
        OwnerOverride owner);
 
-  /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
-  /// `listed_as`: the full name by which list() had it; null where it comes from no listing.
+  /// Returns the entry shown as `name`, and counts one reference of the kernel. nullopt if there is
+  /// no such entry. `listed_as`: the full name by which list() returned it; null if it comes from
+  /// no listing.
   std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name,
                                   const std::string* listed_as = nullptr);
   struct stat attributes(Request& request, NodeId id);
-  /// What is shown of an entry whose file has no content that knows better.
+  /// Returns the attributes to show for an entry, unless its file has an open content that knows
+  /// better.
   struct stat attributes_of(const SourceEntry& entry) const;
 
-  /// Attributes with the owner that the mount options ask for.
+  /// Returns attributes with the owner that the mount options ask for.
   struct stat owned(struct stat st) const;
 
-  /// True for a file that is shown as a directory, a store of python-blosc2, and for the root of a
-  /// mount of one.
+  /// True for a store file, which is shown as a directory, and for the root of a mount of one
+  /// store.
   bool is_store(NodeId id);
-  /// Its file, and what that is now. ESTALE as of entry().
+  /// store_path() returns the path of the store's file, store_entry() the file's present entry.
+  /// ESTALE as in entry().
   SourcePath store_path(NodeId id) const;
   SourceEntry store_entry(Request& request, NodeId id);
 
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
-  /// What stands beside the entries of stores that are directories; before the first request.
+  /// Sets where embedded entries of store directories are found. Called before the first request.
   void set_beside(Beside& beside) { beside_ = &beside; }
-  /// True for a directory of a store that is one itself, and for what is in it.
+  /// True for a store directory, and for everything in it.
   bool is_in_store(NodeId id) const;
-  /// Nothing for a directory that is in none. ESTALE as of path().
+  /// Returns the store and group that a directory is; nullopt if it is in no store directory.
+  /// ESTALE as in path().
   std::optional<StorePlace> store_place(NodeId directory) const;
-  /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
+  /// Returns the embedded entry shown as `name`; nullopt if there is none, or if a file hides it.
   std::optional<ArchiveEntry> find_beside(Request& request, NodeId directory,
                                           const std::string& name);
 
-  /// The name of the container of such a mount.
+  /// Returns the full name of the container in a mount of one container; nullopt in other mounts.
   std::optional<std::string> single() const;
 
-  /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoSlot where files have to be
-  /// read.
+  /// Lists a directory. `if_many` as in SourceRoot::list(), but perhaps called repeatedly. NoSlot
+  /// if files have to be read.
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
                                                   const IfMany& if_many);
 
-  /// Microseconds that names were locked at the longest.
+  /// Returns the longest time that names were locked, in microseconds.
   std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
 
-  /// The text of a symlink. A relative one that names, from where it is, a frame of SOURCE by its
-  /// stored name and no shown entry is given with the name that is shown.
+  /// Returns the text of a symlink. If a relative text leads to a frame by its stored name, and to
+  /// no shown entry, the result has the frame's shown name instead.
   std::string read_link(Request& request, NodeId id);
 
-  /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
-  /// this one is gone; until then it stands for what is there now.
+  /// Returns the entry behind a node. A node that was never opened stands for the present state.
+  /// Once a container's node was opened, it stands for one state, and ESTALE says that this state
+  /// is gone.
   SourceEntry entry(Request& request, NodeId id);
-  /// The object whose mode, owner, times and extended attributes are the node's, also when it has
-  /// no name any more.
+  /// Returns the object that has the node's mode, owner, times and extended attributes, even if it
+  /// has no name any more.
   std::shared_ptr<const SourceObject> object(NodeId id);
-  /// The same of an entry that was just found for it: of that, whatever has its name by now.
+  /// Like object(id), but starts from the entry just looked up, even if another file has taken its
+  /// name.
   std::shared_ptr<const SourceObject> object(NodeId id, const SourceEntry& entry);
-  /// True while one of the node's names leads to its object, and while it has none. False for one
-  /// that waits for a name that something else has got.
+  /// True if one of the node's names leads to its object, or if the node has no name. False if the
+  /// node waits for a name that something else has taken.
   bool is_in_place(NodeId id);
-  /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
+  /// Returns what has a name now, judged by its bytes even if this mount has it open; nullopt if
+  /// nothing has the name.
   std::optional<SourceEntry> successor(Request& request, const NodeName& name);
   const Classifier& classifier() const { return classifier_; }
-  /// What to do about a node whose content was made of another state of SOURCE; called without any
-  /// lock, and before anybody asks.
+  /// Makes a node's content follow another program's change. Called without any lock. Set before
+  /// the first request.
   using Follower = std::function<void(Request&, NodeId)>;
   void set_follower(Follower follower) { follower_ = std::move(follower); }
-  /// The state of SOURCE's file; nullopt where the node's object is not there.
+  /// Returns the state of SOURCE's file; nullopt if the node's object is not there.
   std::optional<FileState> state_in_source(NodeId id);
-  /// The state is the one that the node's content is in.
+  /// Sets the node's state to that of its content. Does nothing if SOURCE is in another state than
+  /// `state`.
   void confirm_state(NodeId id, const FileState& state);
 
-  /// What the node's content has just committed, by which its file is known again when the kernel
-  /// has forgotten the node: neither what it is has to be read, nor does its time of change move.
+  /// Remembers what the node's content has just committed, for the time after the kernel has
+  /// forgotten the node. Then the file need not be read again, and its time of change does not
+  /// move.
   void remember_commit(NodeId id, const frame::Snapshot& snapshot);
 
  private:
@@ -124,14 +135,14 @@ class Tree : public Nodes {
     Trust trust = Trust::file;
   };
 
-  /// What SOURCE's file says of a node.
+  /// A node's attributes by SOURCE's file.
   struct StoredAttributes {
     struct stat st {};
     Trust trust = Trust::file;
   };
   StoredAttributes stored_attributes(Request& request, NodeId id);
 
-  /// A directory, and where it is now.
+  /// A directory, and its present path.
   struct Directory {
     NodeId id;
     SourcePath path;
@@ -139,51 +150,54 @@ class Tree : public Nodes {
   Directory directory(NodeId id) const { return {id, path(id)}; }
 
   enum class IfUnread { read, leave };
-  /// What this mount is committing, has changed or has open for writing is never judged by reading
-  /// it: its content says what it is. Everything else is the classifier's.
+  /// Returns the entry at a path. A file that this mount is committing, has changed or has open for
+  /// writing is never judged by its bytes: its content says what it is. The classifier judges
+  /// everything else.
   std::optional<SourceEntry> look(NamesWork& work, const SourcePath& path,
                                   IfUnread if_unread = IfUnread::read) REQUIRES_SHARED(names_);
-  /// The same of what is at hand, with what the classifier says of it.
+  /// Completes an entry that the classifier has judged, by what this mount's open content or plain
+  /// writers of it know.
   SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
-  /// The same; throws where what it is could not be found out.
+  /// Like look(), but throws if the entry could not be judged.
   std::optional<SourceEntry> look_whole(NamesWork& work, const SourcePath& path)
       REQUIRES_SHARED(names_);
   enum class Own { leading, any };
-  /// What a found_entry() is, if it is the file of an open content: one that leads SOURCE's file,
-  /// or any.
+  /// Returns the entry by its open content, if a found_entry() has one: one that leads SOURCE's
+  /// file, or any.
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
-  /// The same for a temporary that waits for its name.
+  /// Returns the entry of a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path,
                                            const std::shared_ptr<const SourceObject>& made) const
       REQUIRES_SHARED(names_);
-  /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
+  /// Returns the entry of that full name, unless it is missing or its name hides it. It may be left
+  /// out.
   std::optional<SourceEntry> present_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name,
                                            IfUnread if_unread = IfUnread::read)
       REQUIRES_SHARED(names_);
-  /// The same of what the mount shows.
+  /// Like present_entry(), but without entries that are left out.
   std::optional<SourceEntry> visible_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
   bool is_hidden(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// What stands beside, by full name, unless a file hides it.
+  /// Returns the embedded entry of that full name, unless a file hides it.
   std::optional<ArchiveEntry> beside_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
   bool is_leaf_hidden(NamesWork& work, const Directory& in, const std::string& key_name)
       REQUIRES_SHARED(names_);
   bool is_hidden_in_store(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// The node of what find_beside() finds.
+  /// Returns the node of what find_beside() finds.
   std::optional<FoundNode> find_part_beside(Request& request, NodeId directory,
                                             const std::string& name);
-  /// What is shown by a name, as it was seen for that; no entry for what stands beside.
+  /// What is shown by a name; no `entry` for an embedded leaf or group.
   struct Shown {
     std::string full_name;
     std::optional<SourceEntry> entry;
   };
   std::optional<Shown> resolve(NamesWork& work, const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
-  /// What a listing tells of an entry; absent for one that is not shown.
+  /// What a listing shows of an entry. Entries that are not shown have none.
   struct ListedEntry {
     explicit ListedEntry(const SourceEntry& entry)
         : shown(entry.shown), type(entry.shown_type()), inode(entry.own_stat.st_ino) {}
@@ -195,11 +209,12 @@ class Tree : public Nodes {
   std::optional<std::vector<std::string>> names_in(const Directory& in, const IfMany& if_many);
   void see_all(Request& request, NodeId directory, std::span<const std::string> names,
                ListedEntries& seen);
-  /// `beside` as Beside::list() gives it.
+  /// `beside` is the result of Beside::list().
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen, Beside::Listed beside);
   SourceEntry entry_of(NamesWork& work, const Known& known) REQUIRES_SHARED(names_);
-  /// Whether the content that a name's file belonged to until now is told of the new one first.
+  /// `owner`: adopt() first returns the node that has owned the name until now, if its content was
+  /// overtaken, so that the content can follow. `look`: adopt() looks at SOURCE at once.
   enum class First { owner, look };
   std::optional<Adopted> adopt(Request& request, NodeId directory, const std::string& name,
                                const std::string* listed_as, First first);
@@ -208,26 +223,27 @@ class Tree : public Nodes {
                       const Shown& shown, First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
-  /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
-  /// a look at attributes must not do.
+  /// Returns the stored text of a symlink. Reads it only once, since each read may change the time
+  /// of access in SOURCE, which a look at attributes must not do.
   std::string stored_link(NamesWork& work, const SourcePath& path, const struct stat& stored);
-  /// The same as the mount gives it.
+  /// Returns a symlink's text as the mount shows it.
   std::string shown_link(NamesWork& work, const std::string& path, std::string text)
       REQUIRES_SHARED(names_);
-  /// The directory that a text leads to; nullopt where that is none of SOURCE.
+  /// Returns the directory that a text leads to; nullopt if that is no directory of SOURCE.
   std::optional<std::string> walk(NamesWork& work, std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
-  /// The shown name of a frame whose stored name no entry of the directory is shown by.
+  /// Returns the shown name of the frame stored as `name`; nullopt if an entry of the directory is
+  /// shown as `name`.
   std::optional<std::string> shown_instead(NamesWork& work, const std::string& directory,
                                            const std::string& name) REQUIRES_SHARED(names_);
   struct stat with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
                              const std::string& path) REQUIRES_SHARED(names_);
 
-  /// Another node that was known by a name that is shown, if its content leads and SOURCE has
-  /// nothing under the full name.
+  /// Returns the node of an open file shown by that name, if its content leads and SOURCE has
+  /// nothing under its full name any more. 0 if there is none.
   NodeId lost_node(OneLook& within, NodeId directory, const std::string& shown_name)
       REQUIRES_SHARED(names_);
-  /// The first path that leads to the node's object.
+  /// Returns the first path that leads to the node's object.
   std::optional<SourcePath> place_of(OneLook& within, const Known& known) const
       REQUIRES_SHARED(names_);
   std::optional<FileState> state_of_known(const Known& known) const REQUIRES_SHARED(names_);
@@ -236,7 +252,7 @@ class Tree : public Nodes {
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(Request& request, StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
-  /// What the container of such a mount is now; nullopt where it is gone.
+  /// Returns the present entry of a mount's only container; nullopt if it is gone.
   std::optional<SourceEntry> single_entry(Request& request);
   struct stat single_root_attributes(Request& request);
 
@@ -246,7 +262,7 @@ class Tree : public Nodes {
   const bool is_single_;
   const OwnerOverride owner_;
   Beside* beside_ = nullptr;
-  std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
+  std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, a store directory
   NamesLock names_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
 };

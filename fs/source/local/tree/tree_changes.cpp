@@ -21,7 +21,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
+/// The largest size of a lock sidecar (frame/formats/sidecars.md, "Sidecar").
 constexpr off_t kMaxSidecar = 16;
 
 bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
@@ -69,7 +69,7 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
     const auto& wanted = node.rare().wanted_name;
     is_own = state == State::any && !wanted;
     const auto add = [&](const Node& directory, const std::string& name) REQUIRES(tree_.mutex_) {
-      // None of a directory that is gone.
+      // A directory that is gone has no paths.
       for (SourcePath& path : tree_.nodes_.paths(directory))
         names.push_back({{directory.id, std::move(path)}, name});
     };
@@ -87,7 +87,7 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
     if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
     NamedObject object = describe(in, full_name, *entry, state);
     if (object.node != id) continue;
-    // Another file may have the temporary's name by now, which then is none of the node's.
+    // Another file may have the temporary's name by now. Then the name is not the node's.
     const MutexLock lock(tree_.mutex_);
     if (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat))
       return object;
@@ -95,7 +95,7 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
   return std::nullopt;
 }
 
-/// True if an entry of that name would be hidden itself, or hide another one.
+/// True if an entry of that name would be hidden, or would hide another one.
 bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown) {
   tree_.names_.assert_shared();
   if (const auto locked = locked_name(full_name)) {
@@ -104,8 +104,8 @@ bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, S
   }
   if (tree_.is_hidden_in_store(work_, in, full_name)) return true;
   if (shown == ShownAs::itself) return false;
-  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
-  // be hidden as one.
+  // The new frame uses a sidecar that a removed frame has left. Any other file of that name would
+  // be hidden as a sidecar.
   const auto other =
       tree_.root_.stat(join_path(in.path, full_name + frame::kSidecarSuffix), &work_);
   return other && !is_sidecar(*other);
@@ -118,12 +118,13 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
   };
-  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
+  // Hidden files count, too: a temporary or a sidecar also occupies the name.
   if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
       tree_.root_.stat(join_path(in.path, full_name), &work_))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
+  // Answers for SOURCE after the change: arrivals exist, `gone` objects do not, and all other names
+  // are looked up.
   const auto ask = [&](const std::string& name) -> std::optional<ShownAs> {
     tree_.names_.assert_shared();
     for (const AfterChange::Arrival& arrival : after_change.arrived)
@@ -220,11 +221,12 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
   if (is_last) {
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
-    // Where nothing of the object is kept its inode number may be given to another one at any time.
+    // Unless the object is kept and has further links, no lookup can find it again, and its inode
+    // number may be reused.
     if (!kept || S_ISDIR(node.type) || node.is_sframe() || kept->stat().st_nlink == 0)
       nodes.retire(node);
     else
-      node.state = state_of(kept->stat());  // by which it is found again under another name
+      node.state = state_of(kept->stat());  // lets a lookup under another name find the node
   } else {
     take_state(node);
   }
@@ -257,8 +259,8 @@ void TreeChanges::changed_by_user(NodeId id) {
 void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
   const MutexLock lock(tree_.mutex_);
   ShownChange& change = tree_.nodes_.node(directory).shown_change;
-  // A second hidden change keeps the time that is shown since before the first: stored 10 -> 20 ->
-  // 30 is still shown as 10.
+  // A second hidden change keeps the time from before the first: with stored times 10 -> 20 -> 30
+  // the mount still shows 10.
   if (change.stored_ns != nanoseconds(before)) change.shown_ns = nanoseconds(before);
   change.stored_ns = nanoseconds(after);
 }
@@ -266,11 +268,13 @@ void TreeChanges::hid_change(NodeId directory, const timespec& before, const tim
 void TreeChanges::link_lost(const NamedObject& object) {
   const MutexLock lock(tree_.mutex_);
   Node* const node = tree_.nodes_.current(identity_of(object.entry.own_stat));
-  // unlink(2) of one link changes the time of the others: that is ours, and no change of the file.
+  // unlink(2) of one link changes the time of change of the others. This mount did it, so it is no
+  // other state.
   if (node != nullptr && node->state == state_of(object.entry.content_stat)) take_state(*node);
 }
 
-/// Filled in without a look: what this mount has just made there is known to be a container.
+/// Returns the entry at a path without judging it: this mount has just made it, so it is a
+/// container.
 std::optional<SourceEntry> TreeChanges::made_entry(const SourcePath& path) const {
   const auto own = tree_.root_.stat_anew(path, &work_);
   if (!own) return std::nullopt;
@@ -291,7 +295,7 @@ void TreeChanges::take_made(NodeId id, NodeId directory, const SourceEntry& entr
   Node& node = tree_.nodes_.node(id);
   if (!(node.identity == identity_of(entry.own_stat))) tree_.nodes_.node(directory).name_changes++;
   take_entry(node, entry);
-  // The time of the last change by a user is shown in place of that of the commit.
+  // Shows the time of the last change by a user instead of the time of the commit.
   if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
 }
 
@@ -306,7 +310,7 @@ void TreeChanges::replaced(const NamedObject& before, const std::string& stored_
 }
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
-  // The frame layer puts another file under the name for fixed metalayers.
+  // To change fixed metalayers, the frame layer puts another file under the name.
   auto entry = made_entry(object.path());
   if (!entry || !(identity_of(entry->content_stat) == frame::id_of(stamp))) return false;
   {
@@ -320,9 +324,9 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& s
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   tree_.nodes_.set_identity(node, identity_of(entry.own_stat));
   node.shown = entry.shown;
-  // Whoever has it open as a plain file keeps that, and nobody else gets it.
+  // Handles that have it open as a plain file keep that file. Later opens get the container.
   if (entry.is_container() && !node.is_container()) node.open_file.reset();
-  // What waits for its name stays a container.
+  // A node that waits for its name stays a container.
   if (entry.is_container() || !node.rare().wanted_name) node.kind = entry.kind;
   if (node.is_container() && node.rare_parts) node.rare_parts->plain_writers = 0;
   node.state = state_of(entry.content_stat);
@@ -336,8 +340,8 @@ void TreeChanges::leave_name(Node& node) {
   if (!node.has_name()) tree_.nodes_.retire(node);
 }
 
-/// True if a name leads to `known` in that state; also where none is known, since what is there
-/// then is looked at as any other file.
+/// True if a name leads to `known` in that state. Also true without `known`: what the name then
+/// leads to is looked at like any other file.
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path, &work_);
   if (!known) return true;
@@ -346,8 +350,8 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   return content && state_of(*content) == state_of(known->content_stat);
 }
 
-/// Takes its names from a node that has nothing uncommitted, so that the one that was written to
-/// goes on as what they lead to. False for one that leads, or waits for a name.
+/// Takes its names from a node that has nothing uncommitted, so that the node that was written to
+/// can have the file they lead to. False for a node that leads, or waits for a name.
 bool TreeChanges::gives_way(Node& node) {
   const auto file = tree_.open_file(node);
   if (node.rare().wanted_name || (file && file->leads())) return false;
@@ -358,7 +362,7 @@ bool TreeChanges::gives_way(Node& node) {
 
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
                          const std::optional<SourceEntry>& successor, Followed& followed) {
-  // The mount may have renamed or removed the file since.
+  // The mount may have renamed or removed the file since `name` was read.
   const auto name_now = tree_.name_of(id);
   if (!name_now || !name_now->is_same(name) || !leads_to(name.path(), successor)) return false;
   tree_.note_change(name.directory);
@@ -389,7 +393,7 @@ void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
   tree_.nodes_.node(id).make_rare().at_end.push_back(std::move(keeper));
 }
 
-// --- looking while nobody else does
+// --- looking under the exclusive lock
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();

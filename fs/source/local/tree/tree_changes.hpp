@@ -1,6 +1,7 @@
 #pragma once
-// The tree for an operation that has names locked: it looks at what has which name, and, if nobody
-// else has the lock, changes names in SOURCE and tells the tree of that.
+// The tree for an operation that holds the lock on names. The operation looks up which object has
+// which name. If it holds the lock exclusively, it also changes names in SOURCE, and reports these
+// changes to the tree.
 
 #include <cstdint>
 #include <memory>
@@ -15,31 +16,33 @@
 
 namespace bloscfs::fs {
 
-/// What has a name in the mount.
+/// An object with a name in the mount.
 struct NamedObject {
   NodeId directory = 0;
   SourcePath directory_path;
-  std::string full_name;    ///< as naming knows it
-  std::string stored_name;  ///< what it is called in SOURCE: another than full_name while pending
+  std::string full_name;    ///< from which its shown name is made
+  std::string stored_name;  ///< its name in SOURCE; differs from full_name while pending
   SourceEntry entry;
   NodeId node = 0;          ///< 0 if it has none
   bool is_pending = false;  ///< shown under a name that it does not have in SOURCE yet
-  /// Pending: what has that name in SOURCE until the commit.
+  /// Pending: the state of the file that has full_name in SOURCE until the first commit.
   std::optional<frame::FileStamp> replaces;
 
   SourcePath path() const {
     return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
   }
-  /// Shown as one; a store is stored as a file.
+  /// True if it is shown as a directory. So is a store, which is stored as a file.
   bool is_directory() const { return S_ISDIR(entry.shown_type()); }
 };
 
-/// True for a file with names beside this one: they would part if another file took its place.
+/// True for a file with further names. If another file took its place under this name, the further
+/// names would still lead to the old one.
 bool has_links(const NamedObject& object);
-/// Throws EOPNOTSUPP if it has.
+/// Throws EOPNOTSUPP if the file has further names.
 void require_no_links(const NamedObject& object);
 
-/// For whoever has names locked, alone or shared. Errors as the tree's.
+/// Looks up names, for an operation that holds the lock on names, exclusively or shared. Throws the
+/// tree's errors.
 class TreeLooks {
  public:
   NamesWork& work() const { return work_; }
@@ -47,15 +50,16 @@ class TreeLooks {
     return tree_.root_.directory(path, &work_);
   }
   SourceDirectory directory(NodeId id) const { return directory(tree_.path(id)); }
-  /// Whether a file counts as the node's after another program has changed it.
+  /// `any`: a file still counts as the node's after another program has changed it.
   enum class State { same, any };
-  /// What a node is by one of its names; nullopt when it has none, or something else has it.
+  /// Returns the node's object by one of its names; nullopt if it has no name, or something else
+  /// has its names.
   std::optional<NamedObject> object(NodeId id, State state = State::same);
-  /// True for a directory of a store that is one itself.
+  /// True for a store directory, and for a directory in it.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
-  /// How the names will differ from those of now after the change.
+  /// How the names after a change differ from the present ones.
   struct AfterChange {
-    std::vector<const NamedObject*> gone;  ///< null ones aside
+    std::vector<const NamedObject*> gone;  ///< objects that give up their names; may hold nulls
     struct Arrival {
       NodeId directory;
       std::string full_name;
@@ -63,8 +67,8 @@ class TreeLooks {
     };
     std::vector<Arrival> arrived = {};
   };
-  /// True if a new entry could have that full name, and would be shown as asked without a change
-  /// for any other.
+  /// True if a new entry could have that full name, and would be shown as `shown_name` without any
+  /// other entry being shown differently.
   bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
             ShownAs shown, const AfterChange& after_change);
 
@@ -82,7 +86,8 @@ class TreeLooks {
   bool hides(const Tree::Directory& in, const std::string& full_name, ShownAs shown);
 };
 
-/// Nobody changes names while one of these lives, and others look as well.
+/// Shares the lock on names: names do not change while it lives, and other operations can look at
+/// the same time.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLooks {
  public:
   ReadTree(NamesWork& work, Tree& tree)
@@ -96,14 +101,14 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLook
   const ReadNames names_;
 };
 
-/// As whom SOURCE is changed.
+/// As which user SOURCE is changed.
 enum class ChangedBy : std::uint8_t {
-  caller,  ///< of the request
-  daemon,  ///< whoever the request is of: by a commit, or for what nobody has asked for
+  caller,  ///< the user of the request
+  daemon,  ///< the daemon: for a commit, or for work that no user has asked for
 };
 
-/// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
-/// but SOURCE. Errors as the tree's.
+/// Holds the lock on names exclusively: no other operation sees or changes names while it lives. So
+/// it must not wait for anything but SOURCE. Throws the tree's errors.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeLooks {
  public:
   TreeChanges(NamesWork& work, Tree& tree, ChangedBy changed_by)
@@ -116,9 +121,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   TreeChanges(const TreeChanges&) = delete;
   TreeChanges& operator=(const TreeChanges&) = delete;
 
-  /// For each change in SOURCE anew: ends what is known of names, and nothing calls the operation
-  /// again. What others change takes effect by the system call that makes the change, which
-  /// replaces nothing unseen.
+  /// Must be called anew for each change in SOURCE, right before it. After it, earlier looks at
+  /// names do not count any more, and the operation is not called again. The change's own system
+  /// call notices changes by other programs, since it replaces nothing unseen.
   Change change() const {
     work_.begin_change();
     Request& request = work_.request();
@@ -128,72 +133,77 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   // --- looking
 
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
-  /// True for what a store has in such a directory beside its leaves: its embed.b2e, a group's
-  /// attributes. Others may have put the rest of what is hidden there.
+  /// True for what a store keeps in such a directory in addition to its leaves: its embed.b2e and a
+  /// group's attributes. Other programs may have put other hidden files there.
   bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
-  /// What SOURCE has under a name for which a pending file is waiting.
+  /// Returns what SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
-  /// True if something is open of the node, or waits for a commit.
+  /// True if the node has open handles, or changes that wait for a commit.
   bool is_open(NodeId node) const { return node != 0 && tree_.opened(node) != nullptr; }
   /// True if a node stands for the object.
   bool is_known(const struct stat& object) const;
-  /// What is left of a node without names; throws ESTALE if nothing is.
+  /// Returns the object of a node without names. Throws ESTALE if none is kept.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
   /// True if the object under that full name would make its directory a sparse frame.
   bool makes_frame(const NamedObject& object, const std::string& full_name) const;
-  /// The name that the mount shows it by.
+  /// Returns the name that the mount shows the object by.
   std::string shown_name(const NamedObject& object);
-  /// True if the mount shows nothing in it.
+  /// True if the mount shows nothing in the directory.
   bool is_empty(const NamedObject& directory);
   std::vector<NodeId> pending_in(NodeId directory) const;
 
-  // --- telling what has been done; each counts for all that follow
+  // --- reporting to the tree what has been done; all later looks see it
 
-  /// Names of a directory have changed that no node has.
+  /// Reports a change of names in a directory that is not about any node.
   void note_change(const struct stat& directory);
-  /// A new entry is there; counts one reference of the kernel.
+  /// Adds the node of a new entry, and counts one reference of the kernel.
   NodeId entered(NodeId directory, const std::string& full_name);
-  /// The same for a temporary that is shown as if it was called `wanted_name`.
+  /// Like entered(), for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
                          const std::string& wanted_name, const struct stat& file,
                          std::shared_ptr<const SourceObject> made);
-  /// What a temporary waits for: to have that name, and to replace what has it now.
+  /// What a temporary waits for: the name that it is to get, and the file that it is to replace
+  /// there.
   struct Wait {
     std::string wanted_name;
     std::optional<frame::FileStamp> replaces;
   };
-  /// The object has that name in SOURCE now. From now on it waits for another one, or for none.
+  /// Reports that the object has that name in SOURCE now. With `wait`, it waits for another name
+  /// from now on.
   void moved(const NamedObject& object, NodeId directory, const std::string& stored_name,
              std::optional<Wait> wait = std::nullopt);
-  /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
+  /// Reports that the object's name is gone. Returns true if that was its last name; the node then
+  /// keeps `remains` as its object.
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
-  /// Its source file's attributes have been changed by us: that makes no other state of it.
+  /// Reports that this mount has changed attributes of the source file, which makes no other state
+  /// of it.
   void touched(const NamedObject& object);
-  /// Somebody has changed the object, or its names: this is its time of change, also when that has
-  /// not been committed.
+  /// Reports that a user has changed the object or its names. The present is its time of change,
+  /// even before a commit.
   void changed_by_user(NodeId id);
-  /// The daemon's own doings have given a directory another time of change.
+  /// Reports that the daemon's own work has changed a directory's time of change, which is not to
+  /// be shown.
   void hid_change(NodeId directory, const timespec& before, const timespec& after);
-  /// A name that it had in SOURCE is gone; its file may have others, and is in no other state.
+  /// Reports that the object has lost a name in SOURCE. Its file may have others, and is in no
+  /// other state.
   void link_lost(const NamedObject& object);
-  /// What stands under that name now, in the same directory, is a new state of the object's node, a
-  /// frame made by us: a commit.
+  /// Reports a commit that has put a frame made by this mount under that name, in the same
+  /// directory. The frame is the new state of the object's node.
   void replaced(const NamedObject& before, const std::string& stored_name,
                 const SourceEntry& entry);
-  /// The same after a commit to a container that leaves it what it is, under its name. False, and
-  /// nothing changes, if what has the name is not the file of the stamp, of a sparse frame the
-  /// index.
+  /// Reports a commit that has left the container under its name. False, and nothing changes, if
+  /// the name does not lead to the file of `stamp` (for a sparse frame, its index).
   bool rewritten(const NamedObject& object, const frame::FileStamp& stamp);
-  /// What a content's node becomes when another program has changed its file: it stands for the
-  /// frame `successor` under that name from now on; without one it has lost the name. False where
-  /// the node has another name by now, or SOURCE has changed since it was looked at.
+  /// Makes a content's node follow another program's change. From now on the node stands for the
+  /// frame `successor` under that name; without a successor it loses the name. False if the node
+  /// has another name by now, or if SOURCE has changed since the successor was looked at.
   struct Followed {
     bool is_own_file = false;  ///< the successor is the node's own object, changed in place
-    bool is_taken = false;     ///< another node leads the successor, and has the name then
+    bool is_taken = false;     ///< another node leads the successor, and gets the name
   };
   bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
               Followed& followed);
-  /// Destroyed with the node; at the end of these changes where there is none (0).
+  /// Keeps `keeper` until the node is destroyed; with id 0, until these changes end.
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
@@ -203,14 +213,16 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool gives_way(Node& node) REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
   std::optional<SourceEntry> made_entry(const SourcePath& path) const;
-  /// The entry is the node's new state.
+  /// Makes the entry the node's new state.
   void take_made(NodeId id, NodeId directory, const SourceEntry& entry);
-  /// What this mount has done to the node's object has made no other state of it.
+  /// Updates the node's state after this mount has changed its object, which makes no other state
+  /// of it.
   void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
 
   const ChangedBy changed_by_;
-  std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
+  /// Destroyed after the lock's release, which may take long.
+  std::vector<std::shared_ptr<void>> behind_;
 };
 
 }  // namespace bloscfs::fs

@@ -1,4 +1,5 @@
-// What SOURCE has under paths and names, as the mount shows it, and what stores have beside that.
+// Finds what SOURCE has under paths and names, as the mount shows it, and what store directories
+// have embedded in addition.
 
 #include <algorithm>
 #include <set>
@@ -14,13 +15,13 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Entries that are looked at in one go.
+/// How many entries are looked at under one hold of the lock.
 constexpr std::size_t kListBatch = 256;
-/// How often a directory is listed whose names change meanwhile. Then one may be missing, or there
-/// twice, as in any other filesystem.
+/// How often a directory is listed while its names change. After that an entry may be missing, or
+/// appear twice, as in any other filesystem.
 constexpr int kListTries = 10;
 
-/// The keys of leaves that an entry hides, as is_leaf_hidden() finds them.
+/// Adds the keys of leaves that an entry hides, by the rule of is_leaf_hidden().
 void add_keys(const std::string& name, ShownAs shown, mode_t type,
               std::set<std::string, std::less<>>& keys) {
   const bool is_container =
@@ -44,7 +45,8 @@ std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, I
 }
 
 SourceEntry Tree::look_at(SourceEntry entry) {
-  // A commit may have begun meanwhile; it cannot have ended, since that changes names.
+  // A commit may have begun since the entry was judged. It cannot have ended, since that changes
+  // names.
   if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
   if (entry.kind != EntryKind::frame && !entry.is_store()) return entry;
   const MutexLock lock(mutex_);
@@ -86,13 +88,13 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
     if (!index) return std::nullopt;
     entry.content_stat = *index;
   }
-  // Told by the content, and not by the bytes: in the midst of a commit these may be no whole
-  // frame.
+  // Asks the content, not the bytes: during a commit the file may not hold a whole frame.
   const Content::Shown shown = file->content->shown();
   entry.is_read_only = shown.is_read_only;
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
-  // A commit changes the state, until the tree is told of the one that it leaves.
+  // During a commit the file's state differs from the node's, until the commit reports its result
+  // to the tree.
   const bool is_current = file->content->is_committing() ? file->content->is_file_current()
                                                          : state == state_of(entry.content_stat);
   entry.trust = is_pending || is_current ? Trust::content : Trust::outdated;
@@ -103,7 +105,7 @@ std::optional<SourceEntry> Tree::waiting_entry(
     NamesWork& work, const SourcePath& path,
     const std::shared_ptr<const SourceObject>& made) const {
   const auto object = root_.find_any(path, &work, made);
-  if (!object) return std::nullopt;  // somebody has cleared SOURCE up
+  if (!object) return std::nullopt;  // another program has removed the temporary
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
   entry.kind = EntryKind::frame;
@@ -135,8 +137,8 @@ std::optional<SourceEntry> Tree::visible_entry(NamesWork& work, const Directory&
 
 bool Tree::is_hidden(NamesWork& work, const Directory& in, const std::string& full_name) {
   if (is_temporary(full_name) || is_lock_file(full_name)) return true;
-  // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
-  // any other.
+  // F.b2lock is hidden if F is a container, a store or a temporary. Otherwise it is a file like any
+  // other.
   const auto locked = locked_name(full_name);
   if (!locked) return is_hidden_in_store(work, in, full_name);
   const auto frame = present_entry(work, in, std::string(*locked));
@@ -171,12 +173,12 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
   return Shown{*std::move(owner), std::nullopt};
 }
 
-/// Lists anew while names change, so that a file is there once, under the name that it has when
-/// this ends: the lock is given back between batches, and where a becomes z after the directory was
-/// read and before a is looked at, the listing would have neither.
+/// Lists again while names change, so that each file appears once, under the name that it has at
+/// the end. The lock is released between batches. Without another try, a file that is renamed from
+/// `a` to `z` after the directory was read, and before `a` was looked at, would be missing.
 std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId directory,
                                                       const IfMany& if_many) {
-  // Counted while no change is under way.
+  // Read under the lock, so that no change is under way.
   const auto changes = [&] {
     const ReadNames names(names_);
     return name_changes(directory);
@@ -185,22 +187,22 @@ std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId d
   for (int tries = 1;; tries++) {
     const std::uint32_t before = changes();
     std::optional<std::vector<std::string>> present;
-    // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
-    // rather than not at all.
+    // Embedded entries are listed before the files. If a leaf becomes a file in between, both are
+    // listed, and the file hides the leaf. In the other order it would be missing.
     const auto place = store_place(directory);
     auto beside = place ? beside_->list(request, *place, if_many) : Beside::Listed();
     if (!beside) return std::nullopt;
     try {
       present = names_in(this->directory(directory), if_many);
     } catch (const std::system_error& error) {
-      // A directory above is renamed between path() and the reading of it: nothing is there then.
+      // A directory above was renamed between path() and the read, so that the path leads nowhere.
       const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
       if (!is_gone || tries == kListTries) throw;
       continue;
     }
     if (!present) return std::nullopt;
-    // A small directory is seen in one go, and truly; in a large one names that were seen are not
-    // looked at again in each try.
+    // A small directory fits into one batch, and is looked at anew in each try. In a large one,
+    // names that were seen are not looked at again.
     if (present->size() <= kListBatch) seen.clear();
     for (std::size_t done = 0; done < present->size(); done += kListBatch) {
       frame::Interruption::check();
@@ -212,7 +214,7 @@ std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId d
   }
 }
 
-/// Files of the batch that have to be read are read together, without the lock.
+/// Reads all unread files of the batch together, without the lock.
 void Tree::see_all(Request& request, NodeId directory, std::span<const std::string> names,
                    ListedEntries& seen) {
   const auto note = [&seen](const std::string& name, const SourceEntry& entry) {
@@ -246,7 +248,7 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
                                              const ListedEntries& seen, Beside::Listed beside) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
-  std::set<std::string, std::less<>> keys;  // that files have
+  std::set<std::string, std::less<>> keys;  // keys of files
   if (!beside.entries.empty())
     for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
   for (ArchiveEntry& entry : beside.entries) {
@@ -286,7 +288,7 @@ std::optional<std::vector<std::string>> Tree::names_in(const Directory& in, cons
   return present;
 }
 
-// --- what is beside the entries of stores that are directories
+// --- embedded entries of store directories
 
 bool Tree::is_in_store(NodeId id) const {
   if (!has_store_directories_) return false;

@@ -1,5 +1,5 @@
-// Symlinks: where the text of one names a frame as it is stored, the mount gives the name that it
-// shows, so that both lead to the same file.
+// Symlinks. If the text of one leads to a frame by its stored name, the mount shows the text with
+// the frame's shown name, so that both lead to the same file.
 
 #include <algorithm>
 #include <climits>
@@ -13,11 +13,11 @@
 namespace bloscfs::fs {
 namespace {
 
-/// As many symlinks as the kernel follows, and directories that are looked at for one text.
+/// How many symlinks (as many as the kernel follows) and names are followed for one text.
 constexpr int kMaxLinks = 40;
 constexpr int kMaxSteps = 512;
 
-/// The part behind the last slash.
+/// Returns the part behind the last slash.
 std::string_view last_name(std::string_view text) { return text.substr(text.rfind('/') + 1); }
 
 /// Puts the names of a text on a stack, the first one on top.
@@ -68,7 +68,7 @@ std::string Tree::shown_link(NamesWork& work, const std::string& path, std::stri
         directory ? shown_instead(work, *directory, std::string(name)) : std::nullopt;
     return shown && before.size() + shown->size() < PATH_MAX ? before + *shown : text;
   } catch (const std::system_error&) {
-    return text;  // it leads nowhere that can be looked at
+    return text;  // the target cannot be looked at
   }
 }
 
@@ -82,7 +82,7 @@ std::optional<std::string> Tree::walk(NamesWork& work, std::string directory,
     const std::string name = std::move(left.back());
     left.pop_back();
     if (name == "..") {
-      if (directory.empty()) return std::nullopt;  // out of SOURCE
+      if (directory.empty()) return std::nullopt;  // leads out of SOURCE
       directory = parent_of(directory);
       continue;
     }
@@ -108,18 +108,18 @@ std::optional<std::string> Tree::shown_instead(NamesWork& work, const std::strin
     const auto st = root_.stat(SourcePath(directory), &work);
     if (!st) return std::nullopt;
     const MutexLock lock(mutex_);
-    // Only directories that are known have files that wait for their names.
+    // Only directories that have a node have files that wait for their names.
     const Node* node = nodes_.current(identity_of(*st));
     id = node != nullptr ? node->id : 0;
   }
   const Directory in{id, directory};
-  // The text leads somewhere as it is.
+  // The unchanged text already leads to a shown entry.
   if (resolve(work, in, name)) return std::nullopt;
   const auto entry = visible_entry(work, in, name);
   if (!entry || !(entry->is_container() || entry->shown == ShownAs::frame_store))
     return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
-  // Only where the shown name leads back to that very frame.
+  // The shown name is used only if it leads back to this frame.
   const auto owner = resolve(work, in, shown);
   return owner && owner->full_name == name ? std::optional(std::move(shown)) : std::nullopt;
 }
@@ -130,7 +130,7 @@ struct stat Tree::with_link_size(NamesWork& work, struct stat st, const SourceEn
   try {
     st.st_size = std::ssize(shown_link(work, path, stored_link(work, path, entry.own_stat)));
   } catch (const std::system_error&) {
-    // Something else has the name by now, as the next look tells.
+    // Something else has the name by now, and the next look finds it.
   }
   return st;
 }
