@@ -18,11 +18,11 @@ std::string key_in(const std::string& group, std::string_view name) {
 
 std::string_view suffix_of(ShownAs shown) { return shown == ShownAs::array ? ".b2nd" : ".b2f"; }
 
-/// Of an entry while a group is listed: itself, its name and what finding that takes, and an entry
-/// of the directory in a vector that grows, beside their texts.
+/// Memory for an entry while a group is listed, without its texts: the entry itself, its name with
+/// what the search for collisions takes, and a directory entry in a vector that grows.
 constexpr std::size_t kArchiveEntryCost = sizeof(ArchiveEntry) + sizeof(NamedEntry) +
                                           sizeof(std::string) + 64 + 3 * sizeof(DirectoryEntry);
-/// The key, the full name three times, and the shown one.
+/// Texts of an entry while a group is listed: the key, the full name twice, and the shown name.
 constexpr std::size_t kTextsOfEntry = 4;
 constexpr std::size_t kSuffixSize = 8;
 
@@ -36,7 +36,7 @@ StoreArchive::StoreArchive(std::unique_ptr<const frame::PythonStore> store, bool
   forms_ = std::vector<std::atomic<Form>>(embedded);
 }
 
-/// What cannot be opened is told so by who opens it.
+/// True if a leaf is an array. False for a damaged leaf: opening it reports the damage.
 bool StoreArchive::is_array(Request& request, const std::string& key,
                             const frame::Leaf& leaf) const {
   const bool is_external = std::holds_alternative<frame::ExternalLeaf>(leaf);

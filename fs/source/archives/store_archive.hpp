@@ -17,14 +17,14 @@
 
 namespace bloscfs::fs {
 
-/// Of the root of a store alone: what kind of store it is.
+/// Attribute of a store's root only: what kind of store it is.
 inline constexpr const char* kStoreAttribute = "user.blosc2.store";
 inline constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
 class StoreArchive final : public Archive {
  public:
-  /// `raw`: arrays are shown without a NPY header. `charge` is what the store was opened with: it
-  /// is left with what the store keeps.
+  /// `raw`: arrays are shown without an NPY header. `charge` is the one that the store was opened
+  /// with. From then on it covers what the store keeps.
   StoreArchive(std::unique_ptr<const frame::PythonStore> store, bool raw,
                std::shared_ptr<MemoryBudget::Listing> charge);
 
@@ -40,17 +40,17 @@ class StoreArchive final : public Archive {
   bool is_complete() const override { return store_->is_complete(); }
   std::vector<std::string> messages() const override { return store_->messages(); }
 
-  // Of what embed.b2e holds alone.
+  // The next functions look only at what embed.b2e holds.
 
-  /// As Snapshot's.
+  /// As Snapshot::is_as_taken().
   bool is_as_taken() const { return store_->embed()->is_as_taken(); }
-  /// False where neither a leaf nor a group can have that full name.
+  /// False if neither a leaf nor a group can have that full name.
   bool may_have(const std::string& group, const std::string& full_name) const;
   bool is_empty() const { return store_->embed_map().size() == 0; }
   bool has_leaf(const std::string& key) const;
   bool has_group(const std::string& group) const;
-  /// True if anything is in that group or below it; with or without what holds the attributes of
-  /// groups.
+  /// True if anything is embedded in that group or below it. `with_attributes`: what holds the
+  /// attributes of groups counts, too.
   bool has_below(const std::string& group, bool with_attributes) const;
 
  private:
@@ -64,19 +64,19 @@ class StoreArchive final : public Archive {
 
   const std::shared_ptr<MemoryBudget::Listing> charge_;
   const std::unique_ptr<const frame::PythonStore> store_;
-  /// Of embedded leaves, whose names do not say it, in the order of the map.
+  /// Whether embedded leaves are arrays, which their names do not tell, in the order of the map.
   mutable std::vector<std::atomic<Form>> forms_;
   const bool raw_;
 };
 
-/// How the file of a store is opened: as bytes, or as a frame, null if it is none.
+/// How to open the file of a store: as bytes, or as a frame (null if it is none).
 struct StoreFile {
   std::function<std::shared_ptr<const frame::ByteSource>()> bytes;
   std::function<std::shared_ptr<const frame::Snapshot>()> frame;
 };
 
-/// Opens a file in that role (judge.hpp) as a store; null if it is none. `raw` and `charge` as of
-/// StoreArchive. Throws codec::Error, std::system_error.
+/// Opens a file in that role (judge.hpp) as a store; null if it is none. `raw` and `charge` as for
+/// StoreArchive. Throws codec::Error and std::system_error.
 std::unique_ptr<const Archive> open_store_file(const StoreFile& file, Role role, bool raw,
                                                std::shared_ptr<MemoryBudget::Listing> charge);
 

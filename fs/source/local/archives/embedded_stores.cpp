@@ -13,7 +13,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How often a file is opened that others replace meanwhile.
+/// How often embed.b2e is opened while other programs keep replacing it.
 constexpr int kLookTries = 10;
 
 SourcePath embed_path(const StorePlace& place) {
@@ -62,7 +62,7 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePl
     const auto embed = root_.find_any(path, &work);
     if (!embed || !S_ISREG(embed->stat().st_mode)) return {};
     const FileState state = state_of(embed->stat());
-    // Another program may have changed it in place, and so soon that its times do not tell.
+    // Another program may have changed the file in place, so soon that its times are the same.
     const auto known = this->known(place.root, state);
     if (known && (!known->archive || known->archive->is_as_taken())) return *known;
     const auto found = std::make_shared<std::optional<Embedded>>();
@@ -72,8 +72,8 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePl
       work.request().need_slot();
       Embedded opened = open(work.request(), place, embed);
       const auto now = root_.stat(path);
-      // Not to be remembered where another file has come meanwhile: that would be taken for older
-      // than the one that it has replaced, since that one's times changed with its name.
+      // Remembered only if embed.b2e is still that file. Otherwise another thread may already have
+      // remembered the state of its replacement.
       if (now && state_of(*now) == state)
         *found = remember(place.root, state, std::move(opened), outdated);
       else if (is_last)
@@ -83,7 +83,8 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePl
   }
 }
 
-/// A null archive: it is known to be no store.
+/// Returns what is remembered of that state; nullopt if nothing is. A null archive: the file is
+/// known to be no store.
 std::optional<EmbeddedStores::Embedded> EmbeddedStores::known(NodeId root, const FileState& state) {
   const MutexLock lock(mutex_);
   const auto found = states_.find(root);
@@ -93,13 +94,14 @@ std::optional<EmbeddedStores::Embedded> EmbeddedStores::known(NodeId root, const
   return archive ? std::optional(Embedded{std::move(archive), found->second.status}) : std::nullopt;
 }
 
-/// `outdated` is not to be given any more. Returns what is to be used.
+/// Remembers an opened state. Returns the one to use, which another thread may have opened first.
+/// `outdated` is an archive that must not be used any more.
 EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& state,
                                                   Embedded found, const StoreArchive* outdated) {
-  std::shared_ptr<const StoreArchive> other;  // destroyed behind the lock
+  std::shared_ptr<const StoreArchive> other;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   State& last = states_[root];
-  // Somebody else may have come first.
+  // Another thread may have come first.
   other = last.archive.lock();
   if (other && other.get() != outdated && last.state == state) return {other, last.status};
   last = {state, found.archive, found.status, found.archive == nullptr};
@@ -107,8 +109,8 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
     std::erase_if(states_, [](const auto& one) { return one.second.archive.expired(); });
     states_to_look_through_ = 64 + 2 * states_.size();
   }
-  // What the kernel knows of other states keeps no more of these than it shows of it: each change
-  // of embed.b2e makes a state.
+  // Nodes of other states keep what they show, but release the archive. Otherwise each change of
+  // embed.b2e would leave one more archive open.
   tree_.leave_states(root, found.archive.get());
   recent_.put({root, 0, 0}, found.archive);
   return found;
@@ -120,7 +122,7 @@ std::optional<ArchiveEntry> EmbeddedStores::find(NamesWork& work, const StorePla
                                                  const std::string& full_name) {
   const auto archive = embedded(work, place).archive;
   if (!archive || !archive->may_have(place.group, full_name)) return std::nullopt;
-  // Whether a leaf is an array its bytes tell; the store remembers that.
+  // Only the bytes of a leaf tell whether it is an array. The archive remembers the answer.
   work.read_first(
       [&work, archive, group = place.group, full_name] {
         work.request().need_slot();
@@ -150,7 +152,8 @@ void EmbeddedStores::require_complete(Request& request, const StorePlace& place,
   if (const auto archive = embedded(request, place).archive) fs::require_complete(*archive, name);
 }
 
-/// Owner and times are those of embed.b2e, and what may be done; of a group, the directory's.
+/// Returns attributes with the owner, times and permissions of embed.b2e; for a group, those of the
+/// store's directory.
 struct stat EmbeddedStores::attributes(Request& request, const ArchivePart& part) {
   const struct stat file = tree_.owned(*part.embed);
   struct stat st =

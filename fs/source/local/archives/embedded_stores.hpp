@@ -1,5 +1,5 @@
 #pragma once
-// What is embedded in stores of python-blosc2 that are directories: the leaves in their embed.b2e.
+// Finds the leaves that store directories of python-blosc2 have embedded in their embed.b2e.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,23 +23,25 @@
 
 namespace bloscfs::fs {
 
-/// Node, and of the root of a mount of one archive also inode and time of change of the file: other
-/// nodes stand for one state.
+/// Identifies a cached archive: by its node, which stands for one state. The root of a mount of one
+/// archive stands for any state, so inode and time of change of the file are added there, and else
+/// 0.
 using ArchiveState = std::tuple<NodeId, std::uint64_t, std::int64_t>;
 using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<ArchiveState>>;
 
-/// Thread-safe. Throws std::system_error, EFBIG and ENOMEM where a store, or the stores that a user
-/// has opened, hold too much; codec::Error. NoSlot before it reads.
+/// Finds embedded leaves and groups, and keeps embed.b2e open for further lookups. Thread-safe.
+/// Throws std::system_error, with EFBIG and ENOMEM if a store, or all stores that a user has
+/// opened, hold too much; codec::Error; NoSlot before it reads.
 class EmbeddedStores final : public Beside {
  public:
-  /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
+  /// All arguments outlive this object. `tree` looks up embedded entries here. `raw` as in
   /// MountOptions.
   EmbeddedStores(const SourceRoot& root, Tree& tree, RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), raw_(raw), recent_(recent) {
     tree.set_beside(*this);
   }
 
-  // As Tree asks for them (fs/source/local/tree/beside.hpp).
+  // The interface that Tree uses (fs/source/local/tree/beside.hpp).
 
   std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                    const std::string& full_name) override;
@@ -53,26 +55,27 @@ class EmbeddedStores final : public Beside {
 
   struct stat attributes(Request& request, const ArchivePart& part) override;
 
-  /// What a directory's embed.b2e is now; null archive if it is no store.
+  /// The present state of a directory's embed.b2e. `archive` is null if that is no store.
   struct Embedded {
     std::shared_ptr<const StoreArchive> archive;
-    /// Of embed.b2e, with the inode number of the directory: numbers of leaves hang on what stays
-    /// when embed.b2e is written anew.
+    /// Status of embed.b2e, but with the inode number of the directory. Inode numbers of leaves are
+    /// made from it, so that they stay the same when embed.b2e is replaced.
     std::shared_ptr<const struct stat> status;
   };
   Embedded embedded(Request& request, const StorePlace& place);
-  /// The same with names locked: it is read without the lock.
+  /// Like embedded(request, place), for an operation that holds the lock on names. Reads without
+  /// the lock.
   Embedded embedded(NamesWork& work, const StorePlace& place);
-  /// All of the store, files included, for one look at a group.
+  /// Opens the whole store with its files, to look at one of its groups. Null if it is no store.
   std::shared_ptr<const StoreArchive> open_whole(Request& request, const StorePlace& place);
 
  private:
-  /// The last state of a directory's embed.b2e that was looked at.
+  /// The state of a directory's embed.b2e that was looked at last.
   struct State {
     FileState state;
     std::weak_ptr<const StoreArchive> archive;
     std::shared_ptr<const struct stat> status;
-    bool is_none = false;  ///< no store
+    bool is_none = false;  ///< the file is no store
   };
 
   std::optional<Embedded> known(NodeId root, const FileState& state) EXCLUDES(mutex_);

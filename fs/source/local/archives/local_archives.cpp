@@ -52,17 +52,17 @@ std::shared_ptr<const Archive> LocalArchives::archive_of(Request& request, NodeI
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(request.user(), fmt::format("{}: {}", path.text(), message));
-  // The attributes of what is in it are those of its file.
+  // Pins the archive's file, which has the attributes of everything in the archive.
   return recent_.keep(state, tree_.pinning(root, std::move(opened)));
 }
 
-/// Of what it answers for.
+/// Returns the group of a node for which answers_for() is true.
 LocalArchives::Group LocalArchives::group_in_archive(Request& request, NodeId node) {
   const auto part = tree_.part(node);
   if (!part) return {archive_of(request, node), "/", node, nullptr};
   if (!part->entry.is_group()) throw_errno(ENOTDIR, part->entry.key);
   if (!part->embed) return {part->archive, part->entry.key, part->root, nullptr};
-  // A group is whatever is embedded in it now.
+  // An embedded group shows what embed.b2e holds now.
   auto found = embedded_.embedded(request, {part->root, tree_.path(part->root), part->entry.key});
   if (!found.archive) throw_stale(node);
   return {std::move(found.archive), part->entry.key, part->root, std::move(found.status)};
@@ -105,7 +105,7 @@ std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request,
                                                                const IfMany& if_many) {
   if (!answers_for(directory)) return tree_.list(request, directory, if_many);
   const Group in = group_in_archive(request, directory);
-  // How much an archive holds is known when it has been listed.
+  // How many entries an archive has is known only after listing it.
   if (!if_many()) return std::nullopt;
   const struct stat file = in.embed ? *in.embed : tree_.attributes(request, in.root);
   const auto charge = recent_.charge_for(request, tree_.store_path(in.root).text() + ":" + in.key);
@@ -113,7 +113,8 @@ std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request,
                     [&](const ArchiveEntry& entry) { return inode_in_archive(file, entry); });
 }
 
-/// Of what a store holds names and types are known alone, until somebody asks for more.
+/// Returns no attributes of what a store holds. Finding them takes work, which is done when the
+/// kernel asks for them.
 std::optional<FoundNode> LocalArchives::enter(Request& request, NodeId directory,
                                               const DirectoryEntry& entry) {
   if (entry.is_beside || answers_for(directory)) return FoundNode{};
@@ -134,7 +135,8 @@ struct stat LocalArchives::attributes(Request& request, NodeId node) {
   return found ? attributes_of(request, node, std::move(found)) : tree_.attributes(request, node);
 }
 
-/// Owner and times are the archive's, and what may be done.
+/// Returns attributes with the owner, times and permissions of the archive's file, but without
+/// write permission.
 struct stat LocalArchives::attributes_of(Request& request, NodeId node,
                                          std::shared_ptr<const ArchivePart> part) {
   if (std::shared_ptr<const ArchivePart> with_size = measured(request, *part, raw_)) {
@@ -196,7 +198,8 @@ std::optional<std::string> LocalArchives::access_list(NodeId node, const std::st
 
 // --- opening
 
-/// The part, if it stands for what is embedded now, or can go on to that: ESTALE.
+/// Returns the node's part, moved on to the present state of embed.b2e if necessary. ESTALE if that
+/// is not possible.
 std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(Request& request, NodeId node) {
   auto part = tree_.part(node);
   if (!part) throw_stale(node);
@@ -209,9 +212,9 @@ std::shared_ptr<const ArchivePart> LocalArchives::leaf_to_open(Request& request,
   if (!entry || entry->is_group()) throw_errno(ESTALE, part->entry.key);
   auto present = std::make_shared<const ArchivePart>(ArchivePart{
       std::move(found.archive), part->root, *std::move(entry), std::move(found.status)});
-  // Pages that the kernel has, and handles, belong to one state.
+  // Fails for a node that was opened: handles and the kernel's cached pages belong to one state.
   if (tree_.replace_part(node, *part, present)) return present;
-  if (tree_.part(node) != part) return leaf_to_open(request, node);  // somebody else came first
+  if (tree_.part(node) != part) return leaf_to_open(request, node);  // another thread came first
   throw_errno(ESTALE, part->entry.key);
 }
 

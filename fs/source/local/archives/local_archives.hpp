@@ -1,6 +1,6 @@
 #pragma once
-// What is read of the nodes of a SOURCE of files. Here it is decided, for all of them, what is in
-// an archive: of that archives tell, and of everything else the tree.
+// Reads the nodes of a SOURCE of files. Decides for each node whether an archive answers for it, or
+// the tree.
 
 #include <cstdint>
 #include <functional>
@@ -22,23 +22,24 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Throws std::system_error: ESTALE for nodes that are not known (any more), EFBIG and
-/// ENOMEM where an archive, or the archives that a user has opened, hold too much; codec::Error.
-/// NoSlot before it reads.
+/// Looks up, lists, describes and opens what archives hold. Passes requests for other nodes to the
+/// tree. Thread-safe. Throws std::system_error: ESTALE for nodes that are not known (any more),
+/// EFBIG and ENOMEM if an archive, or all archives that a user has opened, hold too much;
+/// codec::Error; NoSlot before it reads.
 class LocalArchives {
  public:
-  /// All outlive this object. `raw` as of MountOptions.
+  /// All arguments outlive this object. `raw` as in MountOptions.
   LocalArchives(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded,
                 RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), embedded_(embedded), raw_(raw), recent_(recent) {}
 
-  /// What a node is in an archive; null for a node of the tree. The node of an embedded group is
-  /// the tree's once the group has become a directory of SOURCE.
+  /// Returns what a node is in an archive; null for a node of the tree. If an embedded group has
+  /// become a directory of SOURCE, its node becomes one of the tree.
   std::shared_ptr<const ArchivePart> part(NodeId node);
-  /// True for a part, and for an archive's file, which is shown as a directory.
+  /// True for a part of an archive, and for the archive's file, which is shown as a directory.
   bool answers_for(NodeId node) { return part(node) != nullptr || tree_.is_store(node); }
 
-  // As Source's, of any node.
+  // Like the functions of Source, for any node.
 
   std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name);
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
@@ -51,24 +52,25 @@ class LocalArchives {
   uid_t owner(NodeId node) const;
   bool is_far(NodeId node);
 
-  // Of what it answers for.
+  // For archives and stores.
 
-  /// A group: an archive's file, a group in an archive, or a directory of a store that is one. None
-  /// for other nodes.
+  /// A group: an archive's file, a group in an archive, or a directory of a store directory.
+  /// group() returns nullopt for other nodes.
   struct Group {
     std::shared_ptr<const Archive> archive;
     std::string key;
-    NodeId root = 0;                           ///< as ArchivePart's
-    std::shared_ptr<const struct stat> embed;  ///< the same
+    NodeId root = 0;                           ///< as in ArchivePart
+    std::shared_ptr<const struct stat> embed;  ///< as in ArchivePart
   };
   std::optional<Group> group(Request& request, NodeId node);
-  /// The frame of a leaf; null for a link.
+  /// Returns the frame of a leaf; null for a link.
   std::shared_ptr<const frame::Snapshot> frame_of(Request& request, const ArchivePart& leaf,
                                                   NodeId node) const;
-  /// Who may do what with a file that holds leaves may do that with each of them: its access list,
-  /// of a leaf, or of a group that is embedded.
+  /// Returns the access list of a leaf or an embedded group: that of the file that holds it, since
+  /// the same users may access both. nullopt for other nodes, and for names of other attributes.
   std::optional<std::string> access_list(NodeId node, const std::string& name);
-  /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
+  /// Returns the open container that all handles of a leaf share. EISDIR for a group, ELOOP for a
+  /// link.
   std::shared_ptr<const OpenContainer> open(Request& request, NodeId node,
                                             const ContentServices& services);
 

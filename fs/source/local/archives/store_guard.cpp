@@ -24,14 +24,15 @@ std::optional<ArchiveEntry> StoreGuard::find_beside(Request& request, NodeId dir
                                                     const StorePlace& place,
                                                     const std::string& name) {
   if (!archives_.part(directory)) return tree_.find_beside(request, directory, name);
-  // Nothing but what is embedded is in such a group.
+  // A group without a directory in SOURCE holds only embedded entries.
   const auto store = embedded_.embedded(request, place).archive;
   if (!store) return std::nullopt;
   request.need_slot();
   return find_shown(request, *store, place.group, name);
 }
 
-/// True for a file whose key is embedded, too: without the file the old data would appear again.
+/// True for a file whose key is also embedded. If the file went, the old embedded data would appear
+/// again.
 bool StoreGuard::hides_embedded(Request& request, NodeId directory, const StorePlace& place,
                                 const std::string& name) {
   const auto store = embedded_.embedded(request, place).archive;
@@ -45,7 +46,8 @@ bool StoreGuard::hides_embedded(Request& request, NodeId directory, const StoreP
   });
 }
 
-/// A file of that name may become an array, whose key has no ".npy".
+/// Throws EEXIST if the key of that name is embedded. Also checks the key without ".npy", which the
+/// file gets if it becomes an array.
 void StoreGuard::require_free_key(Request& request, const StorePlace& place,
                                   const std::string& name) {
   const auto store = embedded_.embedded(request, place).archive;
@@ -78,7 +80,7 @@ void StoreGuard::make_directory_of(Request& request, NodeId directory) {
       throw_errno(ENOTDIR, name);
     }
   }
-  archives_.part(directory);  // it is the directory's from now on
+  archives_.part(directory);  // makes the node stand for the new directory
 }
 
 void StoreGuard::before_making(Request& request, NodeId directory, const std::string& name) {

@@ -1,6 +1,6 @@
 #pragma once
-// What is embedded in a store that is a directory stays as it is: the mount never writes to
-// embed.b2e. Files of such a store, its external leaves, are changed like any others.
+// Protects what store directories have embedded: the mount never writes to embed.b2e. Files of such
+// a store, its external leaves, are changed like any other files.
 
 #include <memory>
 #include <optional>
@@ -14,24 +14,24 @@
 
 namespace bloscfs::fs {
 
-/// To be asked before changes. Without effect outside of stores that are directories. Thread-safe.
-/// Errors: std::system_error; EROFS where something embedded would change, be removed, or appear
-/// again; codec::Error; NoSlot where something has to be read.
+/// Checks changes before they are made. Has no effect outside of store directories. Thread-safe.
+/// Throws std::system_error, with EROFS if an embedded entry would change, be removed, or appear
+/// again; codec::Error; NoSlot if something has to be read.
 class StoreGuard {
  public:
-  /// All outlive this object.
+  /// All arguments outlive this object.
   StoreGuard(const SourceRoot& root, Tree& tree, EmbeddedStores& embedded, LocalArchives& archives)
       : root_(root), tree_(tree), embedded_(embedded), archives_(archives) {}
 
-  /// Before a file is made, or gets a name by link(2): EEXIST where the key of that name is
-  /// embedded.
+  /// Must be called before a file is made, or gets a name by link(2). EEXIST if the key of that
+  /// name is embedded. Includes make_directory_of().
   void before_making(Request& request, NodeId directory, const std::string& name);
-  /// Before something is made in a directory: that of a group that only the map of embed.b2e knows
-  /// is made first, as the caller.
+  /// Must be called before something is made in a directory. If the directory is a group that only
+  /// the map of embed.b2e knows, makes it in SOURCE, as the caller.
   void make_directory_of(Request& request, NodeId directory);
-  /// Before a file goes.
+  /// Must be called before a file is removed.
   void before_removing(Request& request, NodeId directory, const std::string& name);
-  /// ENOTEMPTY where leaves are embedded in it.
+  /// Must be called before a directory is removed. ENOTEMPTY if leaves are embedded in it.
   void before_removing_directory(Request& request, NodeId directory, const std::string& name);
   struct Rename {
     NodeId from;
@@ -47,7 +47,7 @@ class StoreGuard {
                                           const StorePlace& place, const std::string& name);
   bool hides_embedded(Request& request, NodeId directory, const StorePlace& place,
                       const std::string& name);
-  /// `with_attributes`: those of groups count, too.
+  /// `with_attributes`: embedded attributes of groups count, too.
   bool holds_embedded(Request& request, const StorePlace& group, bool with_attributes);
   void require_free_key(Request& request, const StorePlace& place, const std::string& name);
   void require_movable(Request& request, NodeId directory, const StorePlace& place,

@@ -117,8 +117,8 @@ class Tree : public Nodes {
   void set_follower(Follower follower) { follower_ = std::move(follower); }
   /// Returns the state of SOURCE's file; nullopt if the node's object is not there.
   std::optional<FileState> state_in_source(NodeId id);
-  /// Sets the node's state to that of its content. Does nothing if SOURCE is in another state than
-  /// `state`.
+  /// Sets the node's state to `state`, which is that of its content. Does nothing if SOURCE is in
+  /// another state by now.
   void confirm_state(NodeId id, const FileState& state);
 
   /// Remembers what the node's content has just committed, for the time after the kernel has
@@ -232,8 +232,8 @@ class Tree : public Nodes {
   /// Returns the directory that a text leads to; nullopt if that is no directory of SOURCE.
   std::optional<std::string> walk(NamesWork& work, std::string directory, std::string_view text)
       REQUIRES_SHARED(names_);
-  /// Returns the shown name of the frame stored as `name`; nullopt if an entry of the directory is
-  /// shown as `name`.
+  /// Returns the shown name of the frame stored as `name`; nullopt if there is none, or if an entry
+  /// of the directory is shown as `name`.
   std::optional<std::string> shown_instead(NamesWork& work, const std::string& directory,
                                            const std::string& name) REQUIRES_SHARED(names_);
   struct stat with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
