@@ -123,8 +123,8 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Request& request, Sha
     entry.pending = std::move(pending);
   }
   stats_.cache_misses++;
-  // The kernel asks again for bytes that it was given, so it has dropped them, and perhaps all
-  // others.
+  // If the kernel was given this value a moment ago, it has dropped the value since, and may have
+  // dropped others.
   if (!reads_ahead) recently_given_.read(hash);
   return std::nullopt;
 }

@@ -60,7 +60,7 @@ void PartReader::copy_run(const frame::ArrayGeometry::Run& run, codec::MutableBy
 }
 
 void PartReader::count_given(std::int64_t size, std::int64_t end) {
-  // No program asks the kernel for the padding, so it counts as given with the last bytes.
+  // No reader asks for the padding, so it counts as given with the last bytes of the block.
   given_ += size + (end == part_.used_end ? part_.block_size - part_.used_size : 0);
 }
 
