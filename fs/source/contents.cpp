@@ -253,8 +253,7 @@ bool Contents::set_times(Request& request, NodeId node, const timespec& accessed
 void Contents::set_metalayer(Request& request, NodeId node, const LayerName& name,
                              const LayerChange& content, int flags) {
   frame::check_layer_name(name.name);
-  // A fixed metalayer needs a new header, and that a new file, which the other hard links would not
-  // lead to.
+  // A new header is written into a new file, to which the other hard links would not lead.
   if (name.kind == LayerKind::fixed && source_->home(node)->place_now(request).has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   std::shared_ptr<Content> changed;

@@ -1,5 +1,5 @@
 #pragma once
-// Finds out by the bytes of a file of SOURCE what the file is, for every kind of SOURCE.
+// Finds out what a file of SOURCE is, by its bytes. Every kind of SOURCE uses these functions.
 
 #include <cstdint>
 #include <memory>
@@ -69,7 +69,7 @@ struct Verdict : OfKind {
     empty,        ///< perhaps a container that is being made
     damaged,      ///< begins like a container, but is none
     unsupported,  ///< needs a codec or a filter that this build lacks
-    left_out,     ///< unsupported, while UnsupportedFiles::hidden is set
+    left_out,     ///< unsupported or of a later format version, with UnsupportedFiles::hidden
   };
   ShownAs shown = ShownAs::itself;
   Health health = Health::sound;

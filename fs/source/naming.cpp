@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kLockSuffix = frame::kSidecarSuffix;
 constexpr std::string_view kLockFile = ".bloscfs-lock";
 
-/// Finds the entry that is shown under a name by a few probes. Each recursive call has a shorter
-/// name, so that the recursion ends.
+/// Finds the entry that is shown under a name by a few probes. The recursion ends: each step
+/// removes a suffix, and only the last one may just add ".npy".
 class Resolver {
  public:
   explicit Resolver(const EntryProbe& probe) : probe_(probe) {}

@@ -27,7 +27,8 @@ struct DescriptorLimits {
 /// closed; for a changed file, until its commit has succeeded. Thread-safe.
 class DescriptorShares {
  public:
-  /// All arguments outlive this object. `log` names each user once who gets EMFILE.
+  /// All arguments outlive this object. `log` gets one message for each user whose requests fail
+  /// with EMFILE.
   DescriptorShares(std::size_t limit, Committer& committer, OnceLog& log, const frame::Clock& clock)
       : share_(limit), committer_(committer), log_(log), clock_(clock) {}
 

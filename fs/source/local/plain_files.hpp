@@ -1,8 +1,8 @@
 #pragma once
 // Opens and resizes the plain files of a mount, whose handles work directly on the files of SOURCE.
-// If the last writer leaves the bytes of a container in a plain file, the file is stored as a frame
-// that holds these bytes, once it has no open handles. The kernel keeps one set of pages for all
-// handles of a file, so two handles must not read different files.
+// The last writer may leave the bytes of a container in a plain file. Then the file is stored as a
+// frame that holds these bytes, once it has no open handles. The kernel keeps one set of pages for
+// all handles of a file, so two handles must not read different files.
 
 #include <cstdint>
 #include <memory>

@@ -66,8 +66,8 @@ void recover_kept(MountSource source, Journal* journal,
   Request request;
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
-  // The tree shows the whole directory even for a single frame, since no other entry may lose its
-  // name.
+  // For a single frame, too, the tree has the whole directory, so that the frames get no name of
+  // another file.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};
   const auto give_name = [&](const std::string& temporary, const std::string& path) {

@@ -23,9 +23,9 @@
 
 namespace bloscfs::fs {
 
-/// Identifies a cached archive: by its node, which stands for one state. The root of a mount of one
-/// archive stands for any state, so inode and time of change of the file are added there, and else
-/// 0.
+/// Identifies a cached archive by its node, which stands for one state of the file. Only the root
+/// of a mount of one archive stands for any state. So inode and time of change of the file are
+/// added there; they are 0 for other nodes.
 using ArchiveState = std::tuple<NodeId, std::uint64_t, std::int64_t>;
 using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<ArchiveState>>;
 

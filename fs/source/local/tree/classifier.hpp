@@ -69,17 +69,17 @@ struct JudgedEntry {
 
 /// Judges entries, and remembers verdicts by inode, size and times in bounded memory. Remembers
 /// only verdicts on bytes that this mount has just written, or that did not change while they were
-/// read. Failed reads and missing permissions are not remembered. Log messages count to the request
-/// that looks. Thread-safe.
+/// read. Failed reads and missing permissions are not remembered. Log messages are counted to the
+/// user of the request that looks. Thread-safe.
 class Classifier {
  public:
   Classifier(const SourceRoot& root, const JudgeSettings& settings,
              frame::SourceCounters* counters);
 
   /// Judges a found_entry() that `path` led to, even if `path` leads elsewhere by now. Damaged
-  /// containers are logged once and count as `itself`. So do files that may not be read, files that
-  /// a megabyte does not suffice to judge, and everything but regular files and directories, which
-  /// is never opened.
+  /// containers are logged once and count as `itself`. So do files that may not be read, and files
+  /// that a megabyte does not suffice to judge. Anything but a regular file or directory also
+  /// counts as `itself`, and is never opened.
   /// Does not know which files this mount has open for writing: Tree::look() asks their contents
   /// first. If the file has to be read, that happens without the lock on names: ReadFirst.
   SourceEntry look(NamesWork& work, const SourcePath& path, SourceEntry found);

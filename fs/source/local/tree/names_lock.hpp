@@ -1,5 +1,5 @@
 #pragma once
-// The lock on names. It is held exclusively while names in SOURCE change, so that an operation that
+// The lock on names. It is held exclusively while names in SOURCE change. So an operation that
 // shares it sees all names as they were before the change, or all as they are after it. All
 // operations on names wait for its holder, so nothing that may take long is done under it
 // (fs/source/local/tree/names_work.hpp).

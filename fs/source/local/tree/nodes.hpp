@@ -79,8 +79,9 @@ class Nodes {
     return std::dynamic_pointer_cast<const File>(opened(id));
   }
   /// Sets the open file that all handles of the node share, and returns it. `file` was opened in
-  /// the state of `entry`. Returns another thread's file instead if that came first and is of the
-  /// same kind. ESTALE if the node is in another state by now. A part of an archive has no entry.
+  /// the state of `entry`. If another thread has opened the node first, as the same kind of file,
+  /// returns that thread's file. ESTALE if the node is in another state by now. A part of an
+  /// archive has no entry.
   template <typename File>
   std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
                                            const SourceEntry& entry = {}) {

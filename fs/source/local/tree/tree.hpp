@@ -218,7 +218,7 @@ class Tree : public Nodes {
   enum class First { owner, look };
   std::optional<Adopted> adopt(Request& request, NodeId directory, const std::string& name,
                                const std::string* listed_as, First first);
-  /// `shown` has an entry.
+  /// `shown.entry` is set.
   Adopted adopt_shown(NamesWork& work, const Directory& in, const std::string& shown_name,
                       const Shown& shown, First first) REQUIRES_SHARED(names_);
   FoundNode adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)

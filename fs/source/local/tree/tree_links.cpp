@@ -1,5 +1,5 @@
-// Symlinks. If the text of one leads to a frame by its stored name, the mount shows the text with
-// the frame's shown name, so that both lead to the same file.
+// Symlinks. The text of a symlink may lead to a frame by its stored name. Then the mount shows the
+// text with the frame's shown name, so that both lead to the same file.
 
 #include <algorithm>
 #include <climits>
