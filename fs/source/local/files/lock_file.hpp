@@ -17,8 +17,8 @@ namespace bloscfs::fs {
 /// - A lock file is a regular file with one name and mode 0600. A process owns SOURCE if it holds
 ///   the OFD lock on the file, and the file still has its name. Only the holder of the lock removes
 ///   the file.
-/// - A file of the daemon's own user is trusted: no other user can have written to it, unless it is
-///   a frame of a mount for others (fs/source/local/files/journal.hpp).
+/// - A file of the daemon's own user is trusted, since no other user can have written to it. The
+///   exception is a frame of a mount for others (fs/source/local/files/journal.hpp).
 /// - The lock on another user's file counts, too, but its contents do not. Only root can open such
 ///   a file; for other users SOURCE is busy as long as it exists.
 /// - Anything else under that name (a symlink, a fifo, a directory, a hard link, a file with other

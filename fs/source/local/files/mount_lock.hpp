@@ -19,8 +19,8 @@ namespace bloscfs::fs {
 ///
 /// Also holds flock(2) on SOURCE itself if that is free, so that other programs can wait for it
 /// until everything is written. Any user who can read SOURCE can hold this flock, so a mount does
-/// not depend on it. The exception is where no lock file can be made, as in a directory that the
-/// daemon may not write to: there the flock is the only lock.
+/// not depend on it. The exception is a place where no lock file can be made, as in a directory
+/// that the daemon may not write to. There the flock is the only lock.
 class MountLock {
  public:
   /// SOURCE is the open `directory` (O_PATH is enough) or its entry `single`. Waits until the lock

@@ -1,8 +1,8 @@
 #pragma once
 // Makes the daemon change SOURCE with the identity of the requesting user. The kernel then checks
-// the permissions once more, on the object that is really there: since the kernel permitted the
-// request, another object may have taken the name. A daemon that may not change its identity
-// changes SOURCE as itself.
+// the permissions once more, on the object that is really there. Another object may have taken the
+// name after the kernel permitted the request. A daemon that may not change its identity changes
+// SOURCE as itself.
 //
 // The daemon always acts as itself to classify files and to commit contents. A user who may execute
 // or write a file need not be permitted to read it.
@@ -31,7 +31,7 @@ class AsCaller {
   /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then cannot
   /// check the request again by what is there, so the two functions below do.
   bool has_daemons_rights() const;
-  /// Returns the mode for a new file. Without the caller's identity the daemon owns the file, so
+  /// Returns the mode for a new file. If the daemon acts as itself, it owns the new file. Then
   /// set-user-ID and set-group-ID bits are removed: they would give the user who writes the file
   /// the daemon's rights.
   mode_t mode_of_new(mode_t wanted) const;

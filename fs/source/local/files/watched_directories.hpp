@@ -55,7 +55,7 @@ class OneLook {
 /// Other mounts below SOURCE are never watched. A new mount on top of a watched directory is
 /// noticed within a second.
 ///
-/// Each directory keeps its own name and a pointer to the one above, not its whole path: memory
+/// Each directory keeps its own name and a pointer to the one above, not its whole path. So memory
 /// grows with the depth of nested directories, not with its square.
 ///
 /// Does not throw: what cannot be watched is reported as unknown, and the caller asks the
@@ -75,8 +75,8 @@ class WatchedDirectories {
   /// Returns an O_PATH descriptor of the directory if it is the object meant; null: unknown.
   frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant,
                             OneLook* within = nullptr);
-  /// Records that the caller asks the filesystem for entries of a directory, `times` times. A
-  /// directory that is asked for often is watched from then on.
+  /// Records that the caller asks the filesystem about a directory, `times` times. A directory that
+  /// is asked for often is watched from then on.
   void visited(const std::string& path, const Identity& identity, std::size_t times = 1);
 
   /// The state of a directory at a lookup.

@@ -35,10 +35,10 @@ struct Leftover {
 std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirectory& directory,
                                 const std::string& name, const struct stat& st);
 
-/// Returns an object that removes a sparse frame when it and its copies are destroyed. `directory`
-/// (O_PATH) is the frame's, and has the temporary's name `name`. It is removed wherever in SOURCE
-/// it is by then, unless it has another name. Regular files with the names of a sparse frame's
-/// files or of temporaries are removed. Anything else stays, and so does the directory. Errors are
+/// Removes a sparse frame when the result and its copies are destroyed. `directory` (O_PATH) is the
+/// frame's, and has the temporary's name `name`. It is removed wherever in SOURCE it is by then,
+/// unless it has another name. Only regular files with the names of a sparse frame's files, or of
+/// temporaries, are removed. If there is anything else, that and the directory stay. Errors are
 /// logged with `path`, since no caller waits for them.
 std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
                                          const std::string& path);

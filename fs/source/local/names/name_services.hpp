@@ -38,7 +38,7 @@ struct NameServices {
             true};
   }
 
-  /// Tells the contents of nodes that they have lost their last name. A content ignores this if its
+  /// Notifies the contents of nodes that have lost their last name. A content ignores this if its
   /// node has another name by then.
   void tell_removed(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes)

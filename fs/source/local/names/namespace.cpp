@@ -214,7 +214,7 @@ void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes)
 
 void Namespace::remove_file(Request& request, NodeId directory, const std::string& name) {
   check_name(directory, name);
-  // The contents are told after the lock on names is released: an orphan may have much to free.
+  // The contents are notified after the lock on names is released: an orphan may have much to free.
   std::vector<NodeId> ended;
   NamesWork work(request);
   work.run([&]() -> Need {

@@ -25,8 +25,8 @@ namespace bloscfs::fs {
 /// operation, and
 /// - EEXIST if the naming rules could not show the result under the name asked for,
 /// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
-/// - EROFS in archives and stores, for protected columns of a table, and for a name under which a
-///   read-only container, such as a Bloscpack file, would need another representation.
+/// - EROFS in archives and stores, for protected columns of a table, and for a read-only container
+///   (such as a Bloscpack file) that would need another representation under its new name.
 ///
 /// A function that returns a FoundNode has counted one kernel reference to the node.
 class Namespace {

@@ -31,7 +31,7 @@ class Removal {
   ///   daemon's user,
   /// - what belongs to the store that the directory is part of, if the caller may remove it.
   ///
-  /// Before it removes anything, throws EBUSY if the directory is itself mounted for writing, and
+  /// Throws before it removes anything: EBUSY if the directory is itself mounted for writing;
   /// ENOTEMPTY if it contains anything else, or a frame that waits for `b2frame recover`.
   void clear(const NamedObject& directory);
 

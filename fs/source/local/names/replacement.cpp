@@ -147,7 +147,7 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   return stored;
 }
 
-/// Gives the object the name. If the name is taken, the same step replaces what has it.
+/// Gives the object the name. If the name is taken, replaces what has it in the same step.
 void Replacement::put(const std::string& full_name) {
   const bool is_commit = objects_.precondition != nullptr;
   const auto there = occupant(full_name);
@@ -188,8 +188,8 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
   }
 }
 
-/// Replaces `occupant` in a commit. Only the state that the commit was made from, or that its file
-/// has replaced already, may be replaced.
+/// Replaces `occupant` in a commit. Only two states may be replaced: the one that the commit was
+/// made from, and the one that a pending file replaces.
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_as = objects_.placed.stored_name;

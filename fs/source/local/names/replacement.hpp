@@ -37,7 +37,7 @@ Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject
 
 /// The object to place, and the name for it. All referenced objects must outlive this one.
 struct PlacedName {
-  const NamedObject* placed;  ///< as it is stored before; null: not shown
+  const NamedObject* placed;  ///< before it is placed; null: not shown
   const SourceDirectory& directory;
   const std::string& shown_name;  ///< the name that it gets
   const std::string& full_name;   ///< F in the table below
@@ -86,7 +86,7 @@ class Replacement {
  public:
   /// All must outlive the replacement.
   struct Objects {
-    const NamedObject& placed;    ///< as it is stored before
+    const NamedObject& placed;    ///< before it is placed
     const SourceDirectory& from;  ///< contains `placed`
     const SourceDirectory& to;
     const std::string& shown_name;  ///< the name that it gets
