@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kGroups = "\nGroups:\t";
 
-/// All of what /proc says of a thread: longer than a page where it has hundreds of groups.
+/// Returns the whole text of /proc/THREAD/status. It is longer than a page if the thread has
+/// hundreds of groups.
 std::string status_of(pid_t thread) {
   const std::string path = "/proc/" + std::to_string(thread) + "/status";
   const frame::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -35,7 +36,7 @@ std::string status_of(pid_t thread) {
 
 }  // namespace
 
-// Read each time (4 us): a process may change its groups at any moment.
+// Read for each call (4 us), since a process may change its groups at any moment.
 std::optional<std::vector<gid_t>> Caller::groups() const {
   if (thread == 0) return std::nullopt;
   const std::string status = status_of(thread);

@@ -10,7 +10,7 @@ std::optional<int> known_errno(const std::exception& error) noexcept {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system == nullptr) return std::nullopt;
-  // Of codes of the system, too, this has the generic category.
+  // Codes of std::system_category(), too, map to conditions of the generic category.
   const std::error_condition told = system->code().default_error_condition();
   const bool is_errno = told.category() == std::generic_category() && told.value() > 0;
   return is_errno ? std::optional(told.value()) : std::nullopt;

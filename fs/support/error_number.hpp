@@ -1,14 +1,14 @@
 #pragma once
-// What callers are told of an exception. This map to an errno is the only one: a read, an fsync and
-// a close tell the same of one file.
+// Maps an exception to the errno that the calling program gets. Reads, fsync and close all use this
+// map, so they report the same errno for the same failure.
 //
 //   codec::Error: malformed      EIO
 //                 unsupported    EOPNOTSUPP
 //                 too_large      EFBIG
 //                 unwritable     EINVAL
 //   frame::LockedByOthers        ETIMEDOUT
-//   RequestEnded                 EINTR where it is interrupted, EFBIG where it took too long
-//   other std::system_error      its errno, or the one that its category takes it for
+//   RequestEnded                 EINTR if it was interrupted, EFBIG if it took too long
+//   other std::system_error      its errno, or the errno that its category maps the code to
 //   std::bad_alloc               ENOMEM
 //   everything else              EIO
 
@@ -17,9 +17,9 @@
 
 namespace bloscfs::fs {
 
-/// Nullopt for what has no errno, which no operation should meet.
+/// Returns nullopt if the exception has no errno. No operation should throw such an exception.
 std::optional<int> known_errno(const std::exception& error) noexcept;
-/// The same, EIO for what has none.
+/// Returns EIO if the exception has no errno.
 int errno_of(const std::exception& error) noexcept;
 
 }  // namespace bloscfs::fs

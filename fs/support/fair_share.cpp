@@ -26,8 +26,8 @@ FairShare::Part FairShare::take(uid_t user, std::size_t amount, std::chrono::mil
 FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool first_is_free) {
   const auto known = by_user_.find(user);
   const std::size_t mine = known == by_user_.end() ? 0 : known->second;
-  // Of 100: A alone may have 50, then B 25 of the 50 that are left, then C 12. Where A gives back
-  // everything C may grow to 37.
+  // With a limit of 100, A alone may have 50. B may then have 25 of the remaining 50, and C 12. If
+  // A gives back everything, C may grow to 37.
   const std::size_t others = taken_ - mine;
   const std::size_t share = others < limit_ ? (limit_ - others) / 2 : 0;
   const bool fits = mine <= share && amount <= share - mine;
@@ -40,7 +40,7 @@ FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool firs
 bool FairShare::grow(uid_t user, std::size_t amount) {
   const MutexLock lock(mutex_);
   Part more = take_locked(user, amount, false);
-  // The caller's part has it from here on.
+  // The caller's part gives this amount back later, so `more` must not.
   return static_cast<bool>(std::exchange(more.share_, nullptr));
 }
 

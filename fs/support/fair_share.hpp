@@ -1,6 +1,6 @@
 #pragma once
-// Something that there is a limited amount of, shared by users who need not trust each other: each
-// may have half of what the others leave. So there is always some for who comes next.
+// A limited resource, shared by users who need not trust each other. Each user may have half of
+// what the other users leave. So the next user always finds some.
 
 #include <chrono>
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Remembers no user who has nothing.
+/// Thread-safe. Forgets users who have nothing.
 class FairShare {
  public:
   explicit FairShare(std::size_t limit) : limit_(limit) {}
 
-  /// What somebody has already stays so.
+  /// A lower limit takes nothing away from users who have more already.
   void set_limit(std::size_t limit) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     limit_ = limit;
   }
 
-  /// What somebody has, until it is destroyed. The share outlives it.
+  /// What one user has taken; the destructor gives it back. The FairShare outlives its parts.
   class Part {
    public:
     Part() = default;
@@ -42,10 +42,10 @@ class FairShare {
     ~Part() {
       if (share_ != nullptr) share_->give_back(user_, amount_);
     }
-    /// False where that was more than the user's share.
+    /// False for an empty part: take() returns one if the user's share is too small.
     explicit operator bool() const { return share_ != nullptr; }
-    /// Takes more for the same user; false, and nothing, where that is more than the user's share.
-    /// Not of an empty one.
+    /// Takes more for the same user. Returns false and takes nothing if that exceeds the user's
+    /// share. Not to be called for an empty part.
     bool grow(std::size_t amount) {
       if (!share_->grow(user_, amount)) return false;
       amount_ += amount;
@@ -55,7 +55,7 @@ class FairShare {
       share_->give_back(user_, amount);
       amount_ -= amount;
     }
-    /// Whose it is; not of an empty one.
+    /// Not to be called for an empty part.
     uid_t user() const { return user_; }
     std::size_t amount() const { return share_ == nullptr ? 0 : amount_; }
 
@@ -69,14 +69,14 @@ class FairShare {
     std::size_t amount_ = 0;
   };
 
-  /// An empty part where it is more than the user's share.
+  /// Returns an empty part if the amount exceeds the user's share.
   Part take(uid_t user, std::size_t amount) EXCLUDES(mutex_);
-  /// A part of nothing, which may grow.
+  /// Returns a part with the amount 0, for which grow() may be called.
   Part take_none(uid_t user) { return {*this, user, 0}; }
-  /// As take(user, amount), but waits so long for what the user has to be given back.
+  /// Like take(user, amount), but waits up to `timeout` until enough has been given back.
   Part take(uid_t user, std::size_t amount, std::chrono::milliseconds timeout,
             const frame::Clock& clock = frame::system_clock()) EXCLUDES(mutex_);
-  /// As take(user, amount), but the first that a user has may be larger than the share.
+  /// Like take(user, amount), but if the user has nothing yet, the amount may exceed the share.
   Part take_one(uid_t user, std::size_t amount) EXCLUDES(mutex_);
 
  private:

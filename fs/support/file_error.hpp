@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a file other than the one that a program works on.
+// An error of a file other than the one that the program works on.
 
 #include <stdexcept>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace bloscfs::fs {
 
-/// what() does not name the file: who reports it does.
+/// what() does not include the file's name; the code that reports the error adds file().
 class FileError : public std::runtime_error {
  public:
   FileError(std::string file, const std::string& what)
       : std::runtime_error(what), file_(std::move(file)) {}
-  /// With the text of an errno value.
+  /// Uses the text of an errno value.
   FileError(std::string file, int error)
       : FileError(std::move(file), frame::errno_code(error).message()) {}
   const std::string& file() const { return file_; }

@@ -9,7 +9,7 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Numbers are never used again.
+/// Thread-safe. Never uses a number twice.
 template <typename Handle>
 class HandleTable {
  public:
@@ -18,7 +18,7 @@ class HandleTable {
     handles_.emplace(++last_, std::move(handle));
     return last_;
   }
-  /// Null for a number that is not in use.
+  /// Returns null if the number is not in use.
   std::shared_ptr<Handle> find(std::uint64_t number) const {
     const MutexLock lock(mutex_);
     const auto found = handles_.find(number);
@@ -33,7 +33,8 @@ class HandleTable {
     handles_.erase(found);
   }
   void clear() {
-    std::unordered_map<std::uint64_t, std::shared_ptr<Handle>> removed;  // as there
+    std::unordered_map<std::uint64_t, std::shared_ptr<Handle>> removed;  // destroyed after the lock
+                                                                         // is released
     const MutexLock lock(mutex_);
     removed.swap(handles_);
   }

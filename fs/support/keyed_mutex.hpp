@@ -1,5 +1,5 @@
 #pragma once
-// A lock for each of any number of keys.
+// A mutex for each of any number of keys.
 
 #include <cstdint>
 #include <set>
@@ -10,7 +10,8 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. A request waits for a lock with a slot; the constructor of Lock throws NoSlot.
+/// Thread-safe. The constructor of Lock takes a slot before it waits, and throws NoSlot if none is
+/// free.
 class KeyedMutex {
  public:
   explicit KeyedMutex(LockLevel level) : level_(level) {}
@@ -46,11 +47,11 @@ class KeyedMutex {
   void unlock(std::uint64_t key) {
     const MutexLock lock(mutex_);
     locked_.erase(key);
-    // All are woken: which of them waits for this key nobody knows.
+    // This condition serves all keys, so all waiting threads are woken.
     unlocked_.notify_all();
   }
 
-  const LockLevel level_;  ///< of all its locks
+  const LockLevel level_;  ///< of the locks of all keys
   Mutex mutex_;
   CondVar unlocked_;
   std::set<std::uint64_t> locked_ GUARDED_BY(mutex_);

@@ -6,7 +6,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Buckets of one power of two, as a power of two.
+/// Log2 of the number of buckets for each power of two.
 constexpr unsigned kFineness = 2;
 constexpr std::uint64_t kOfOne = 1U << kFineness;
 

@@ -1,5 +1,5 @@
 #pragma once
-// How long something took, each time, as counts of times that are about as long.
+// Counts how long something took, in buckets of similar times.
 
 #include <array>
 #include <atomic>
@@ -9,16 +9,17 @@
 
 namespace bloscfs::fs {
 
-/// Buckets of microseconds, four for each power of two, so that a time is known to a quarter: 0, 1,
-/// ... 7, 8 to 9, 10 to 11, ... up to an hour and more. Thread-safe, without locks; what is read
-/// while others add need not be of one moment.
+/// Buckets in microseconds: 0, 1, ... 7, 8 to 9, 10 to 11, ... up to more than an hour. There are
+/// four buckets for each power of two, so a bucket gives a time within a quarter. Thread-safe,
+/// without locks. Counts that are read while other threads add times may belong to different
+/// moments.
 class Latencies {
  public:
   static constexpr std::size_t kBuckets = 124;
 
-  /// Of a time in microseconds; the last one has all that are longer.
+  /// Returns the bucket of a time in microseconds. The last bucket also holds all longer times.
   static std::size_t bucket_of(std::uint64_t time);
-  /// The longest time of a bucket, in microseconds.
+  /// Returns the longest time of a bucket, in microseconds.
   static std::uint64_t longest_of(std::size_t bucket);
 
   void add(std::chrono::nanoseconds time);

@@ -22,8 +22,8 @@ struct Held {
   LockLevel level;
 };
 
-/// True once the thread's list has been destroyed. For the main thread that is before static
-/// objects end, and those still take locks: no order is checked then.
+/// True after the thread's list has been destroyed. In the main thread that happens before static
+/// objects are destroyed, and those still take locks. Their order is not checked.
 thread_local bool list_is_gone = false;
 
 struct HeldLocks {

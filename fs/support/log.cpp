@@ -26,7 +26,8 @@ namespace {
 constexpr const char* kFullPattern = "%+";
 constexpr const char* kLogName = "bloscfs";
 
-/// spdlog's own sinks open files by name, with the mode that the umask leaves.
+/// Unlike spdlog's own sinks, takes an open file. Those sinks open files by name, with a mode that
+/// depends on the umask.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit FileSink(frame::UniqueFd file) : file_(std::move(file)) {}
@@ -35,7 +36,7 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    // In one piece, since others may append to the same file.
+    // One write per line, since other programs may append to the same file.
     [[maybe_unused]] const ssize_t written = ::write(file_.get(), line.data(), line.size());
   }
   void flush_() override {}
@@ -43,7 +44,7 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   frame::UniqueFd file_;
 };
 
-/// What the one logger writes to: a sink that another one can take the place of at any time.
+/// Returns the sink of the only logger. use_sink() can replace the sink behind it at any time.
 spdlog::sinks::dist_sink_mt& place() {
   static const auto sink = [] {
     auto made = std::make_shared<spdlog::sinks::dist_sink_mt>();
@@ -54,7 +55,7 @@ spdlog::sinks::dist_sink_mt& place() {
 }
 
 Mutex allowance_mutex;
-/// For what is written to the present place.
+/// For the messages to the present target.
 LogAllowance allowance GUARDED_BY(allowance_mutex);
 
 void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const std::string& end) {
@@ -69,7 +70,7 @@ void write_line(spdlog::level::level_enum level, std::string_view message) {
   spdlog::log(level, spdlog::string_view_t(printable(message)));
 }
 
-/// Bounds what comes of the requests of one user.
+/// Limits the number of messages that the requests of one user cause.
 void write(spdlog::level::level_enum level, std::optional<uid_t> user, std::string_view message) {
   if (!user) return write_line(level, message);
   LogAllowance::Verdict verdict{};
@@ -110,7 +111,7 @@ void use(frame::UniqueFd file) {
 void connect_system_log() { ::openlog(kLogName, LOG_PID | LOG_NDELAY, LOG_USER); }
 
 frame::UniqueFd open_file(const std::string& path) {
-  // Whoever reads a pipe slowly must not keep the daemon waiting.
+  // O_NONBLOCK: if the file is a pipe, a slow reader must not block the daemon.
   frame::UniqueFd file(::open(
       path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file) throw FileError(path, errno);

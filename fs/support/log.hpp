@@ -1,5 +1,5 @@
 #pragma once
-// What the programs tell beside their results: messages of one printable line each.
+// The log messages of the programs. Each message is one printable line.
 
 #include <optional>
 #include <string>
@@ -11,31 +11,33 @@
 
 namespace bloscfs::fs::log {
 
-/// Where messages go, and how they begin.
+/// Where messages go, and in which form.
 enum class Target {
   terminal,    ///< stderr, as `[time] [bloscfs] [level] text`
   system_log,  ///< syslog, as `bloscfs[pid]: text`
 };
 
-/// Other threads may be logging; until the first call messages go to spdlog's default.
+/// Other threads may be logging. Before the first call, messages go to spdlog's default logger.
 void use(Target target);
 /// Sends messages to stderr, as `program: text`.
 void use_plain(const std::string& program);
-/// Appends messages to a file, in the form that terminals get. What cannot be written is lost.
+/// Appends messages to a file, in the form for terminals. Messages that cannot be written are lost.
 void use(frame::UniqueFd file);
 
-/// Connects to the system's log, so that it can be used where its socket is not to be seen.
+/// Connects to the system log, so that it works later in a sandbox where its socket is not
+/// reachable.
 void connect_system_log();
 
-/// Opens a file for that, or makes one that only the owner may read. Throws FileError.
+/// Opens a log file, or creates one with mode 0600. Throws FileError.
 frame::UniqueFd open_file(const std::string& path);
 
 void info(std::string_view message);
 void warn(std::string_view message);
 void error(std::string_view message);
 
-/// For messages that requests of `user` cause: each user may cause 100 at once, then 10 a minute.
-/// The log counts the rest. Without a user there is no limit.
+/// For messages that are caused by requests of `user`. Each user may cause 100 messages at once,
+/// then 10 a minute. The log counts the messages that it drops, and reports their number. Without a
+/// user there is no limit.
 void info(std::optional<uid_t> user, std::string_view message);
 void warn(std::optional<uid_t> user, std::string_view message);
 void error(std::optional<uid_t> user, std::string_view message);

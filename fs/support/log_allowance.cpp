@@ -12,8 +12,7 @@ constexpr uid_t kOthers = static_cast<uid_t>(-1);
 
 LogAllowance::Verdict LogAllowance::ask(uid_t user, Clock::time_point now) {
   if (accounts_.count(user) == 0 && accounts_.size() >= kMaxUsers) {
-    // A user who has said nothing for that long has the whole allowance again, and need not be
-    // remembered.
+    // A user without a message for that long has the full allowance again, and can be forgotten.
     std::erase_if(accounts_, [&](const auto& entry) {
       return entry.second.left_out == 0 && now - entry.second.since > kBurst * kInterval;
     });
@@ -24,7 +23,7 @@ LogAllowance::Verdict LogAllowance::ask(uid_t user, Clock::time_point now) {
   if (is_new) account.since = now;
   const auto more = std::min<std::int64_t>((now - account.since) / kInterval, kBurst);
   account.left = std::min(kBurst, account.left + static_cast<int>(more));
-  // The part of an interval that has passed counts for the next line.
+  // The elapsed part of the current interval counts towards the next message.
   account.since = more == kBurst ? now : account.since + more * kInterval;
   if (account.left == 0) {
     account.left_out++;

@@ -1,6 +1,6 @@
 #pragma once
-// How much each user may have the daemon tell: a log is for all, and nobody may fill it, or the
-// disk that it is on.
+// Limits the messages that each user may cause. All users share the log, so no user may fill it, or
+// the disk that it is on.
 
 #include <chrono>
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace bloscfs::fs {
 class LogAllowance {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Messages of one user at once, and the time in which one more may follow.
+  /// The messages that a user may cause at once, and the time until one more is allowed.
   static constexpr int kBurst = 100;
   static constexpr std::chrono::seconds kInterval{6};
-  /// Users who are told from each other; more share one allowance.
+  /// Users who have an account of their own. All further users share one account.
   static constexpr std::size_t kMaxUsers = 1000;
 
   struct Verdict {
     bool may_be_told;
-    bool is_last;            ///< the next ones will be left out
-    std::uint64_t left_out;  ///< since the one before
+    bool is_last;            ///< the next message will be dropped
+    std::uint64_t left_out;  ///< this user's messages that were dropped since the last logged one
   };
   Verdict ask(uid_t user, Clock::time_point now);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Shared values, of which a cache keeps those that were used last.
+// A cache of shared values that evicts the least recently used ones.
 
 #include <cstddef>
 #include <functional>
@@ -13,8 +13,9 @@
 
 namespace bloscfs::fs {
 
-/// Keeps values whose costs are at most `most` together. What a value takes of the memory budget it
-/// holds itself, as long as anybody uses it. Thread-safe: no value is destroyed under the lock.
+/// Keeps values whose total cost is at most `most`. Each value accounts for its own part of the
+/// memory budget, as long as anything refers to it. Thread-safe. Never destroys a value under the
+/// lock.
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class LruCache {
  public:
@@ -22,20 +23,21 @@ class LruCache {
 
   explicit LruCache(std::size_t most) : most_(most) {}
 
-  /// Null where it is not kept.
+  /// Returns null if the key is not in the cache.
   Pointer find(const Key& key) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const Kept* const known = kept_.find(key);
     return known ? known->value : nullptr;
   }
-  /// Takes the place of another value; null: removes that. A value that costs more than `most` is
-  /// not kept.
+  /// Replaces the value of `key`; null removes it. Does not keep a value that costs more than
+  /// `most`.
   void put(const Key& key, Pointer value, std::size_t cost = 1) EXCLUDES(mutex_) {
     Gone gone;
     const MutexLock lock(mutex_);
     replace(key, std::move(value), cost, gone);
   }
-  /// Keeps what was just made; where somebody else came first, theirs is the result.
+  /// Keeps a value that the caller has just made, and returns it. If the cache already has a value
+  /// for `key`, returns that one instead.
   Pointer keep(const Key& key, Pointer made) EXCLUDES(mutex_) {
     Gone gone;
     const MutexLock lock(mutex_);
@@ -43,7 +45,8 @@ class LruCache {
     replace(key, made, 1, gone);
     return made;
   }
-  /// Removes the value used longest ago of those that nobody uses; false if there is none.
+  /// Evicts the least recently used value that only the cache refers to. Returns false if there is
+  /// no such value.
   bool drop_unused() EXCLUDES(mutex_) {
     std::optional<Kept> gone;
     const MutexLock lock(mutex_);
@@ -57,7 +60,7 @@ class LruCache {
     Pointer value;
     std::size_t cost;
   };
-  using Gone = std::vector<std::optional<Kept>>;  ///< destroyed behind the lock
+  using Gone = std::vector<std::optional<Kept>>;  ///< destroyed after the lock is released
 
   void replace(const Key& key, Pointer value, std::size_t cost, Gone& gone) REQUIRES(mutex_) {
     gone.push_back(kept_.take(key));

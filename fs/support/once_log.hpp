@@ -1,5 +1,5 @@
 #pragma once
-// Errors that are met again and again, and logged the first time.
+// Logs an error that occurs again and again only once.
 
 #include <cstddef>
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Remembers 10,000 messages, and then begins anew.
+/// Thread-safe. Remembers 10,000 messages, then forgets them all.
 class OnceLog {
  public:
-  /// `user` as log::error()'s.
+  /// `user` has the same meaning as for log::error().
   void error(std::optional<uid_t> user, const std::string& message) EXCLUDES(mutex_);
 
  private:

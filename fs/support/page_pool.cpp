@@ -10,22 +10,22 @@
 namespace bloscfs::fs {
 namespace {
 
-// What is said of time is the daemon's processor time, for a frame of floats in LZ4.
+// Times below are processor time of the daemon, measured with a frame of floats in LZ4.
 
 constexpr std::size_t kPage = 4096;
 #ifdef BLOSCFS_PLAIN_MEMORY
-/// AddressSanitizer is to see the bounds and the end of every piece.
+/// Keeps nothing, so that AddressSanitizer sees the bounds and the end of every piece.
 constexpr std::size_t kLeastKept = SIZE_MAX;
 #else
 /// The allocator itself keeps smaller pieces. Larger ones would leave gaps in its heap that no
-/// other size fits: with blocks of several sizes a daemon had 28 MiB more than it used.
+/// other size fits. With blocks of several sizes, a daemon had 28 MiB more than it used.
 constexpr std::size_t kLeastKept = 8 << 10;
 #endif
-/// For larger ones the page faults are little beside what is done in them.
+/// For larger pieces the page faults cost little compared with the work on the data.
 constexpr std::size_t kLargestKept = std::size_t{1} << 20;
-/// Pieces are cut out of slabs of one size each. From the second slab of a size on it is one huge
-/// page where that can be had: from small pages reading takes 9 % more time, writing 4 %. The first
-/// one is not, since many sizes may have a few pieces each.
+/// Pieces are cut from slabs, and each slab serves one size. From the second slab of a size on, the
+/// pool asks for a huge page. With small pages, reading takes 9 % more time and writing 4 %. The
+/// first slab uses small pages, since many sizes may need only a few pieces each.
 constexpr std::size_t kSlab = std::size_t{2} << 20;
 
 std::uint8_t* map_slab(bool is_huge) {
@@ -41,7 +41,8 @@ std::uint8_t* map_slab(bool is_huge) {
 }
 
 bool is_kept(std::size_t size) { return size >= kLeastKept && size <= kLargestKept; }
-/// Gives the memory of a slab's piece back. The kernel must not make a huge page of the rest again.
+/// Returns the memory of one piece to the system. MADV_NOHUGEPAGE keeps the kernel from merging the
+/// slab into a huge page again.
 void empty_cut(std::uint8_t* piece, std::size_t size) noexcept {
   std::uint8_t* const slab = piece - reinterpret_cast<std::uintptr_t>(piece) % kSlab;
   ::madvise(slab, kSlab, MADV_NOHUGEPAGE);
@@ -62,7 +63,7 @@ PagePool::~PagePool() {
   for (std::uint8_t* const slab : slabs_) ::munmap(slab, kSlab);
 }
 
-/// Eight sizes between one power of two and the next, so that there are few.
+/// Uses eight sizes for each power of two, so that there are few sizes.
 std::size_t PagePool::piece_size(std::size_t size) {
   if (!is_kept(size)) return size;
   const std::size_t step = std::max(kPage, std::bit_floor(size - 1) / 8);
@@ -91,7 +92,7 @@ std::uint8_t* PagePool::cut(Pieces& pieces, std::size_t piece_size) {
   if (!pieces.empty.empty()) return pop(pieces.empty);
   if (pieces.slab_left < piece_size) {
     slabs_.reserve(slabs_.size() + 1);
-    // A huge page is there as a whole, also what is left behind the last piece.
+    // A huge page takes memory as a whole, including the rest that no piece uses.
     const bool fills_it = kSlab % piece_size <= kSlab / 16;
     pieces.slab = slabs_.emplace_back(map_slab(pieces.slab != nullptr && fills_it));
     pieces.slab_left = kSlab;
@@ -106,7 +107,7 @@ void PagePool::give(std::uint8_t* piece, std::size_t piece_size) noexcept {
   try {
     keep(piece, piece_size);
   } catch (const std::bad_alloc&) {
-    // Without room in the lists nobody has it again.
+    // The lists cannot grow. The piece stays unused until the pool is destroyed.
   }
 }
 
@@ -117,7 +118,7 @@ void PagePool::keep(std::uint8_t* piece, std::size_t piece_size) {
   const auto keeps_less = [](const auto& one, const auto& other) {
     return one.first * one.second.kept.size() < other.first * other.second.kept.size();
   };
-  // The size that fills the room gives way, so that some of each size that is in use stays.
+  // The size with the most kept bytes gives way, so that some pieces of each size in use stay.
   while (kept_ > most_kept_) drop_one(*std::max_element(sizes_.begin(), sizes_.end(), keeps_less));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Large pieces of memory that are used again: a page fault for every 4 KiB of fresh memory costs as
-// much as decoding into it.
+// A pool of large pieces of memory. Reuse avoids page faults: one for every 4 KiB of fresh memory
+// costs as much as decoding into it.
 
 #include <atomic>
 #include <cstddef>
@@ -14,14 +14,15 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Outlives all that has memory of it.
+/// Thread-safe. The pool outlives all memory that is taken from it.
 class PagePool {
  public:
-  /// Without pieces that are kept reading takes more than twice the time, and writing half as much
-  /// again; where only powers of two are kept, and so no stored bytes, a fifth and a tenth more.
+  /// Without kept pieces, reading takes more than twice the time, and writing 1.5 times. If the
+  /// pool kept only powers of two, stored bytes would not fit: reading takes 20 % more time,
+  /// writing 10 %.
   static constexpr std::size_t kMostKept = std::size_t{20} << 20;
 
-  /// Of those that are given back, `most_kept` bytes are kept.
+  /// Keeps up to `most_kept` bytes of the pieces that are given back.
   explicit PagePool(std::size_t most_kept = kMostKept) : most_kept_(most_kept) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;
@@ -29,24 +30,25 @@ class PagePool {
 
   std::size_t most_kept() const { return most_kept_; }
 
-  /// The size of the piece that is taken for `size` bytes.
+  /// Returns the size of the piece that serves a request for `size` bytes.
   static std::size_t piece_size(std::size_t size);
 
-  /// A piece of so many bytes, as piece_size() gives them, whose contents are not set. Throws
+  /// Returns an uninitialized piece. `piece_size` must be a result of piece_size(). Throws
   /// std::bad_alloc.
   std::uint8_t* take(std::size_t piece_size);
-  /// Takes a piece back. Pieces of 8 KiB to 1 MiB are kept for the next who wants one of the size.
+  /// Takes a piece back. Keeps pieces of 8 KiB to 1 MiB for the next request of the same size.
   void give(std::uint8_t* piece, std::size_t piece_size) noexcept;
 
-  /// Gives the pieces that are kept back to the system: 10 of 23 MiB that a daemon has at rest.
+  /// Returns the kept pieces to the system. An idle daemon of 23 MiB shrinks by 10 MiB.
   void trim();
 
  private:
-  /// Pieces of one size that nobody uses.
+  /// The unused pieces of one size.
   struct Pieces {
     std::vector<std::uint8_t*> kept;
-    std::vector<std::uint8_t*> empty;  ///< of slabs, without memory
-    std::uint8_t* slab = nullptr;      ///< what is not cut yet
+    std::vector<std::uint8_t*> empty;  ///< pieces of slabs whose pages were returned to the system
+    std::uint8_t* slab = nullptr;      ///< the part of the newest slab that is not cut into pieces
+                                       ///< yet
     std::size_t slab_left = 0;
   };
   using Sizes = std::unordered_map<std::size_t, Pieces>;
@@ -61,10 +63,10 @@ class PagePool {
   Sizes sizes_ GUARDED_BY(mutex_);
   std::size_t kept_ GUARDED_BY(mutex_) = 0;  ///< bytes
   std::vector<std::uint8_t*> slabs_ GUARDED_BY(mutex_);
-  std::atomic<std::size_t> taken_{0};  ///< pieces that somebody has
+  std::atomic<std::size_t> taken_{0};  ///< pieces in use
 };
 
-/// Owns so many bytes, which are not set.
+/// Owns `size` uninitialized bytes of a pool.
 class PooledBytes {
  public:
   PooledBytes() = default;

@@ -5,7 +5,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What is taken for `capacity`.
+/// Returns the size of the piece to take for `capacity` bytes.
 std::size_t taken_for(std::size_t capacity) {
   return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize
                                                            : PagePool::piece_size(capacity);

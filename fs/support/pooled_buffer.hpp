@@ -1,6 +1,5 @@
 #pragma once
-// Buffers of what is written, whose memory is taken and given back by the thousand while somebody
-// writes.
+// Buffers for written data. Writers take and give back thousands of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +10,11 @@
 
 namespace bloscfs::fs {
 
-/// Bytes of dirty data are kept in pieces of at most this size, that of most chunks.
+/// Dirty data is kept in pieces of at most this size, which is the size of most chunks.
 inline constexpr std::size_t kCellSize = 128 << 10;
 
-/// Bytes that grow at their end, in memory of a pool. New ones are not set. All that holds more
-/// than half a cell takes the same memory, so that it serves the next one.
+/// Bytes in memory of a pool that can grow at their end. New bytes are uninitialized. Every buffer
+/// of more than half a cell takes a whole cell, so that its memory can serve the next buffer.
 class PooledBuffer {
  public:
   explicit PooledBuffer(PagePool& pages) : pages_(&pages) {}
@@ -41,9 +40,9 @@ class PooledBuffer {
   operator codec::Bytes() const { return {data_, size_}; }
 
   void reserve(std::size_t capacity);
-  /// At most capacity().
+  /// `size` is at most capacity().
   void resize(std::size_t size) { size_ = size; }
-  /// That many bytes, not set, in place of what is there.
+  /// Replaces the contents by `size` uninitialized bytes.
   codec::MutableBytes room_for(std::size_t size) {
     size_ = 0;
     reserve(size);

@@ -7,7 +7,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Also of what orders text from right to left, which could make a name look like another one.
+/// Includes the characters that change the direction of text: they can make a name look like
+/// another.
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069);

@@ -1,5 +1,5 @@
 #pragma once
-// Paths below a root: components separated by '/', "" is the root.
+// Paths below a root. '/' separates the components; the empty path is the root.
 
 #include <string>
 

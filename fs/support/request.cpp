@@ -53,7 +53,7 @@ void Request::check() {
   if (!limits_) return;
   if (limits_->is_interrupted()) throw RequestEnded(frame::errno_code(EINTR), "interrupted");
   const std::chrono::nanoseconds now = processor_time();
-  // The clock begins at the first check: most requests are done without one.
+  // The time counts from the first check, since most requests end without one.
   if (limits_->began.count() == 0) limits_->began = now;
   if (now - limits_->began > limits_->most)
     throw RequestEnded(

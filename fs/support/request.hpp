@@ -1,13 +1,13 @@
 #pragma once
-// What a piece of work is for, and what it may do. It is passed to whatever may wait, take long, or
-// count what it costs to somebody.
+// A Request says for whom a piece of work is done, and what the work may do. Functions that may
+// wait, take long, or charge a user get one.
 //
-// A request takes a slot where it begins to take long; the threads that serve requests are more
-// than the slots, so that there is always one for what is quick. Where none is free, need_slot()
-// throws NoSlot: the door of fs/fuse then keeps the request until there is one, and serves it once
-// more from its beginning. So what takes a Request& only looks, and fills caches. What changes
-// SOURCE, a content, or a table of the mount takes a Change&: a request that has made its Change is
-// never served again.
+// A request takes a slot before it begins long work. There are more request threads than slots, so
+// a thread is always free for quick requests. If no slot is free, need_slot() throws NoSlot.
+// serve() in fs/fuse then keeps the request until a slot is free, and serves it again from its
+// beginning. So a function that takes a Request& may only read and fill caches. A function that
+// changes SOURCE, a content, or a table of the mount takes a Change&. After a request has made its
+// Change, it is never served again.
 
 #include <chrono>
 #include <cstdint>
@@ -24,68 +24,69 @@
 
 namespace bloscfs::fs {
 
-/// Thrown through a request that needs a slot while none is free. No std::exception, for it is no
+/// Thrown if a request needs a slot while none is free. Not a std::exception, since it is no
 /// failure: nothing was done, and the request is served later.
 struct NoSlot {};
 
-/// EINTR or EFBIG. Says nothing of the file: whoever waits for what was being made makes it.
+/// EINTR or EFBIG. The file is fine: other requests that waited for this one's result make it
+/// themselves.
 class RequestEnded : public std::system_error {
  public:
   using std::system_error::system_error;
 };
 
-/// True where its sender has given up.
+/// True if the sender of the request has given up (EINTR).
 bool is_interruption(const std::exception& error);
 
-/// For one thread, on whose stack it lives.
+/// Belongs to one thread, on whose stack it lives.
 class Request {
  public:
-  /// What one request may use of the processor.
+  /// The most processor time that one request may use.
   static constexpr std::chrono::milliseconds kMostProcessorTime{2000};
-  /// How often who waits for others calls check(): a user who interrupts does not feel it.
+  /// The interval at which waiting threads call check(). A user who interrupts does not notice this
+  /// delay.
   static constexpr std::chrono::milliseconds kBetweenChecks = frame::Interruption::kBetweenChecks;
 
-  /// Work of the daemon itself, such as a sweep; or of a command. It needs no slot.
+  /// Work of the daemon itself, such as a sweep, or of a command. It needs no slot.
   Request() = default;
-  /// The daemon's work on what that user has written, such as a commit.
+  /// The daemon's work on the written data of `user`, such as a commit.
   explicit Request(uid_t user) : user_(user) {}
-  /// A request of a process that needs no slot.
+  /// A process's request that needs no slot.
   explicit Request(const Caller& caller) : Request(nullptr, caller) {}
-  /// A request of a process; the slots outlive it.
+  /// A process's request. The slots outlive it.
   Request(RequestSlots* slots, const Caller& caller);
   virtual ~Request() = default;
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  /// To be called before whatever takes long, or waits for what others do: a network, a flush of a
-  /// disk, another program, the long work of another request. Throws NoSlot where no slot is free.
-  /// Once the request has made its Change it returns without a slot: what may have to wait behind
-  /// the Change takes the slot before it. The frame module calls it, by frame::BeforeLocks, before
-  /// it waits for a lock of another program.
+  /// To be called before long work, and before a wait for others: for the network, the flush of a
+  /// disk, another program, or another request's long work. Throws NoSlot if no slot is free. After
+  /// the request has made its Change, returns without a slot. So if the work after the Change may
+  /// wait, call this before the Change. The frame module calls this through frame::BeforeLocks
+  /// before it waits for another program's lock.
   void need_slot();
   bool has_slot() const { return has_slot_; }
 
   enum class Far : std::uint8_t { is_waited_for, ends_it };
-  /// Has check() ask `is_interrupted`, and bound the time of the thread's processor from the first
-  /// check on. Where what is far away ends it, waits for the network throw instead of beginning.
+  /// Makes check() ask `is_interrupted`, and limit the thread's processor time from the first check
+  /// on. With Far::ends_it, a wait for the network throws before it begins.
   void limit(std::function<bool()> is_interrupted,
              std::chrono::milliseconds most = kMostProcessorTime, Far far = Far::is_waited_for);
-  /// Throws RequestEnded where the request is interrupted, or has used the processor for too long.
-  /// To be called before each step of long work. The frame module asks the same by
-  /// frame::Interruption.
+  /// Throws RequestEnded if the request was interrupted, or has used too much processor time. To be
+  /// called before each step of long work. The frame module calls this through frame::Interruption.
   void check();
 
-  /// On whose account it is; nullopt for what nobody has asked for.
+  /// The user who is charged for the work; nullopt if no user asked for it.
   std::optional<uid_t> user() const { return user_; }
-  /// The same for shares: what nobody has asked for counts as root's.
+  /// The user whose shares are charged: root if no user asked for the work.
   uid_t payer() const { return user_.value_or(0); }
-  /// As whom SOURCE is changed; null: as the daemon.
+  /// The caller whose rights apply to changes of SOURCE; null: the daemon's own rights.
   const Caller* caller() const { return caller_ ? &*caller_ : nullptr; }
 
  protected:
-  /// False if there is none to be had.
+  /// Returns false if no slot is free.
   virtual bool take_slot();
-  /// Who asked is answered: nothing ends the rest.
+  /// To be called when the caller has its answer: nothing interrupts the rest of the work.
   void limit_no_more() {
     interruption_.reset();
     limits_.reset();
@@ -96,7 +97,7 @@ class Request {
   struct Limits {
     std::function<bool()> is_interrupted;
     std::chrono::milliseconds most;
-    std::chrono::nanoseconds began{0};  ///< by the thread's processor time
+    std::chrono::nanoseconds began{0};  ///< on the thread's processor clock; 0: no check yet
   };
 
   RequestSlots* const slots_ = nullptr;
@@ -109,18 +110,18 @@ class Request {
   std::optional<frame::BeforeLocks> before_locks_;
 };
 
-/// A request from its first change on. Made in one place of each operation, behind everything that
+/// A request from its first change on. Each operation makes it in one place, after all calls that
 /// may throw NoSlot.
 class Change {
  public:
   explicit Change(Request& request) : Change(request, request.caller()) {}
-  /// What the daemon does by itself while it serves a request.
+  /// A change that the daemon makes on its own account while it serves a request.
   static Change by_daemon(Request& request) { return {request, nullptr}; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): whoever changes may look.
   operator Request&() const { return request_; }
   Request& request() const { return request_; }
-  /// As whom SOURCE is changed; null: as the daemon.
+  /// The caller whose rights apply to changes of SOURCE; null: the daemon's own rights.
   const Caller* caller() const { return caller_; }
 
  private:

@@ -7,8 +7,9 @@
 namespace bloscfs::fs {
 
 bool RequestSlots::may_take(const User& user) const {
-  // The last free slot is for a user who has none. Of four A may have three, and B takes one at
-  // once; then neither may have another, and C waits for the first that is given back.
+  // The last free slot is for a user who has none. Example with four slots: A may have three, and B
+  // gets one at once. Then neither may have another, and C waits for the first slot that is given
+  // back.
   return free_ > 1 || (free_ == 1 && user.slots == 0);
 }
 
@@ -35,8 +36,8 @@ bool RequestSlots::take(uid_t user) {
 RequestSlots::Answer RequestSlots::take_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                                                 const std::function<bool()>& is_over) {
   const MutexLock lock(mutex_);
-  // Asked under the lock: a request that is interrupted after this is found by leave(), one before
-  // it here.
+  // Called under the lock: a request interrupted before this ends here, and leave() finds one that
+  // is interrupted later.
   if (is_over()) return Answer::is_over;
   const auto found = users_.try_emplace(user).first;
   if (take_locked(found->second)) return Answer::taken;
@@ -70,7 +71,7 @@ std::optional<RequestSlots::Waiting> RequestSlots::leave(const void* name) {
 }
 
 RequestSlots::Waiting RequestSlots::take_next(User& user) {
-  // Owners take their turns in a circle, so that each waits for one turn of every other at most.
+  // Round robin: each owner waits for at most one slot of every other owner.
   auto queue = user.waiting.upper_bound(user.last_owner);
   if (queue == user.waiting.end()) queue = user.waiting.begin();
   user.last_owner = queue->first;
@@ -85,8 +86,7 @@ std::optional<RequestSlots::Taken> RequestSlots::give_back(uid_t user) {
   const auto ended = users_.find(user);
   ended->second.slots--;
   free_++;
-  // The user with the fewest slots goes on: whoever has none is among these, so that afterwards
-  // nobody waits who could have one.
+  // A user without slots has the fewest, so none of them waits after this while a slot is free.
   auto next = users_.end();
   const auto rank = [](const User& one) { return std::tuple(one.slots, one.last_taken); };
   for (auto one = users_.begin(); one != users_.end(); ++one) {

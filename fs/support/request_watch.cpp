@@ -13,11 +13,12 @@ constexpr std::array<const char*, kOperations> kOperationNames = {
     "setxattr",        "removexattr", "mknod",   "mkdir",      "symlink",  "link",     "unlink",
     "rmdir",           "rename",      "create",  "ioctl"};
 
-/// Where this thread has found a free slot last, so that threads do not meet at one.
+/// Where this thread found its last free slot. Threads that start at different slots do not compete
+/// for one.
 thread_local std::size_t last_slot = 0;
 std::atomic<std::size_t> next_first_slot{0};
 
-// What a slot's number modulo 4 says; it grows with each step.
+// States of a slot: its number modulo 4. The number grows with each step.
 constexpr std::uint64_t kFree = 0, kTaken = 1, kListed = 2;
 
 }  // namespace
@@ -26,8 +27,9 @@ const char* name_of(Operation operation) {
   return kOperationNames[static_cast<std::size_t>(operation)];
 }
 
-/// Who reads a slot looks at its number before and behind: what was read between two equal ones
-/// that say kListed is of one request. All else of it is written after the number says kTaken.
+/// A reader compares the slot's number before and after reading. If both are equal and say kListed,
+/// all fields belong to one request. Writers set the other fields only after the number says
+/// kTaken.
 struct alignas(64) RequestWatch::Slot {
   std::atomic<std::uint64_t> number{kFree};
   std::atomic<Operation> operation{};
@@ -49,9 +51,9 @@ RequestWatch::RequestWatch() : slots_(std::make_unique<Slot[]>(kSlots)) {}
 
 RequestWatch::~RequestWatch() = default;
 
-/// Null where all are taken.
+/// Returns null if all slots are taken.
 RequestWatch::Slot* RequestWatch::take_slot() noexcept {
-  // Threads begin at places that are far from each other, and each uses its slot again.
+  // Threads start far apart, and each tries its last slot first.
   constexpr std::size_t kApart = 8;
   if (last_slot == 0) last_slot = kSlots + next_first_slot++ * kApart;
   for (std::size_t i = 0; i < kSlots; i++) {

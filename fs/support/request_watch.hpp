@@ -1,6 +1,6 @@
 #pragma once
-// Requests of the kernel: those under way, with what they wait for, and how long those took that
-// are done. Whoever serves one takes no lock for that.
+// Requests of the kernel: those under way, with what they wait for, and how long finished requests
+// took. The threads that serve requests take no lock for this.
 
 #include <array>
 #include <atomic>
@@ -69,7 +69,7 @@ class RequestWatch {
     pid_t process = 0;
   };
 
-  /// One request, from the object's construction to its destruction. The watch outlives it.
+  /// Registers one request from its construction to its destruction. The watch outlives it.
   class Entry;
 
   struct UnderWay {
@@ -78,10 +78,10 @@ class RequestWatch {
     Sender sender;
     Clock::duration age{};
     frame::WaitReason waits_for{};
-    Clock::duration waits{};  ///< for how long it has waited for that
+    Clock::duration waits{};  ///< how long it has waited for that
   };
-  /// The oldest first. More than 1000 are not known at once, but those that wait for a slot
-  /// among them: others are counted when they are done.
+  /// Returns the requests under way, the oldest first. At most about 1000 are listed at once,
+  /// including those that wait for a slot. The rest are counted only when they are done.
   std::vector<UnderWay> under_way() const;
 
   const Latencies& latencies(Operation operation) const { return of(operation).latencies; }
@@ -111,13 +111,14 @@ class RequestWatch::Entry {
   Entry& operator=(Entry&&) = delete;
   ~Entry();
 
-  /// The request moves so many bytes of contents.
+  /// Adds to the bytes of contents that the request transfers.
   void add_bytes(std::size_t count) noexcept;
-  /// What it waits for; null where it is not listed, or was moved away.
+  /// Where the request notes what it waits for. Null if it is not listed, or the entry was moved
+  /// from.
   frame::WaitState* waits() const;
 
  private:
-  RequestWatch* watch_;  ///< null where it was moved away
+  RequestWatch* watch_;  ///< null if the entry was moved from
   Slot* slot_;
   Operation operation_;
   Clock::time_point began_;

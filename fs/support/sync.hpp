@@ -41,7 +41,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     if (is_locked) note_locked(this, level_);
     return is_locked;
   }
-  /// For the analysis, where a lock that is a member of the caller holds it.
+  /// Tells the analysis that the mutex is held, where a lock in a member of the caller holds it.
   void assert_held() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
 
  private:
@@ -64,7 +64,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-/// Waits must loop on their condition: wake-ups may be spurious.
+/// Wake-ups may be spurious: callers must check their condition in a loop.
 class CondVar {
  public:
   void wait(Mutex& mutex) REQUIRES(mutex) {
@@ -72,7 +72,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  /// Until `clock` shows the deadline at the latest.
+  /// Returns at the latest when `clock` reaches the deadline.
   void wait_until(Mutex& mutex, const frame::Clock& clock, frame::Clock::TimePoint deadline)
       REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
@@ -91,8 +91,8 @@ class CondVar {
   std::condition_variable condition_;
 };
 
-/// Many readers or one writer. A writer that waits goes before readers that come later, so a
-/// thread must not take it twice. std::shared_mutex promises nothing of the kind.
+/// Many readers or one writer. A waiting writer goes before later readers, so a thread must not
+/// take the lock twice. std::shared_mutex does not promise that.
 class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
  public:
   explicit SharedMutex(LockLevel level = LockLevel::leaf) : level_(level) {
@@ -131,7 +131,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
   }
 
  private:
-  /// Who takes it twice must not go on as if it had it.
+  /// Throws, so that a thread that takes the lock twice does not go on without it.
   static void require(int error) {
     if (error != 0) throw std::system_error(error, std::generic_category(), "lock");
   }

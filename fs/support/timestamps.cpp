@@ -14,7 +14,7 @@ timespec now() {
 }
 
 std::int64_t nanoseconds(const timespec& time) {
-  // Modulo 2^64.
+  // Wraps around modulo 2^64.
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds +
                                    static_cast<std::uint64_t>(time.tv_nsec));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Times as the filesystem tells them, and as numbers that can be kept and compared.
+// Timestamps as the filesystem reports them, and as integers that can be stored and compared.
 
 #include <cstdint>
 #include <ctime>
@@ -10,18 +10,18 @@
 
 namespace bloscfs::fs {
 
-/// For functions that set times as utimensat(2): the time stays as it is.
+/// For functions that set times like utimensat(2): leaves the time as it is.
 inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
-/// The same: it becomes the present.
+/// For the same functions: sets the current time.
 inline constexpr timespec kPresentTime{0, UTIME_NOW};
 
-/// What the clock says.
+/// The current time of CLOCK_REALTIME.
 timespec now();
 
-/// Since 1970; negative before that. Times that programs set may be too far from that: what stands
-/// for those is good to be compared, and for nothing else.
+/// Nanoseconds since 1970, negative before. Programs may set times that are out of range. Their
+/// values wrap around and serve only for comparison.
 std::int64_t nanoseconds(const timespec& time);
-/// The counterpart of nanoseconds(), of a clock's time.
+/// The inverse of nanoseconds(), for times in its range.
 timespec time_of(std::int64_t nanoseconds);
 timespec modification_time(const frame::FileStamp& stamp);
 

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint64_t kTurnNs = 20'000'000;
 
-/// The kernel's struct sched_attr, first version: the C library has none.
+/// The first version of the kernel's struct sched_attr, which the C library does not define.
 struct SchedulingAttributes {
   std::uint32_t size = sizeof(SchedulingAttributes);
   std::uint32_t policy = 0;  // SCHED_OTHER
   std::uint64_t flags = 0;
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
-  std::uint64_t runtime = 0;  // of SCHED_OTHER: how long a turn is
+  std::uint64_t runtime = 0;  // with SCHED_OTHER: the length of a time slice
   std::uint64_t deadline = 0;
   std::uint64_t period = 0;
 };
@@ -31,20 +31,19 @@ struct SchedulingAttributes {
 void use_long_time_slices() noexcept {
   SchedulingAttributes attributes;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  // Somebody has chosen another policy for the daemon, under which the runtime means something
-  // else.
+  // The administrator chose another policy for the daemon, which uses the runtime differently.
   if (attributes.policy != 0) return;
   attributes.size = sizeof attributes;
   attributes.runtime = kTurnNs;
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-/// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
+/// Asio's thread_pool does not fit: if a thread cannot be created, it waits forever for the others.
 struct WorkerPool::Queue {
   explicit Queue(std::size_t threads) : tasks(static_cast<int>(threads)) {}
 
   boost::asio::io_context tasks;
-  /// Threads wait for tasks even where there are none.
+  /// Keeps run() from returning while the queue is empty.
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open{
       tasks.get_executor()};
 };

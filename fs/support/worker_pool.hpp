@@ -1,5 +1,5 @@
 #pragma once
-// Threads that encode and decode beside those that answer requests. Tasks never wait for other
+// Threads that encode and decode, in addition to the request threads. Tasks never wait for other
 // tasks.
 
 #include <atomic>
@@ -11,12 +11,12 @@
 
 namespace bloscfs::fs {
 
-/// Lets threads that wake up go before this one, which has long work to do: it takes its share of
-/// the processor in longer pieces, and loses nothing of it. Where the kernel cannot do that
-/// (before Linux 6.12) nothing happens.
+/// Gives the calling thread longer time slices, since it has long work to do. Threads that wake up
+/// go first; this thread keeps its share of the processor, in longer pieces. Does nothing if the
+/// kernel does not support it (before Linux 6.12).
 void use_long_time_slices() noexcept;
 
-/// Threads of a mount beside those that answer requests.
+/// Threads of a mount in addition to the request threads.
 struct WorkerCounts {
   std::size_t coding = 1;      ///< encode and decode
   std::size_t committing = 1;  ///< take steps of a batch of commits
@@ -24,9 +24,9 @@ struct WorkerCounts {
 
 class WorkerPool {
  public:
-  /// Throws std::system_error where the threads cannot be made.
+  /// Throws std::system_error if the threads cannot be created.
   explicit WorkerPool(std::size_t threads);
-  /// Drops what has not begun and waits for the rest.
+  /// Drops tasks that have not begun, and waits for the others.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -34,7 +34,7 @@ class WorkerPool {
   std::size_t threads() const { return threads_.size(); }
 
   void post(std::function<void()> task);
-  /// The same for what nobody waits for: it lets what was posted otherwise go first.
+  /// For a task that no thread waits for. Tasks of post() go first.
   void post_unawaited(std::function<void()> task);
 
  private:
@@ -44,7 +44,7 @@ class WorkerPool {
   void end();
 
   const std::unique_ptr<Queue> queue_;
-  std::atomic<std::size_t> awaited_{0};  ///< posted by post(), and not begun
+  std::atomic<std::size_t> awaited_{0};  ///< tasks of post() that have not begun
   std::vector<std::thread> threads_;
 };
 
