@@ -10,7 +10,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How often a file may get another place while it is opened there.
+/// The number of times that the work is tried while the file keeps moving.
 constexpr int kPlaceTries = 5;
 
 }  // namespace
@@ -23,9 +23,9 @@ void at_place(Request& request, ContentHome& home,
     try {
       return work(place);
     } catch (const std::system_error& error) {
-      // Between the look and the open another thread may rename the file: the old name is gone
-      // (ENOENT), or something else has it (ESTALE). Where the place is the same as before another
-      // program has done that, and the error stands.
+      // Between the look and the open, another thread may rename the file. Then the old name is
+      // gone (ENOENT), or another file has it (ESTALE). If the place is unchanged, another program
+      // caused the error, and the error stands.
       const bool is_gone =
           error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
       if (!is_gone || tries == kPlaceTries) throw;
@@ -41,14 +41,14 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
   settings.recent_writers = services.recent_writers;
   settings.shared = place.is_shared;
   settings.grace.clock = &services.clock;
-  // The directory keeps what was superseded until readers on other hosts have had time.
+  // The directory itself keeps superseded files until readers on other hosts have had time.
   if (place.is_shared) settings.grace.time = std::chrono::milliseconds::zero();
   return settings;
 }
 
 void wait_for_peers(Request& request, const frame::Snapshot& snapshot) {
   try {
-    // A first look waits for nobody, and so needs no slot: almost always the sidecar is free.
+    // The first look does not wait, so it needs no slot. The sidecar is almost always free.
     const frame::LockTimeout none(std::chrono::seconds(0));
     snapshot.wait_for_peers();
     return;

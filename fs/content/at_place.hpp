@@ -1,5 +1,5 @@
 #pragma once
-// Work on a content's file where it is stored, without the lock on names.
+// Work on a content's file at its stored place, without the lock on names.
 
 #include <functional>
 
@@ -9,17 +9,17 @@
 
 namespace bloscfs::fs {
 
-/// Does `work` where the file is: again where it has got another place meanwhile, which makes the
-/// work fail. Throws what the work throws.
+/// Calls `work` with the place where the file is stored now. If the work fails because the file was
+/// moved in the meantime, calls it again with the new place. Throws what the work throws.
 void at_place(Request& request, ContentHome& home,
               const std::function<void(const StoredPlace&)>& work);
 
-/// How what is stored there is written to.
+/// Returns the settings for a writer of the container that is stored at `place`.
 frame::WriterSettings writer_settings(const StoredPlace& place, const ContentServices& services);
 
-/// Waits, with a slot, for a program that holds the file's lock sidecar: what is read of the file
-/// takes part in that lock. Throws NoSlot, and frame::LockedByOthers where the thread waits for
-/// nothing.
+/// Takes a slot and waits for a program that holds the file's lock sidecar, since reads of the file
+/// take part in that lock. Throws NoSlot if no slot is free. Throws frame::LockedByOthers if the
+/// thread's lock timeout is over.
 void wait_for_peers(Request& request, const frame::Snapshot& snapshot);
 
 }  // namespace bloscfs::fs

@@ -9,7 +9,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What an extent or a range of zeros costs beside its bytes: tree node, vector, allocator.
+/// The cost of an extent or a range of zeros in addition to its bytes: tree node, vector,
+/// allocator.
 constexpr std::size_t kEntryCost = 112;
 
 std::int64_t length(const PooledBuffer& bytes) { return static_cast<std::int64_t>(bytes.size()); }
@@ -30,8 +31,8 @@ void ByteOverlay::write(std::int64_t offset, codec::Bytes bytes) {
 void ByteOverlay::write(std::int64_t offset, PooledBuffer& bytes) {
   const std::int64_t cell_end = offset + cell_size_;
   const auto next = extents_.lower_bound(offset);
-  // The memory is taken over where the bytes begin a cell and nothing lies in it that would survive
-  // behind them. All else is copied, since one extent has all bytes that touch in a cell.
+  // Take the memory over only if the bytes begin a cell, and no other bytes of the cell would stay
+  // behind them. Otherwise copy: within a cell, bytes that touch must be in one extent.
   const bool is_first = next == extents_.end() || next->first >= cell_end;
   const bool is_large = length(bytes) >= cell_size_ / 4 && length(bytes) <= cell_size_;
   if (offset % cell_size_ != 0 || !is_large || !(is_first || length(bytes) == cell_size_))
@@ -56,8 +57,8 @@ ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
 void ByteOverlay::grow(PooledBuffer& bytes, std::size_t size, std::size_t limit) {
   if (size <= bytes.size()) return;
   memory_ -= bytes.capacity();
-  // A writer who has filled a quarter of a cell goes on to its end, most likely: room for all of it
-  // is taken at once.
+  // A writer that has filled a quarter of a cell most likely fills the rest, so take room for the
+  // whole cell at once.
   const std::size_t ahead = size >= limit / 4 ? limit : 2 * bytes.size();
   bytes.reserve(std::min(std::max(size, ahead), limit));
   bytes.resize(size);
@@ -76,8 +77,7 @@ void ByteOverlay::write_in_cell(std::int64_t offset, codec::Bytes bytes, std::in
   const auto limit = static_cast<std::size_t>(cell_end - extent->first);
   grow(target, from + bytes.size(), limit);
   std::memcpy(target.data() + from, bytes.data(), bytes.size());
-  // Extents that the bytes reach now become part of this one, so that none overlap, nor touch
-  // within a cell.
+  // Merge the extents that the bytes reach now. Extents must not overlap, or touch within a cell.
   auto next = std::next(extent);
   while (next != extents_.end() && next->first < cell_end &&
          next->first <= extent->first + length(target)) {
@@ -101,13 +101,13 @@ void ByteOverlay::remove_extents(std::int64_t begin, std::int64_t end) {
       ++extent;
       continue;
     }
-    if (extent_end > end) {  // its end survives
+    if (extent_end > end) {  // its end stays
       const auto rest = static_cast<std::size_t>(end - extent->first);
       PooledBuffer tail(*pages_, codec::Bytes(extent->second).subspan(rest));
       memory_ += kEntryCost + tail.capacity();
       extents_.emplace(end, std::move(tail));
     }
-    if (extent->first < begin) {  // so does its beginning
+    if (extent->first < begin) {  // its beginning stays
       extent->second.resize(static_cast<std::size_t>(begin - extent->first));
       ++extent;
     } else {
@@ -122,7 +122,7 @@ void ByteOverlay::zero(std::int64_t offset, std::int64_t size) {
                                ? std::numeric_limits<std::int64_t>::max()
                                : offset + size;
   remove_extents(offset, end);
-  // Ranges that touch become one: a file that is zeroed block by block costs one entry.
+  // Merge ranges that touch: a file that is zeroed block by block costs one entry.
   std::int64_t begin = offset;
   std::int64_t last = end;
   auto range = zeros_.upper_bound(offset);
@@ -157,7 +157,7 @@ void ByteOverlay::merge(const ByteOverlay& upper) {
 
 ByteOverlay ByteOverlay::split_off_first(std::size_t least) {
   ByteOverlay first(*pages_, cell_size_);
-  // Zeros lie below all extents, so that all of them may go first, wherever they are.
+  // Zeros lie below all extents, so all of them may go first, at any offset.
   first.memory_ = zeros_.size() * kEntryCost;
   first.zeros_ = std::exchange(zeros_, {});
   for (std::size_t bytes = 0; bytes < least && !extents_.empty();) {

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that were written over a file and are not committed yet, by position in the file.
+// Bytes that were written to a file and are not committed yet, by their offset in the file.
 
 #include <cstdint>
 #include <functional>
@@ -13,49 +13,52 @@
 
 namespace bloscfs::fs {
 
-/// Bytes and ranges of zeros that hide what is below them. Not thread-safe.
+/// Bytes, and ranges of zeros, that hide the bytes below them. Not thread-safe.
 class ByteOverlay {
  public:
-  /// Written bytes are kept in extents that do not cross multiples of `cell_size`, in memory of
-  /// `pages`, which outlives them.
+  /// Stores written bytes in extents that do not cross multiples of `cell_size`. Their memory comes
+  /// from `pages`, which outlives them.
   ByteOverlay(PagePool& pages, std::int64_t cell_size) : pages_(&pages), cell_size_(cell_size) {}
 
   void write(std::int64_t offset, codec::Bytes bytes);
-  /// The same; takes the memory over where the bytes are a whole cell, or the first of one.
+  /// Writes the bytes. Takes over their memory if they fill a cell, or are large and the first
+  /// bytes in a cell.
   void write(std::int64_t offset, PooledBuffer& bytes);
-  /// Makes a range read as zeros, whatever its size, at the cost of an entry.
+  /// Makes a range read as zeros. Costs one entry, whatever the size of the range.
   void zero(std::int64_t offset, std::int64_t size);
-  /// Forgets everything from `size` on.
+  /// Discards everything from `size` on.
   void truncate(std::int64_t size);
-  /// Puts all that `upper` has over this overlay.
+  /// Applies all changes of `upper` on top of this overlay.
   void merge(const ByteOverlay& upper);
-  /// Takes out all ranges of zeros, and of the written bytes those that come first, until they are
-  /// `least` or more.
+  /// Takes out all ranges of zeros, and the first written extents until they have at least `least`
+  /// bytes.
   ByteOverlay split_off_first(std::size_t least);
 
   PagePool& pages() const { return *pages_; }
   bool empty() const { return extents_.empty() && zeros_.empty(); }
-  /// Bytes of memory that the overlay takes, its own tables included.
+  /// Bytes of memory that the overlay uses, including its own tables.
   std::size_t memory() const { return memory_; }
 
-  /// Puts what the overlay has of [offset, offset + out.size()) into `out`.
+  /// Copies the overlay's bytes and zeros in [offset, offset + out.size()) into `out`.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
   bool touches(std::int64_t offset, std::int64_t size) const;
-  /// The first written byte from `offset` on.
+  /// Returns the offset of the first written byte from `offset` on.
   std::optional<std::int64_t> next_written(std::int64_t offset) const;
-  /// `offset`, or the end of the range of zeros that it is in. What was written may lie over that.
+  /// Returns the end of the range of zeros that contains `offset`, or `offset` if there is none.
+  /// Written bytes may lie over the zeros.
   std::int64_t end_of_zeros(std::int64_t offset) const;
-  /// The range's bytes where one extent has all of them, else nothing. Valid until the next change.
+  /// Returns the range's bytes if one extent has all of them, else nothing. Valid until the next
+  /// change.
   codec::Bytes extent(std::int64_t offset, std::int64_t size) const;
 
-  /// A written extent, or a range of zeros where `bytes` is null.
+  /// A written extent, or a range of zeros if `bytes` is null.
   struct Part {
     std::int64_t offset;
     std::int64_t size;
     const std::uint8_t* bytes;
   };
-  /// Calls visit(part) for what the overlay has of a range: zeros first, then the extents that lie
-  /// over them, each in ascending order.
+  /// Calls visit(part) for the overlay's parts of a range. Zeros come first, then the extents that
+  /// lie over them, each in ascending order.
   void for_each(std::int64_t offset, std::int64_t size,
                 const std::function<void(const Part&)>& visit) const;
 

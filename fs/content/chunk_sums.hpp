@@ -1,6 +1,6 @@
 #pragma once
-// Checksums of chunks of a committed state. Another program may change the file in place, and only
-// they tell then which chunks it has left as they were.
+// Checksums of chunks of a committed state. When another program changes the file in place, the
+// checksums tell which chunks it left unchanged.
 
 #include <cstdint>
 #include <map>
@@ -13,26 +13,32 @@
 namespace bloscfs::fs {
 
 struct ChunkSum {
-  codec::SpecialValue special = codec::SpecialValue::none;  ///< not none: nothing is stored
+  codec::SpecialValue special = codec::SpecialValue::none;  ///< if not none, the file stores no
+                                                            ///< bytes for the chunk
   std::uint64_t sum = 0;                                    ///< XXH3-64 of the stored bytes
   bool operator==(const ChunkSum&) const = default;
 };
-/// By the number of the chunk.
+/// By chunk number.
 using ChunkSums = std::map<std::int64_t, ChunkSum>;
 
-/// Most chunks of one file whose sums are kept, most that one request has read for that, and most
-/// stored bytes of such a chunk.
+/// Limits for one file: the number of checksums that are kept, the number of chunks that one
+/// request reads for this, and the stored bytes of such a chunk.
 inline constexpr std::size_t kMostSums = 16384, kMostSumsAtOnce = 256;
 inline constexpr std::int64_t kMostSummedBytes = std::int64_t{16} << 20;
-/// Bytes of memory that one takes, about.
+/// Approximate memory of one entry, in bytes.
 inline constexpr std::size_t kSumMemory = 80;
 
-/// Reads the chunk. Nothing for one that is too large. Errors as FrameReader's.
+/// Reads the chunk and returns its checksum, or nullopt if the chunk is too large. Throws the
+/// errors of FrameReader.
 std::optional<ChunkSum> sum_of_chunk(Request& request, const FileView& view, std::int64_t chunk);
 
-/// The sums of the chunks that `layer` changes, if what it has over `before` can be laid over
-/// `next` as well: the layout is the same, the layer changes bytes alone, and those chunks are in
-/// `next` what they were according to `sums`. Errors as FrameReader's.
+/// Returns the checksums of the chunks that `layer` changes, if the layer's changes to `before` can
+/// be applied to `next` as well. Three conditions:
+/// - both states have the same layout;
+/// - the layer changes only bytes, and cuts nothing off;
+/// - according to `sums`, these chunks are the same in `next`.
+///
+/// Else returns nullopt. Throws the errors of FrameReader.
 std::optional<ChunkSums> combinable_chunks(Request& request, const Layer& layer,
                                            const FileView& before, const ChunkSums& sums,
                                            const FileView& next);

@@ -1,6 +1,6 @@
 #pragma once
-// What a content asks of its Source: where it is stored, under which name it shall be, and what to
-// do when another program has changed the file.
+// The interface through which a content asks its Source where it is stored, which name it is to
+// have, and what to do when another program has changed the file.
 
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 
 class Request;
 
-/// Thread-safe. Lives at least as long as the content, and keeps its node.
+/// Thread-safe. Outlives the content, and keeps its node.
 class ContentHome {
  public:
   ContentHome() = default;
@@ -23,14 +23,14 @@ class ContentHome {
   ContentHome(const ContentHome&) = delete;
   ContentHome& operator=(const ContentHome&) = delete;
 
-  /// Path below SOURCE that the file has or waits for; empty where it has none.
+  /// Returns the path below SOURCE that the file has or is to get; empty if it has none.
   virtual std::string path() = 0;
-  /// The lock is a part of the request, and ends before it.
+  /// The lock belongs to the request, which outlives it.
   virtual std::unique_ptr<NameLock> lock_name(Request& request) = 0;
-  /// The same, before another file takes the place of the stored one, or before give_name(). First
-  /// it makes removals durable: after a power cut an old file must not come back under the new
-  /// name. Where that takes long the lock is not held meanwhile. `choose` returns the name that
-  /// give_name() will get, nullopt if the name stays as it is. It is called with the lock, perhaps
+  /// Takes the lock on names before a new file replaces the stored one, or before give_name().
+  /// First makes removals durable: after a power cut, an old file must not come back under the new
+  /// name. If that takes long, it is done without the lock. `choose` returns the name that
+  /// give_name() will give, or nullopt if the name stays. It is called with the lock held, perhaps
   /// several times.
   struct ChosenName {
     std::string full_name;
@@ -42,31 +42,32 @@ class ContentHome {
     if (const auto name = choose(*lock)) lock->before_giving_name(name->full_name, name->shown);
     return lock;
   }
-  /// Gives the file `made`, which give_name() has placed under another name, its own one,
-  /// `full_name`, when that placing is durable. It keeps the name that it has where that cannot be.
-  /// ESTALE where another program's file was in its place.
+  /// Gives the file `made` its own name, `full_name`. give_name() has placed the file under another
+  /// name, and that must be durable now. If the rename is not possible, the file keeps its name.
+  /// Throws ESTALE if another program's file was in its place.
   virtual std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& /*made*/,
                                                   const std::string& /*full_name*/) {
     return lock_name(request);
   }
-  /// True if it could be stored as an array.
+  /// True if the file's name allows that it is stored as an array.
   virtual bool has_array_name(Request& request) {
     return !lock_name(request)->names().array.empty();
   }
-  /// Where it is at this moment: for those who find out by themselves that it has moved since.
+  /// Returns the present place without keeping the lock. Callers must notice themselves if the file
+  /// moves.
   virtual StoredPlace place_now(Request& request) { return lock_name(request)->place(); }
   virtual Takeover& takeover() = 0;
 
-  /// Before the file is opened for writing. Throws EROFS, saying why, where other files keep
-  /// indexes of its values (fs/source/local/names/protected_columns.hpp).
+  /// To be called before the file is opened for writing. Throws EROFS with a reason if other files
+  /// keep indexes of its values (fs/source/local/names/protected_columns.hpp).
   virtual void require_changeable(Request& /*request*/) {}
-  /// A commit is durable, and has left that state.
+  /// Called after a durable commit, with the state that it left.
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}
 
-  /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
-  /// it has written what was changed in it, and has nothing any more.
+  /// Makes the kernel drop its cached pages of the file. Calls `done`, from any thread, after the
+  /// kernel has written back its dirty pages and dropped all of them.
   virtual void forget_pages(std::function<void()> done) = 0;
-  /// Has the kernel forget the attributes that it keeps of the file: a commit has changed them.
+  /// Makes the kernel drop its cached attributes of the file, since a commit has changed them.
   virtual void forget_attributes() {}
 };
 

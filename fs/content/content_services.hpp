@@ -1,5 +1,5 @@
 #pragma once
-// What the contents of a mount share.
+// The services that all contents of a mount share.
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace bloscfs::fs {
 
-/// Outlives them.
+/// Outlives the contents.
 struct ContentServices {
   BlockCache& cache;
   Stats& stats;

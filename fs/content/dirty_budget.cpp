@@ -7,15 +7,15 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Commits are asked for again after this time: those that were to make room may have been of a
-/// file that was removed meanwhile.
+/// The interval at which waiting writers ask for commits again. The file whose commit was to make
+/// room may have been removed.
 constexpr std::chrono::seconds kPressInterval{1};
-/// How long a request waits for another try of a commit that has failed.
+/// How long a request waits for a retry of a failed commit.
 constexpr std::chrono::seconds kLongestTry{1};
-/// Within this time a writer that was answered writes again, if it has more to write.
+/// A writer that was answered and has more to write does so within this time.
 constexpr std::chrono::milliseconds kNextWrite{20};
-/// A user may have this many times what is left. Of 64 MiB one alone may have 48, since 16 are left
-/// then; of two who write as much each may have 27.
+/// A user may have this many times what is left. With a limit of 64 MiB, one user alone may have
+/// 48, since 16 are left. Two users who write equally much may have 27 each.
 constexpr std::size_t kTimesOfRest = 3;
 
 constexpr const char* kNoRoom = "no room for more dirty data";
@@ -37,11 +37,11 @@ DirtyBudget::~DirtyBudget() {
   if (answering_.joinable()) answering_.join();
 }
 
-/// `expected`: bytes that the user will write beside those that are there.
+/// `expected`: bytes that the user will write in addition to the present ones.
 bool DirtyBudget::has_room(const User& user, std::size_t expected) const {
   const std::size_t more = expected + (user.failure ? user.dirty.in_work : 0);
   const std::size_t taken = taken_ + more, of_user = user.dirty.waiting + more;
-  // One write may be larger than all that others have left.
+  // A single write may be larger than all that other users leave.
   return is_open_to_all_ || of_user == 0 ||
          (taken < limit_ && of_user / kTimesOfRest < limit_ - taken);
 }
@@ -53,7 +53,7 @@ void DirtyBudget::set_limit(std::size_t limit) {
   changed_.notify_all();
 }
 
-/// Nothing if the user may write.
+/// Returns the error to throw; none if the user may write.
 std::error_code DirtyBudget::refusal(uid_t user) const {
   const auto known = users_.find(user);
   return known == users_.end() || has_room(known->second) ? std::error_code()
@@ -125,7 +125,8 @@ void DirtyBudget::release_all() {
   while (waiting_ > 0) changed_.wait(mutex_);
 }
 
-/// In the order of the writes, and only as many as have room when each has written as much again.
+/// Takes writes in their order. Takes only as many as have room if each writer writes as much
+/// again.
 std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
   std::deque<Waiting> answerable;
   for (auto user = users_.begin(); user != users_.end();) {
@@ -164,7 +165,7 @@ void DirtyBudget::answer() {
     const MutexLock lock(mutex_);
     waiting_ -= answerable.size();
     changed_.notify_all();
-    // The others go on once it is seen how much these write.
+    // The remaining writes wait until the answered writers have had time to write more.
     if (waits_on) changed_.wait_until(mutex_, clock_, clock_.now() + kNextWrite);
   }
 }
@@ -173,7 +174,7 @@ void DirtyBudget::change(uid_t user, const DirtyBytes& before, const DirtyBytes&
   if (before == after) return;
   const MutexLock lock(mutex_);
   User& mine = users_[user];
-  // Modulo 2^64, so that they may also shrink.
+  // Unsigned arithmetic modulo 2^64, so the amounts may also shrink.
   taken_ += after.waiting - before.waiting;
   mine.dirty.waiting += after.waiting - before.waiting;
   mine.dirty.in_work += after.in_work - before.in_work;

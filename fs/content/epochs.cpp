@@ -12,8 +12,8 @@ constexpr std::chrono::seconds kKeepAgain{1};
 }  // namespace
 
 std::uint64_t Epochs::of_pages() const {
-  // The kernel writes pages back long after the write(2): until it has dropped those of an older
-  // epoch nobody can tell which state a page belongs to.
+  // The kernel writes pages back long after the write(2). Until it has dropped the pages of an
+  // older epoch, the state that a page belongs to is unknown.
   if (is_abandoned_ || (pages_forgotten_ && !*pages_forgotten_))
     frame::throw_errno(ESTALE, "page of another state");
   return current_;
@@ -24,7 +24,7 @@ std::shared_ptr<std::atomic<bool>> Epochs::begin_next(const End& end) {
   if (end.loses_something) first_without_loss_ = current_;
   is_abandoned_ = end.is_abandoned;
   is_ending_ = is_kept_ = false;
-  // A flag of its own for each epoch: the kernel may answer for the last but one when another has
+  // Each epoch has its own flag: the kernel may answer for an older epoch after the next one has
   // begun.
   pages_forgotten_ = std::make_shared<std::atomic<bool>>(false);
   return pages_forgotten_;

@@ -1,6 +1,6 @@
 #pragma once
-// The states of other programs' that one content went on from, and what has become of what was
-// written in each.
+// Counts the states of other programs that one content went on from, and records whether written
+// contents were lost with each.
 
 #include <atomic>
 #include <chrono>
@@ -18,35 +18,36 @@ class Epochs {
   explicit Epochs(const frame::Clock& clock = frame::system_clock()) : clock_(clock) {}
 
   std::uint64_t current() const { return current_; }
-  /// False for one that is over; true for whoever names none.
+  /// False if `epoch` is over; true without an epoch.
   bool is_current(std::optional<std::uint64_t> epoch) const { return !epoch || *epoch == current_; }
-  /// The current one for a page that the kernel writes back, which belongs to the state that it was
-  /// read in. Throws std::system_error(ESTALE) while the kernel may have pages of an older one.
+  /// Returns the current epoch for a page that the kernel writes back. A page belongs to the state
+  /// that it was read from. Throws std::system_error(ESTALE) while the kernel may have pages of an
+  /// older epoch.
   std::uint64_t of_pages() const;
-  /// True if something that was written in that epoch or before is not in the current state.
+  /// True if something that was written in that epoch or earlier is not in the current state.
   bool lost_contents_of(std::uint64_t epoch) const { return epoch < first_without_loss_; }
-  /// True if what is written now could be read by nobody.
+  /// True if no reader could ever read what is written now.
   bool is_abandoned() const { return is_abandoned_; }
 
-  /// Between begin_end() and either of the next two nothing can be written.
+  /// begin_end() blocks writes until stay() or begin_next() is called.
   void begin_end() { is_ending_ = true; }
   void stay() { is_ending_ = false; }
   struct End {
     bool loses_something = false;
     bool is_abandoned = false;
   };
-  /// The next epoch begins. What is returned is to be set when the kernel has no page of an older
-  /// one, by any thread.
+  /// Begins the next epoch. The caller sets the returned flag, from any thread, when the kernel has
+  /// dropped all pages of older epochs.
   std::shared_ptr<std::atomic<bool>> begin_next(const End& end);
   bool is_ending() const { return is_ending_; }
 
-  /// What waits for a commit is in a frame beside the file by now.
+  /// Records that the uncommitted contents were saved in a conflict file.
   void note_kept() { is_kept_ = true; }
   void note_written() { is_kept_ = false; }
   bool is_kept() const { return is_kept_; }
   void note_failure_to_keep() { keep_failed_ = clock_.now(); }
-  /// True within a second of such a failure: what costs as much as a commit is not to be tried
-  /// again at each look.
+  /// True within a second of such a failure. Saving costs as much as a commit, so it must not be
+  /// retried at each look at the file.
   bool has_just_failed_to_keep() const;
 
  private:

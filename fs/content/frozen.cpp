@@ -11,10 +11,11 @@
 namespace bloscfs::fs {
 namespace {
 
-/// More than this is staged in several steps: memory that is free again soon is used again.
+/// More than this is staged in several steps, so that later steps use the memory that earlier ones
+/// free.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 
-/// Moving chunks to the front takes one commit, or three, and the last one is followed by a cut.
+/// Moving chunks to the front takes one commit or three. A cut follows the last one.
 constexpr int kMostTidyingCommits = 5;
 
 }  // namespace
@@ -41,8 +42,8 @@ void Content::Frozen::take() {
   home_ = c.home_.get();
   facts_.epoch = c.epochs_.current();
   facts_.is_held_flat = c.held_flat_ > 0;
-  // Where nothing of what is committed stays, all is stored anew whatever it becomes: an array that
-  // is complete by now costs nothing more, though somebody may write on.
+  // If none of the committed contents stay, either representation stores everything anew. Then a
+  // complete array costs nothing extra, even if a writer still has the file open.
   const bool is_all_new =
       c.is_new_ || std::min(c.written_.committed_size(), c.written_.lower_end()) == 0;
   facts_.look_is_due = freeze_ == Freeze::all && (c.writers_ == 0 || is_all_new) &&
@@ -51,9 +52,8 @@ void Content::Frozen::take() {
   facts_.is_unknown = c.stored_state_is_unknown_;
   const bool must_become_flat = facts_.is_held_flat && view != nullptr && view->shape().is_array;
   const bool needs_name = c.is_new_ && freeze_ == Freeze::all;
-  // Nothing is frozen where nothing is to be stored. An orphan is staged for room in memory, but
-  // never committed; and a file that was not written to may still have to change its
-  // representation.
+  // Freezes nothing if there is nothing to store. An orphan is staged to free memory, but never
+  // committed. A file without changes may still have to change its representation.
   if ((c.is_orphan_ && freeze_ == Freeze::all) ||
       (view != nullptr && !facts_.is_unknown && !needs_name && c.written_.is_clean() &&
        !facts_.look_is_due && !must_become_flat))
@@ -65,11 +65,11 @@ void Content::Frozen::take() {
     c.written_.freeze_first(kStagedAtOnce);
   bytes_ = {view, c.written_.frozen(), c.written_.size()};
   c.stored_ = 0;
-  // A commit that changes no contents leaves the times as they are, too.
+  // A commit that changes no contents keeps the modification time, too.
   if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
   facts_.accessed = c.accessed_;
   facts_.modified = *c.modified_;
-  // Before the look has ended: whoever writes meanwhile asks for another one.
+  // Set before the look has ended: a write during the look makes another look due.
   if (facts_.look_is_due) c.representation_is_current_ = true;
 }
 
@@ -79,7 +79,7 @@ void Content::Frozen::give_back() {
   const WriteLock lock(c.mutex_);
   c.written_.unfreeze();
   c.account();
-  // The look failed with the commit, and is due again.
+  // The commit failed, and so did its look: the look is due again.
   if (facts_.look_is_due) c.representation_is_current_ = false;
   c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
 }
@@ -100,7 +100,7 @@ void Content::Frozen::reopen(Request& request, const StoredPlace& place) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   auto writer = c.open_writer(place, place.is_sparse, nullptr);
-  // Of whatever another content has stored there nothing was seen when this one was written to.
+  // The writer has opened a state that another host stored there, and this content has not seen it.
   if (place.is_shared && !home().takeover().is_in_place()) frame::throw_errno(ESTALE, place.name);
   c.writer_ = std::move(writer);
   const WriteLock alone(c.reading_);
@@ -118,8 +118,8 @@ void Content::Frozen::count_stored(std::size_t bytes) {
 }
 
 bool Content::Frozen::forget_changed(Request& request, const Stored& stored) const {
-  // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
-  // chunks would be looked for where they were in a file that another one has replaced.
+  // Block numbers may be reused: the cache would return old blocks of dropped chunks for new
+  // chunks. For a replaced file, it would look for chunks at their old offsets.
   const bool is_moved = !stored.snapshot->info().is_directory() &&
                         stored.snapshot->stamp().inode != bytes_.snapshot()->stamp().inode;
   const FrameReader& reader = bytes_.view->reader();
@@ -135,18 +135,19 @@ void Content::Frozen::adopt(Request& request, Stored stored) {
   const std::vector<std::int64_t> changed = stored.changed_chunks;
   read_stored(request, std::move(stored));
   if (is_current) c.remember_stored(request, changed);
-  // While the frozen layer lasts the content leads: the tree takes what changes for its own doing.
+  // Before drop_frozen(): while a layer is frozen, the tree treats changes of the file as the
+  // mount's own.
   if (is_current && freeze_ == Freeze::all) tidy_container(request);
-  std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
+  std::unique_ptr<frame::FrameWriter> idle;  // destroyed after the locks are released
   const WriteLock lock(c.mutex_);
   c.written_.drop_frozen();
   bytes_ = {};
-  // A file that another program has changed since is not ours to complete: where nothing more was
-  // written its size is what is stored.
+  // If another program has changed the file since, the content does not restore its own size.
+  // Without newer writes, it takes the size of what is stored.
   if (!is_current && !c.written_.live().has_contents()) c.written_.take_committed_size();
   c.account();
-  // Whoever only reads has no share of a writer's descriptors: with nobody who writes, and nothing
-  // to commit, the writer goes.
+  // Readers have no share of descriptors for a writer. The writer is closed if no handle may write
+  // and nothing is uncommitted.
   if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
 }
 
@@ -156,8 +157,8 @@ void Content::Frozen::read_stored(Request& request, Stored stored) {
   const bool is_another = stored.writer != nullptr;
   if (is_another) c.writer_ = std::move(stored.writer);
   const WriteLock alone(c.reading_);
-  // With another number everything that the cache has of the file is out of reach; with the same
-  // one unchanged blocks stay warm. Without mutex_, since it may read chunks.
+  // A new number makes all cached data of the file unreachable. With the same number, unchanged
+  // blocks stay cached. Without mutex_, since forget_changed() may read chunks.
   const bool is_new_to_cache = is_another || !forget_changed(request, stored);
   const WriteLock lock(c.mutex_);
   if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();
@@ -175,7 +176,7 @@ void Content::Frozen::read_moved(Request& request) {
   c.commit_mutex_.assert_held();
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
-  // What the cache has of the file tells where its chunks were.
+  // The cached index has the old places of the chunks.
   c.read_by(c.reading_of(request, c.writer_->snapshot(), c.services_.next_id++));
   bytes_.view = c.view_.get();
 }
@@ -204,8 +205,8 @@ void Content::Frozen::tidy_container(Request& request) {
     }
     home().lock_name(request)->refresh(c.writer_->stamp());
   } catch (const std::exception&) {
-    // What was written is stored. Only where the container is now another one than this content
-    // reads, it is opened again.
+    // The written data is stored, so the commit has succeeded. The file is opened again only if the
+    // container is no longer the one that this content reads.
     const WriteLock lock(c.mutex_);
     c.stored_state_is_unknown_ |= c.writer_->is_broken() || c.writer_->snapshot() != known;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// What a commit takes out of a content to store it, and the right to be its only commit meanwhile.
+// The part of a content that a commit takes out to store it, and the right to be the content's only
+// commit.
 
 #include <cstdint>
 #include <memory>
@@ -12,60 +13,65 @@
 
 namespace bloscfs::fs {
 
-/// Holds commit_mutex_. Its end lays the frozen layer under the live one again, unless it was
-/// adopted. All calls on one thread, and none but content(), empty() and facts() where it is empty.
+/// Holds commit_mutex_. The destructor puts the frozen layer back below the live one, unless
+/// adopt() was called. All calls are made on one thread. If it is empty, only content(), empty()
+/// and facts() may be called.
 class Content::Frozen {
  public:
   Frozen(Frozen&&) = default;
   ~Frozen();
 
   const std::shared_ptr<Content>& content() const { return content_; }
-  /// False where another thread has the content: then only content() and empty() are allowed.
+  /// False if another thread is committing the content. Then only content() and empty() may be
+  /// called.
   bool has_lock() const { return lock_.owns_lock(); }
   /// True if there is nothing to commit.
   bool empty() const { return bytes_.layer == nullptr; }
 
-  /// The content when it was frozen, and what earlier commits have left.
+  /// The state of the content when it was frozen.
   struct Facts {
     std::uint64_t epoch = 0;
     std::optional<timespec> accessed;
     timespec modified{};
-    bool is_staged = false;   ///< never committed, but its temporary holds a state
-    bool is_unknown = false;  ///< a commit failed, and nobody knows which state is stored
+    bool is_staged = false;   ///< never committed, but its temporary holds a staged state
+    bool is_unknown = false;  ///< a commit failed, and it is unknown which state is stored
     bool changes_values = false;
     bool is_held_flat = false;
-    bool look_is_due = false;  ///< whether it is to be an array, or flat
+    bool look_is_due = false;  ///< this commit decides whether the file becomes an array or flat
   };
   const Facts& facts() const { return facts_; }
-  /// The file as it is committed. Only adopt() and reopen() replace the view.
+  /// The file's frozen bytes. Only adopt() and reopen() replace the view.
   const FrozenBytes& bytes() const { return bytes_; }
   const ContentServices& services() const { return content_->services_; }
   ContentHome& home() const { return *home_; }
 
-  /// What changes the committed container; null before the first commit, and before need_writer().
+  /// Returns the writer of the committed container; null before the first commit, and before
+  /// need_writer().
   frame::FrameWriter* writer() const;
-  /// Opens it again where the content went on from another state.
+  /// Opens the writer if the content went on from another state and closed it.
   void need_writer(const StoredPlace& place);
-  /// After a commit that failed half-way: goes on from what is stored, which it may have replaced.
+  /// To be called after a commit that failed half-way. Opens the stored file again, which that
+  /// commit may have replaced.
   void reopen(Request& request, const StoredPlace& place);
-  /// Before a transaction that leaves no contents.
+  /// To be called before a transaction that removes all contents.
   void make_room_to_empty(Request& request);
-  /// So many bytes of what waits are stored, so that others may be written.
+  /// Records that `bytes` of the dirty bytes are stored, so that writers may write as many.
   void count_stored(std::size_t bytes);
 
-  /// What a commit has made of it.
+  /// The result of a commit.
   struct Stored {
     std::shared_ptr<const frame::Snapshot> snapshot;
-    bool is_current = true;  ///< else another program has changed the file by now
-    std::unique_ptr<frame::FrameWriter> writer;  ///< of another container; null: it is the same
+    bool is_current = true;  ///< false: another program has changed the file since
+    std::unique_ptr<frame::FrameWriter> writer;  ///< of a new container; null: the container is the
+                                                 ///< same
     std::vector<std::int64_t> changed_chunks;
-    bool drops_chunks = false;  ///< some were cut off, though others may have been added again
-    bool moves_chunks =
-        false;  ///< some are stored elsewhere now, though their contents are the same
+    bool drops_chunks = false;  ///< some were cut off, even if the file grew again
+    bool moves_chunks = false;  ///< some unchanged chunks are stored elsewhere now
   };
-  /// The content's state from now on. A new file counts as committed, unless it was staged only.
+  /// Makes the stored state the content's committed state. A new file then counts as committed,
+  /// unless it was only staged.
   void adopt(Request& request, Stored stored);
-  /// To be called where a commit ends without that and may have replaced what is stored.
+  /// To be called if a commit may have replaced the stored state, but ends without adopt().
   void replaced_perhaps() { facts_.is_unknown = true; }
 
  private:
@@ -74,22 +80,22 @@ class Content::Frozen {
   Frozen(std::shared_ptr<Content> content, Freeze freeze);
   void take();
   void give_back();
-  /// Drops what the cache has of changed chunks. True if the rest of it is that of the new state,
-  /// which is in the same container.
+  /// Drops changed chunks from the cache. Returns true if the rest of the cached data is valid for
+  /// the new state, which is in the same container.
   bool forget_changed(Request& request, const Stored& stored) const;
-  /// Readers get the stored state from now on. The frozen layer stays.
+  /// Makes readers use the stored state. The frozen layer stays.
   void read_stored(Request& request, Stored stored);
-  /// Readers get the state that the writer has made, of the same contents.
+  /// Makes readers use the writer's state, which has the same contents in other places.
   void read_moved(Request& request);
-  /// Makes a container shorter that has become too long with this commit.
+  /// Shortens a container that this commit has made too long.
   void tidy_container(Request& request);
 
   std::shared_ptr<Content> content_;
   std::unique_lock<Mutex> lock_;  ///< of commit_mutex_
   Freeze freeze_;
-  ContentHome* home_ = nullptr;  ///< stays while the lock is held
+  ContentHome* home_ = nullptr;  ///< does not change while the lock is held
   Facts facts_;
-  FrozenBytes bytes_;  ///< without a layer when nothing is frozen
+  FrozenBytes bytes_;  ///< without a layer while nothing is frozen
 };
 
 }  // namespace bloscfs::fs

@@ -17,8 +17,8 @@ void Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
 
 void Layer::merge(const Layer& upper) {
   if (upper.lower_end < lower_end) lower_end = upper.lower_end;
-  // Cut first: bytes of this layer behind the end that the upper one was cut to must not show
-  // through where that grew again.
+  // Truncate first. The upper layer may have shrunk the file and grown it again: this layer's bytes
+  // behind that end must not show through.
   bytes.truncate(upper.lower_end);
   bytes.merge(upper.bytes);
   for (const auto& [name, value] : upper.metalayers) metalayers[name] = value;
@@ -27,8 +27,8 @@ void Layer::merge(const Layer& upper) {
 Layer Layer::split_off_first(std::size_t least) {
   Layer first(bytes.pages());
   first.bytes = bytes.split_off_first(least);
-  // The first part lies below the rest: cuts, zeros and metalayers go with it, since what was
-  // written lies over them.
+  // The first part will lie below the rest. Truncation, zeros and metalayers may go with it, since
+  // the written bytes lie over them.
   first.lower_end = std::exchange(lower_end, kNoEnd);
   first.metalayers = std::exchange(metalayers, {});
   return first;

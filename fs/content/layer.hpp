@@ -1,5 +1,5 @@
 #pragma once
-// What was written to a file at one time, over what is below it: bytes, a new end, metalayers.
+// The changes to a file in one period, on top of the state below: bytes, a new end, metalayers.
 
 #include <cstdint>
 #include <limits>
@@ -13,11 +13,11 @@ namespace bloscfs::fs {
 struct Layer {
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-  /// `pages` outlives it, and has the written bytes.
+  /// `pages` owns the memory of the written bytes, and outlives the layer.
   explicit Layer(PagePool& pages) : bytes(pages, kCellSize) {}
 
   ByteOverlay bytes;
-  /// From there on what is below reads as zeros.
+  /// Bytes of the state below read as zeros from here on.
   std::int64_t lower_end = kNoEnd;
   LayerChanges metalayers;
 
@@ -26,14 +26,14 @@ struct Layer {
   bool hides(std::int64_t offset, std::int64_t size) const {
     return bytes.touches(offset, size) || offset + size > lower_end;
   }
-  /// Puts what the layer has of [offset, offset + out.size()) over what is in `out`.
+  /// Applies the layer's changes in [offset, offset + out.size()) to `out`.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
-  /// Puts all that `upper` has over this layer.
+  /// Applies all changes of `upper` on top of this layer.
   void merge(const Layer& upper);
-  /// Takes out what the rest does not need below it: all but the last written bytes, of which the
-  /// first `least` go, too.
+  /// Takes out zeros, truncation, metalayers, and the first written extents until they have at
+  /// least `least` bytes. The taken changes may lie below the rest.
   Layer split_off_first(std::size_t least);
-  /// Takes out everything.
+  /// Takes out all changes, and leaves the layer empty.
   Layer take_all();
 };
 

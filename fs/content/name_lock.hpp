@@ -1,5 +1,5 @@
 #pragma once
-// Where the container of a content is stored, and giving it its name.
+// The place where a content's container is stored, and the lock under which it gets its name.
 
 #include <functional>
 #include <memory>
@@ -11,56 +11,62 @@
 
 namespace bloscfs::fs {
 
-/// Where a container is stored. Names are full names in SOURCE.
+/// The place where a container is stored. Names are full names in SOURCE.
 struct StoredPlace {
-  std::shared_ptr<frame::StoreDirectory> directory;  ///< where its files are, or were
-  std::string name;  ///< what it has now; a temporary's until its first commit
+  std::shared_ptr<frame::StoreDirectory> directory;  ///< of its present, or last, name
+  std::string name;  ///< the present name; a temporary's until the first commit
   bool is_temporary = false;
   bool is_sparse = false;
-  bool has_links = false;    ///< has other names, which would keep what is replaced under this one
-  bool is_unlinked = false;  ///< has no name any more: commits stay in the file
-  /// Containers are sparse frames that other hosts write to as well; a new one has its own name
-  /// from the start, where nobody finds it before its first commit.
+  bool has_links = false;    ///< has other hard links, which would keep the old file if it is
+                             ///< replaced here
+  bool is_unlinked = false;  ///< has no name any more: commits go into the open file
+  /// The container is a sparse frame that other hosts write to as well. A new one has its final
+  /// name from the start; readers find it only after its first commit.
   bool is_shared = false;
-  std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
-  /// Opens the same to read and write it, whatever has its name by now; null for no file of this
-  /// host.
+  std::optional<frame::FileId> meant;  ///< the file that has this name, unless another program has
+                                       ///< replaced it
+  /// Opens that file for reading and writing, even if another file has the name now. Null if it is
+  /// not a file of this host.
   std::function<frame::SharedFd()> open_file;
-  bool can_be_array = true;  ///< false: it is shown by a name that no array has
+  bool can_be_array = true;  ///< false: the file is shown by a name that no array can have
 };
 
-/// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
-/// where it cannot be one: no array unless shown as NAME.npy, and none where another file is in the
-/// way.
+/// The names of a container as a flat frame (a new one: NAME + suffix) and as an array. A name is
+/// empty if the container cannot have that form: only a file shown as NAME.npy can be an array, and
+/// another file may be in the way.
 struct RepresentationNames {
   std::string flat, array;
 };
 
-/// Keeps every name in the mount as it is while it lives, so that everybody waits for who has it.
-/// Taken behind the content's commit_mutex_, and before the locks of the tree and of what was
-/// written (fs/LOCKS.md). Errors are std::system_error: ESTALE when somebody else has put something
-/// else in the file's place.
+/// Keeps all names in the mount unchanged while it lives; other changes of names wait for it. Taken
+/// after the content's commit_mutex_, and before the locks of the tree and of the written data
+/// (fs/LOCKS.md). Errors are std::system_error: ESTALE if another program has put another file in
+/// the place.
 class NameLock {
  public:
   virtual ~NameLock() = default;
   virtual const StoredPlace& place() const = 0;
-  /// Found out when first asked for.
+  /// Chosen at the first call.
   virtual const RepresentationNames& names() = 0;
   /// To be called before a shared container is stored under that name for the first time.
   virtual void before_giving_name(const std::string& /*full_name*/, ShownAs /*shown*/) {}
-  /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
-  /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
-  /// it replaces what the content was until now, and tells the tree that this is the content's
-  /// file now. ESTALE where it is another file. A sudden end leaves one of the two in sight.
-  /// Returns the name that it has then: another one where ContentHome::take_own_name() is to
-  /// follow. ESTALE, and nothing is replaced, where another program has changed what the content
-  /// was; `is_unchanged` tells, and is asked when nobody can do that any more by its name.
+  /// Gives a complete container the name `full_name`, in the place of the content's previous file.
+  /// Tells the tree that it is the content's file now, shown as `shown`. `stored_as` is its name in
+  /// place().directory until now, `made` its file, and `full_name` is place().name or one of
+  /// names(). After a crash, the old or the new file is visible.
+  ///
+  /// Returns the name that the container got. If that is not `full_name`,
+  /// ContentHome::take_own_name() is to follow.
+  ///
+  /// Throws ESTALE if `stored_as` is not the file `made`. Throws ESTALE and replaces nothing if
+  /// another program has changed the previous file. `is_unchanged` decides that; it is called when
+  /// no program can change that file by its name any more.
   virtual std::string give_name(const std::string& stored_as, const frame::FileId& made,
                                 const std::string& full_name, ShownAs shown,
                                 const std::function<bool()>& is_unchanged) = 0;
-  /// Tells the tree that the file now under place().name is the content's (after a commit in
-  /// place, or by a rename that the frame layer made), so that it is not taken for a change.
-  /// False, and nothing is told, if that is not the file of the stamp `own`.
+  /// Tells the tree that the file now under place().name is the content's, so that the tree does
+  /// not take it for another program's. To be called after a commit in place, or after a rename by
+  /// the frame layer. Returns false and does nothing if that file does not have the stamp `own`.
   virtual bool refresh(const frame::FileStamp& own) = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the open handles of one node share, by the kind of file that it is open as.
+// The state that all open handles of one node share, by the kind of file.
 
 #include <atomic>
 #include <memory>
@@ -13,22 +13,22 @@
 
 namespace bloscfs::fs {
 
-/// Immutable. Lives as long as a handle has it, or a commit is to come.
+/// Immutable. Lives as long as a handle uses it, or a commit of it is pending.
 class OpenFile {
  public:
-  /// `shown` is what was shown of the file when it was opened.
+  /// `shown` has the attributes that stat showed when the file was opened.
   explicit OpenFile(const struct stat& shown) : attributes(shown) {}
   virtual ~OpenFile() = default;
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  /// True while it knows better than the source file what that is.
+  /// True while the open file, and not the file in SOURCE, determines size and contents.
   virtual bool leads() const { return false; }
 
   const struct stat attributes;
 };
 
-/// A container's.
+/// An open container.
 class OpenContainer final : public OpenFile {
  public:
   OpenContainer(const struct stat& shown, std::shared_ptr<Content> of_container)
@@ -36,13 +36,13 @@ class OpenContainer final : public OpenFile {
 
   bool leads() const override { return content->leads(); }
 
-  const std::shared_ptr<Content> content;  ///< changes all the time
-  /// Handles for reading of which no read beyond the start, where a header is, has come to us.
+  const std::shared_ptr<Content> content;  ///< mutable, unlike the pointer
+  /// Read handles that have read nothing beyond the start of the file, where the header is.
   mutable std::atomic<int> beginners = 0;
-  mutable std::atomic<pid_t> last_reader = 0;  ///< the thread that opened it for reading last
+  mutable std::atomic<pid_t> last_reader = 0;  ///< the thread that last opened it for reading
 };
 
-/// A plain file's.
+/// An open plain file.
 class OpenPlainFile final : public OpenFile {
  public:
   OpenPlainFile(const struct stat& shown, frame::UniqueFd of_file)
@@ -50,9 +50,9 @@ class OpenPlainFile final : public OpenFile {
 
   const frame::UniqueFd descriptor;
 
-  // Changed by PlainFiles alone, which locks the node meanwhile.
+  // Changed only by PlainFiles, with the node locked.
   mutable int readers = 0;  ///< handles opened for reading
-  /// The last writer left it to the last reader to make it a frame.
+  /// The last writer left it to the last reader to turn the file into a frame.
   mutable std::atomic<bool> owes_frame = false;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a frame beside the file is made of: the file with all that was written to it.
+// The contents of a saved copy: the committed file with the uncommitted changes.
 
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace bloscfs::fs {
 
-/// Borrows the view, which may be null, and the layer. What that was written over is there if it
-/// can still be read, as from a file that was replaced by rename; else zeros stand for it, but for
-/// the header of an array. Errors: as FileView's.
+/// Borrows the layer and the view, which may be null. Below the layer are the committed bytes if
+/// they can still be read, for example after the file was replaced by rename. Otherwise zeros stand
+/// for them, except for an array's header. Throws the errors of FileView.
 class PendingBytes final : public FileBytes {
  public:
   PendingBytes(const FileView* view, bool can_read, const Layer& layer, std::int64_t size)
@@ -26,7 +26,7 @@ class PendingBytes final : public FileBytes {
   void read(Request& request, std::int64_t offset, codec::MutableBytes out) const override;
 
  private:
-  /// The same for what it was written over, where that is not zeroed.
+  /// Like next_data(), for the committed bytes that the layer does not zero.
   std::int64_t next_below(Request& request, std::int64_t offset) const;
 
   const FileView* base_;

@@ -8,23 +8,23 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Bytes read in order before anything is decoded ahead. Reading a block out of a mapped array
-/// makes shorter runs, each somewhere else.
+/// Bytes that must be read in order before anything is decoded ahead. Reading a block out of a
+/// mapped array makes shorter runs, each at another offset.
 constexpr std::int64_t kFirstRun = 512 << 10;
-/// Such a block is read plane by plane. That many planes ahead usually lies in the next layer of
-/// compressed blocks, and leaves time to decode it.
+/// A reader reads such a block plane by plane. This many planes ahead usually lie in the next layer
+/// of compressed blocks, and leave time to decode it.
 constexpr std::int64_t kStridesAhead = 16;
-/// Shorter jumps mostly stay within blocks that are decoded already.
+/// Shorter jumps mostly stay within decoded blocks.
 constexpr std::int64_t kShortestStride = 64 << 10;
 constexpr std::int64_t kFirstWindow = 256 << 10;
-/// Decoded in advance for each thread that decodes: more would leave the processor's caches before
-/// it is read.
+/// Bytes decoded ahead for each decoding thread. More would leave the processor's caches before the
+/// reader gets there.
 constexpr std::int64_t kWindowPerThread = 2 << 20;
-/// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
+/// The work of one task: large enough to be worth a wake-up, small enough to spread over the pool.
 constexpr std::int64_t kReadaheadPart = 1 << 20;
-/// Requests of one sequential reader arrive a little out of order from several kernel threads.
+/// Several kernel threads send one reader's requests, which may arrive out of order by this much.
 constexpr std::int64_t kReorderSlack = 2 << 20;
-/// Processor time for a part: one that takes longer holds up the pool for more than it gives.
+/// Processor time for one part. A part that takes longer costs the pool more than it gains.
 constexpr std::chrono::milliseconds kMostForPart{500};
 constexpr std::chrono::seconds kSuspension{10};
 
@@ -53,8 +53,8 @@ bool ReadaheadBudget::is_suspended(uid_t user) {
 Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
                                      std::int64_t largest, Strides strides) {
   const MutexLock lock(mutex_);
-  // Only once the reader is known to be sequential: at random a request that lies a little before
-  // the last one is no order.
+  // Slack only for a known sequential reader. For a random reader, a request slightly before the
+  // last one does not show an order.
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
   const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
   if (!sequential) {
@@ -70,20 +70,20 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   next_ = std::max(next_, end);
   *reached_ = offset;
   if (next_ - begin_ < kFirstRun) return {};
-  // 256 KiB, 512 KiB, 1 MiB... up to 2 MiB for each thread: a reader who stops soon has cost
+  // 256 KiB, 512 KiB, 1 MiB... up to 2 MiB for each thread: a reader that stops soon has cost
   // little.
   window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
-  // Sums of offsets within the file are no larger than it.
+  // Cannot overflow: sums of offsets within the file do not exceed its size.
   const Window window{std::max(ahead_, next_), next_ + std::min(window_, file_size - next_)};
-  // Half of a window at a time wakes the pool less often.
+  // Requesting half a window at a time wakes the pool less often.
   if (window.begin - next_ > window_ / 2) return {};
   ahead_ = window.end;
   return window;
 }
 
-/// Where a reader who has jumped to `offset` will be some equal jumps later: one jump later after
-/// the second equal one, and one more after each further one, so that who stops soon has cost
-/// little. Empty if the jump differs from the one before.
+/// Returns the range that a reader who jumped to `offset` will read some equal jumps later: one
+/// jump later after the second equal jump, one more after each further jump. A reader that stops
+/// soon has cost little. Returns an empty range if the jump differs from the previous one.
 Readahead::Window Readahead::beyond_strides(std::int64_t offset, std::int64_t file_size) {
   const std::int64_t stride = next_ >= 0 ? offset - begin_ : 0;
   const bool is_equal = stride == std::exchange(stride_, stride);
@@ -105,12 +105,12 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
                                 std::min(threads * kWindowPerThread, budget.limit()), strides);
   for (std::int64_t at = window.begin; at < window.end; at += kReadaheadPart) {
     const std::int64_t part = std::min(kReadaheadPart, window.end - at);
-    // With the budget taken, other readers' parts are under way: this one decodes for itself as it
-    // goes.
+    // The budget is taken by other readers' parts. This reader decodes its blocks itself.
     if (budget.is_suspended(user) || !budget.take(part)) return;
     const auto decode = [file, at, part, user, &budget, reached = reached_] {
       Request request(user);
-      // No thread that decodes waits for a network: what is not here was asked for by now.
+      // Decoding threads do not wait for the network. Other code requests the data from there
+      // ahead.
       request.limit([&] { return *reached == kGone; }, kMostForPart, Request::Far::ends_it);
       try {
         if (!budget.is_suspended(user)) file->content->prefetch(request, at, part, *reached);

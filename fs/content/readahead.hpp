@@ -1,6 +1,5 @@
 #pragma once
-// Recognises readers that go on in order, or by equal jumps, and has what they will want next
-// decoded ahead of them.
+// Detects readers that read in order, or in equal jumps, and decodes ahead of them.
 
 #include <atomic>
 #include <chrono>
@@ -18,8 +17,8 @@
 
 namespace bloscfs::fs {
 
-/// Shared by all readers of a mount: bounds the bytes that are being read ahead. A user for whom
-/// something was too dear to be read ahead has to do without for a while.
+/// Limits the bytes that are being read ahead for all readers of a mount. If reading ahead was too
+/// expensive for a user, suspends it for that user for a while.
 class ReadaheadBudget {
  public:
   explicit ReadaheadBudget(std::int64_t limit, const frame::Clock& clock = frame::system_clock())
@@ -36,10 +35,11 @@ class ReadaheadBudget {
   const frame::Clock& clock_;
   std::atomic<std::int64_t> taken_{0};
   Mutex mutex_;
-  std::map<uid_t, frame::Clock::TimePoint> suspended_ GUARDED_BY(mutex_);  ///< until then
+  std::map<uid_t, frame::Clock::TimePoint> suspended_
+      GUARDED_BY(mutex_);  ///< end of the suspension
 };
 
-/// One per open handle, whose end is that of what it had posted. Thread-safe.
+/// Reading ahead for one open handle. Its destructor cancels the posted work. Thread-safe.
 class Readahead {
  public:
   Readahead() = default;
@@ -47,20 +47,21 @@ class Readahead {
   Readahead(const Readahead&) = delete;
   Readahead& operator=(const Readahead&) = delete;
 
-  /// Whether what lies some equal jumps further is decoded ahead. Behind a network it would be
-  /// fetched for it.
+  /// Whether to decode ahead of a reader that jumps. Behind a network, the jumps would cost
+  /// downloads.
   enum class Strides : std::uint8_t { are_followed, are_not_followed };
 
-  /// Tells of a read that `user` has just asked for; may post work for the bytes behind it.
-  /// `pool` and `budget` outlive the posted work.
+  /// Records that `user` has asked for a read, and may post work for the bytes behind it. `pool`
+  /// and `budget` outlive the posted work.
   void on_read(std::int64_t offset, std::int64_t size, uid_t user,
                const std::shared_ptr<const OpenContainer>& file, WorkerPool& pool,
                ReadaheadBudget& budget, Strides strides);
-  /// The reader has what is before `end`: what lies there may be gone from the cache again.
+  /// Records that the reader has read everything before `end`, so that nothing before it is decoded
+  /// ahead any more.
   void was_read(std::int64_t end) { *reached_ = end; }
 
  private:
-  /// The range to read ahead now, empty if the reader's order is not known.
+  /// The range to read ahead now; empty if no order is detected.
   struct Window {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -72,14 +73,15 @@ class Readahead {
   static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
 
   Mutex mutex_;
-  std::int64_t begin_ GUARDED_BY(mutex_) = 0;    ///< where the present run in order began
-  std::int64_t stride_ GUARDED_BY(mutex_) = 0;   ///< from the beginning of the run before
-  std::int64_t strides_ GUARDED_BY(mutex_) = 0;  ///< jumps of that length, the first not counted
-  std::int64_t next_ GUARDED_BY(mutex_) = -1;    ///< where that goes on
-  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;    ///< end of what was already asked for
-  std::int64_t window_ GUARDED_BY(mutex_) = 0;   ///< bytes; grows while the reader goes on
-  /// Where the latest request begins, or ends once it was read, for tasks that may run when the
-  /// handle is gone.
+  std::int64_t begin_ GUARDED_BY(mutex_) = 0;    ///< start of the present sequential run
+  std::int64_t stride_ GUARDED_BY(mutex_) = 0;   ///< distance from the start of the previous run
+  std::int64_t strides_ GUARDED_BY(mutex_) = 0;  ///< equal jumps in a row, not counting the first
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;    ///< where the present run continues
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;    ///< end of the range that was requested ahead so
+                                                 ///< far
+  std::int64_t window_ GUARDED_BY(mutex_) = 0;   ///< bytes; grows while the reader reads in order
+  /// Start of the latest request, or its end once it was read. Shared with tasks, which may outlive
+  /// the handle.
   const std::shared_ptr<std::atomic<std::int64_t>> reached_ =
       std::make_shared<std::atomic<std::int64_t>>(0);
 };

@@ -25,13 +25,14 @@ void require(bool fits, std::int64_t size) {
     frame::throw_errno(EFBIG, fmt::format("{} bytes are more than a frame can hold", size));
 }
 
-/// For a frame that is there already; whether it keeps checksums is asked only where that matters.
+/// For an existing frame. Asks whether the frame keeps checksums only if that matters.
 void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t size) {
   if (count <= max_chunk_count(true)) return;
   require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
 }
 
-/// A change of a part of a chunk has the whole chunk in memory: as it is stored, decoded, and new.
+/// Changing a part of a chunk needs the whole chunk in memory three times: as stored, decoded, and
+/// new.
 void require_memory(const StoredFile& file) {
   if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
     frame::throw_errno(
@@ -39,7 +40,7 @@ void require_memory(const StoredFile& file) {
                            file.snapshot->info().chunksize));
 }
 
-/// Without a NPY header an array grows by rows.
+/// An array that is shown without an NPY header grows by rows.
 void require_rows(const StoredFile& file, std::int64_t size) {
   const FrameInfo& info = file.snapshot->info();
   frame::ArrayInfo array = *info.array;
@@ -50,7 +51,7 @@ void require_rows(const StoredFile& file, std::int64_t size) {
   require_chunks(file, *count, size);
 }
 
-/// Limits of a flat frame that takes the place of what the file is.
+/// Checks the limits of a flat frame that replaces the present container.
 void require_flat(const StoredFile& file, std::int64_t size) {
   const std::int64_t chunksize = min_flat_chunk(file.options);
   require(codec::ceil_div<std::int64_t>(size, chunksize) <= max_chunk_count(file.options.checksum),

@@ -1,5 +1,5 @@
 #pragma once
-// What a content does when another program has changed its file.
+// The interface for a content whose file another program has changed.
 
 #include <functional>
 #include <memory>
@@ -19,47 +19,48 @@ namespace bloscfs::fs {
 class Request;
 struct StoredFrame;
 
-/// Where a frame is made of contents that cannot be stored in their own place. Part of the request
-/// that asked for it, and ends before it.
+/// Saves contents that cannot be stored in their own place as a new frame. Belongs to the request,
+/// which outlives it.
 class SavedCopy {
  public:
   virtual ~SavedCopy() = default;
-  /// Path below SOURCE of the file that they were written to, for messages.
+  /// Returns the path below SOURCE of the file that the contents were written to, for messages.
   virtual std::string path() const = 0;
-  /// For the frame while it is written.
+  /// The directory in which the frame is written.
   virtual std::shared_ptr<frame::StoreDirectory> directory() const = 0;
-  /// The name that it has there from the start, as a sparse frame as of StoredPlace::is_shared;
-  /// nothing: a temporary's.
+  /// Returns the name of a shared sparse frame (see StoredPlace::is_shared), which has it from the
+  /// start. Without a value, the frame is written under a temporary's name.
   virtual std::optional<std::string> shared_name() const { return std::nullopt; }
-  /// To be called when shared_name() turned out to be taken: it is another one then. False where
+  /// To be called if shared_name() turned out to be taken. Chooses another one; returns false if
   /// there is none.
   virtual bool take_another_name() { return false; }
   /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
-  /// of a new one), and what both that and the file that has the name now permit. Returns its path
-  /// below SOURCE.
+  /// a new file's owner). Its mode permits only what both that file and the file that has the name
+  /// now permit. Returns the path of the frame below SOURCE.
   virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
 };
 
 enum class SavedCopyKind {
-  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where
-  /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
-  /// for recovery.
+  /// Next to the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). If
+  /// the directory is gone: in the root of SOURCE if the user may create files there, else as
+  /// `recovery`.
   conflict,
-  /// In SOURCE, as a temporary that its journal names (fs/source/local/files/journal.hpp).
+  /// In the root of SOURCE, as a temporary that the journal names
+  /// (fs/source/local/files/journal.hpp).
   recovery,
-  /// Outside of SOURCE (fs/source/local/files/rescue_folder.hpp).
+  /// Outside SOURCE (fs/source/local/files/rescue_folder.hpp).
   rescue
 };
 
-/// Whether a content has gone on from what another program has stored.
+/// Whether a content has gone on from another program's state.
 enum class [[nodiscard]] FollowResult{
     no,             ///< the file is as the content left it
-    yes,            ///< it has gone on
-    being_written,  ///< another program is writing the file in place: a later look finds it whole
+    yes,            ///< the content has gone on
+    being_written,  ///< another program is writing the file in place; try again later
 };
 
-/// What a commit does about a file that is being written: whoever serves others, too, does not
-/// wait.
+/// What a commit does if another program is writing the file. Threads that serve several files do
+/// not wait.
 enum class IfBeingWritten { wait, fail };
 
 /// Thread-safe.
@@ -70,33 +71,36 @@ class Takeover {
   Takeover(const Takeover&) = delete;
   Takeover& operator=(const Takeover&) = delete;
 
-  /// True while the name leads to the file that the Source knows as the content's.
+  /// True while the name refers to the file that the Source knows as the content's.
   virtual bool is_in_place() = 0;
-  /// This mount has removed the file, though its content may not be told yet: what was written to
-  /// it is nobody's.
+  /// True if this mount has removed the file, even if the content does not know that yet. Its
+  /// uncommitted data need not be saved.
   virtual bool is_removed_here() { return false; }
-  /// True if another program is writing, in place, what has the name now.
+  /// True if another program is writing, in place, the file that has the name now.
   virtual bool is_being_written(Request& /*request*/) { return false; }
-  /// Null for a rescue where there is no such place.
+  /// Returns null for a rescue if no rescue folder is available.
   virtual std::unique_ptr<SavedCopy> saved_copy(Request& request, SavedCopyKind kind, ShownAs shown,
                                                 uid_t user) = 0;
-  /// What a content goes on from. With neither, the file has gone, or is no frame any more.
+  /// The state that a content goes on from. Without a successor, and with both flags below false,
+  /// the file is gone.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
-    /// The successor is the content's own file, changed in place: no other file has replaced it.
+    /// The successor is the content's own file, changed in place; no other file has replaced it.
     bool is_own_file = false;
-    /// The name leads to something else: to no frame, to a damaged one, to a file that the mount
-    /// has open with changes of its own, or to one that not all users of this content may open.
+    /// The name refers to something that cannot be the successor: no frame, a damaged frame, a file
+    /// that the mount has open with changes of its own, or a file that not all users of this
+    /// content may open.
     bool is_no_successor = false;
-    /// is_being_written() is true: nothing has changed.
+    /// is_being_written() is true. Nothing has changed.
     bool is_being_written = false;
   };
-  /// Opens what has the name now, which is the content's file from now on, in the eyes of the
-  /// Source. Without a successor the content's file has no name any more. Throws
-  /// ESTALE where SOURCE does not come to rest, and where the file is in its place again.
-  /// `make_ready` is given each successor that is opened, or null where there is none, before the
-  /// Source goes on. Where it gives false the look begins anew; it may throw: then nothing has
-  /// changed.
+  /// Opens the file that has the name now, and makes it the content's file in the Source. Without a
+  /// successor, the content's file has no name any more. Throws ESTALE if SOURCE keeps changing, or
+  /// if the content's own file is in its place again.
+  ///
+  /// `make_ready` is called with each successor that is opened, or with null if there is none,
+  /// before the Source changes anything. If it returns false, the look starts again. If it throws,
+  /// nothing has changed.
   using MakeReady = std::function<bool(const std::shared_ptr<const frame::Snapshot>&)>;
   virtual Following follow(Request& request, const MakeReady& make_ready) = 0;
 };

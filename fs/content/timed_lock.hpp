@@ -1,5 +1,5 @@
 #pragma once
-// Locks of which whoever has them may have much to do.
+// Locks that a thread may hold during long work.
 
 #include <mutex>
 
@@ -9,9 +9,9 @@
 
 namespace bloscfs::fs {
 
-/// Takes such a lock. A request takes a slot before it waits for the lock, or throws NoSlot; a
-/// thread that waits for nothing throws frame::LockedByOthers. For a lock that is to outlive a
-/// scope, which the analysis does not follow: who has it says so by assert_held().
+/// Takes the mutex. A request takes a slot before it waits, or throws NoSlot. Throws
+/// frame::LockedByOthers if the thread's lock timeout is over. For a lock that outlives a scope:
+/// the analysis does not follow it, so its users call assert_held().
 inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
@@ -22,7 +22,7 @@ inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   return lock;
 }
 
-/// The same for a scope.
+/// Takes the mutex like lock_in_time(), for a scope.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TimedLock {
  public:
   TimedLock(Request& request, Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))

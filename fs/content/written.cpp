@@ -36,7 +36,7 @@ std::int64_t Written::written_size() const {
 
 LayerChanges Written::metalayers() const {
   LayerChanges layers = live_.metalayers;
-  // Changes since the freeze are newer: insert() leaves them as they are.
+  // insert() does not overwrite the live layer's changes, which are newer.
   if (frozen_) layers.insert(frozen_->metalayers.begin(), frozen_->metalayers.end());
   return layers;
 }
@@ -57,8 +57,8 @@ void Written::write(std::int64_t offset, std::span<PooledBuffer> cells) {
 
 void Written::resize(std::int64_t size) {
   if (size < size_) {
-    // 100 -> 30 -> 100 bytes: the lower end stays 30, so that the 70 behind it are zeros and not
-    // what is committed there.
+    // For 100 -> 30 -> 100 bytes, the lower end stays 30. So the last 70 bytes are zeros, and not
+    // the committed bytes.
     live_.bytes.truncate(size);
     live_.lower_end = std::min(live_.lower_end, size);
   }

@@ -34,7 +34,8 @@ class Written {
   std::int64_t lower_end() const;
   /// True if no byte of the range is changed.
   bool is_untouched(std::int64_t offset, std::int64_t size) const;
-  /// `out` has committed bytes from `offset` on: overwrites those that were changed.
+  /// Overwrites the changed bytes in `out`, which holds the file's committed bytes from `offset`
+  /// on.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
   /// An upper bound of the file's bytes that are data; all committed bytes count.
   std::int64_t data_size() const;
@@ -47,9 +48,9 @@ class Written {
   // --- changes of the live layer
 
   void write(std::int64_t offset, codec::Bytes bytes);
-  /// Writes the cells one after the other. May take their memory, and leave them empty.
+  /// Writes the cells one after the other. May take over their memory and leave them empty.
   void write(std::int64_t offset, std::span<PooledBuffer> cells);
-  /// Bytes that this adds read as zeros.
+  /// Added bytes read as zeros.
   void resize(std::int64_t size);
   /// Makes a range of the file read as zeros.
   void zero(std::int64_t offset, std::int64_t size) { live_.bytes.zero(offset, size); }
@@ -66,7 +67,7 @@ class Written {
   void freeze_first(std::size_t least) { frozen_.emplace(live_.split_off_first(least)); }
   /// A commit failed: merges the frozen layer into the live one, below newer changes.
   void unfreeze();
-  /// A commit succeeded: the frozen layer goes.
+  /// A commit succeeded: removes the frozen layer.
   void drop_frozen();
   /// Sets the size of the committed file. The uncommitted changes stay.
   void lie_over(std::int64_t committed) { committed_ = committed; }
