@@ -28,21 +28,21 @@ namespace {
 
 using frame::throw_errno;
 
-/// How many writers in the process may wait for a program that has their file's lock, and how long.
-/// The others go on at once, so that requests for other files get a slot: their changes cannot be
-/// combined with that program's.
+/// How many writers in the process may wait for a program that has their file locked, and how long.
+/// Further writers do not wait, so that requests for other files get a slot. The changes of those
+/// writers cannot be combined with the other program's changes.
 constexpr int kMostWithTimeout = 2;
 constexpr std::chrono::seconds kTimeout{2};
-/// How long a commit waits for that at its end, when others wait for it.
+/// How long a commit waits for that lock at its end, while other threads wait for the commit.
 constexpr std::chrono::milliseconds kLockTimeoutOfCommits{100};
 
-/// Bytes that a commit remembers of one chunk, or part of one, that it changes.
+/// Bytes that a commit remembers for each chunk, or part of a chunk, that it changes.
 constexpr std::size_t kPieceCost = 160;
-/// Pieces from this size on are so few that what is remembered of them is not counted.
+/// From this size on, pieces are so few that their cost is not counted.
 constexpr std::size_t kLargePiece = 4096;
 
-/// The smallest piece that a commit may cut neighbouring bytes into; 0 where that is large. An
-/// array with blocks of (64, 64) doubles has pieces of 512 bytes, a row of a block.
+/// Returns the smallest piece into which a commit may cut neighbouring bytes, or 0 if it is large.
+/// Example: an array with blocks of (64, 64) doubles has pieces of 512 bytes, one row of a block.
 std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape) {
   std::int64_t piece = info.chunksize;
   if (shape.blocked && !info.array->blockshape.empty())
@@ -106,7 +106,7 @@ LogicalAttributes Content::attributes() const {
   return {written_.size(), accessed_, modified_, changed_, waiting_data()};
 }
 
-/// Committed bytes count as data, as they do for seek(): which of them are zeros is not looked up.
+/// All committed bytes count as data, as in seek(). Zeros among them are not looked up.
 std::int64_t Content::waiting_data() const {
   const Layer* const frozen = written_.frozen();
   const bool waits = changes_values() || (frozen != nullptr && frozen->has_contents());
@@ -127,8 +127,8 @@ std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> Content::number
 std::shared_lock<SharedMutex> Content::keep_view(Request& request) const {
   std::shared_lock lock(reading_, std::try_to_lock);
   if (!lock) {
-    // reading_ may be held alone over a wait for slow readers: whoever must wait for that needs a
-    // slot.
+    // A commit may hold reading_ exclusively while it waits for slow readers, so a thread needs a
+    // slot to wait for it.
     request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::commit);
     lock.lock();
@@ -151,14 +151,14 @@ void Content::read(Request& request, std::int64_t offset, std::int64_t size, Rep
     untouched = written_.is_untouched(offset, size);
     lower_end = written_.lower_end();
   }
-  // A header without what it promises is of no use.
+  // Fails before the header is read: a header without the contents behind it is of no use.
   if (view != nullptr) view->require_contents(request);
   if (untouched) return view->read(request, offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
   read_committed(request, view, lower_end, offset, bytes);
-  // Bytes that were written or cut off meanwhile are read as they are now. A commit may freeze the
-  // live layer between the two looks, but not adopt it, since reading_ is held: each written byte
-  // is still in one of the layers.
+  // Bytes that were written or cut off during the read get their present values. A commit may
+  // freeze the live layer between the two looks, but cannot adopt it, since reading_ is held. So
+  // each written byte is still in one of the layers.
   const ReadLock lock(mutex_);
   written_.apply(offset, bytes);
 }
@@ -166,7 +166,7 @@ void Content::read(Request& request, std::int64_t offset, std::int64_t size, Rep
 void Content::prefetch(Request& request, std::int64_t offset, std::int64_t size,
                        const std::atomic<std::int64_t>& reached) const {
   const std::shared_lock kept(reading_, std::try_to_lock);
-  // Reading ahead is worth no wait for a commit that is about to replace the view.
+  // Reading ahead is not worth a wait for a commit that is about to replace the view.
   if (!kept) return;
   const FileView* view = nullptr;
   {
@@ -193,7 +193,7 @@ std::optional<std::int64_t> Content::seek(Request& request, std::int64_t offset,
   {
     const ReadLock lock(mutex_);
     if (offset < 0 || offset >= written_.size()) return std::nullopt;
-    // Until it is committed all of a changed file counts as data, which is always allowed.
+    // A changed file counts as data as a whole until it is committed. POSIX allows that.
     if (!view_ || !written_.is_clean()) return want_hole ? written_.size() : offset;
     view = view_.get();
   }
@@ -202,8 +202,8 @@ std::optional<std::int64_t> Content::seek(Request& request, std::int64_t offset,
 
 // --- state
 
-/// Bytes of memory that the written bytes of a layer take, with what a commit remembers of each
-/// chunk, or part of one, that it changes.
+/// Returns the memory of the layer's written bytes, and of what a commit remembers for each chunk,
+/// or part of one, that it changes.
 std::size_t Content::memory_of_bytes(const Layer& layer) const {
   const std::size_t memory = layer.bytes.memory();
   return memory + (piece_ == 0 ? 0 : memory / piece_ * kPieceCost);
@@ -215,7 +215,7 @@ void Content::account() {
   const std::size_t memory =
       memory_of_bytes(written_.live()) + frozen + written_.metalayers_memory();
   charged_.resize(memory + sums_.size() * kSumMemory);
-  // Nobody may wait for what will never be committed or staged.
+  // Data that will never be committed or staged must not make writers wait.
   DirtyBytes dirty;
   if (!is_orphan_ || writers_ > 0) {
     dirty.in_work = std::min(frozen, stored_);
@@ -270,7 +270,8 @@ void Content::orphan() {
 
 void Content::end_orphanhood() {
   const WriteLock lock(mutex_);
-  // One that another program has taken the name of has nothing more to do with what is there.
+  // If another program has taken the file's name, the content has nothing to do with the file
+  // there.
   if (epochs_.is_abandoned()) return;
   is_orphan_ = false;
   account();
@@ -283,7 +284,7 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  // Its bytes may go to SOURCE before a commit only where no name leads to them.
+  // Bytes may go to SOURCE before a commit only if no name refers to the file.
   const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
   const Layer& live = written_.live();
   const std::size_t layers = live.metalayers.empty() ? 0 : written_.metalayers_memory();
@@ -338,7 +339,7 @@ std::error_code Content::take_error() {
 
 frame::FrameInfo Content::info(Request& request) const {
   if (const auto known = snapshot()) return known->info();
-  // Behind a commit that may be about to make it.
+  // Waits for a commit, which may be about to make the snapshot.
   const MutexLock commit_lock(commit_mutex_);
   if (const auto known = snapshot()) return known->info();
   ContentHome* const own = home();
@@ -368,8 +369,8 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
 void Content::make_writable(Request& request, std::shared_ptr<ContentHome> home) {
   const TimedLock commit_lock(request, commit_mutex_);
   {
-    // The old home lets go of its node under a lock that others hold while they take mutex_:
-    // swapped out here, it is destroyed behind both locks.
+    // The old home releases its node under a lock that other threads hold while they take mutex_.
+    // So it is swapped out here, and destroyed after both locks are released.
     const WriteLock lock(mutex_);
     home_.swap(home);
     if (const auto user = request.user()) dirty_.give_to(*user);
@@ -398,7 +399,7 @@ void Content::require_changeable(Request& request, ContentHome& home) const {
       view = view_.get();
       known = snapshot_;
     }
-    // May read, and wait for a program that has the frame locked.
+    // May read, and may wait for a program that has the frame locked.
     if (view != nullptr) view->require_contents(request);
   }
   if (known) require_markable_indexes(*known);
@@ -422,7 +423,7 @@ void Content::need_writer(const StoredPlace& place) {
 
 void Content::touch() {
   epochs_.note_written();
-  // With its writeback cache the kernel says when a file was changed.
+  // With the kernel's writeback cache, the kernel provides the time of a change.
   if (!services_.options.writeback) changed_ = modified_ = now();
 }
 
@@ -433,8 +434,8 @@ StoredFile Content::stored_file() const {
 
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   fs::require_storable(stored_file(), begin, end);
-  // Bytes of the committed file that stay need a codec that can encode them again beside the new
-  // ones; where all of it was cut off, it does not matter.
+  // If committed bytes stay, the codec must be able to encode them again together with the new
+  // ones. If all of them were cut off, it need not.
   const std::int64_t kept = std::min(written_.lower_end(), written_.committed_size());
   if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
       !can_be_changed_in_part(snapshot_->info()))
@@ -442,7 +443,7 @@ void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   if (!services_.raw || !snapshot_ || !snapshot_->info().has_blocked_array() ||
       end == written_.size())
     return;
-  // Without a NPY header an array can only become longer, by whole rows.
+  // An array without an NPY header can only grow, and only by whole rows.
   const frame::ArrayInfo& array = *snapshot_->info().array;
   const std::int64_t row = frame::row_size(array, snapshot_->info().typesize);
   if (array.shape.empty() || array.fortran_order || row == 0 || end < written_.size() ||
@@ -477,7 +478,7 @@ void Content::when_followed(Request& request, const Apply& apply) {
     }
     request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::commit);
-    // Held by whoever has the content follow, from the first step to the last.
+    // The thread that makes the content go on holds this mutex from the first step to the last.
     const MutexLock until_it_has_followed(commit_mutex_);
   }
 }
@@ -490,7 +491,7 @@ void Content::write_at(Request& request, std::optional<std::int64_t> at, std::si
   require_room();
   when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
-    // Under mutex_: two appends at the same time lie one behind the other.
+    // Under mutex_, so that two simultaneous appends do not overlap.
     const std::int64_t offset = at.value_or(written_.size());
     if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
     check_writable(offset, std::max(written_.size(), offset + size));
@@ -508,7 +509,7 @@ void Content::resize(Request& request, std::int64_t size, std::optional<std::uin
   when_followed(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     is_same = size == written_.size();
-    // Where only the time is set the request may still be served again.
+    // If only the time is set, the request may still be served again.
     if (!is_same) {
       check_writable(size, size);
       const Change change(request);
@@ -613,7 +614,8 @@ void Content::prepare_to_store_times(Request& request) {
 void Content::store_times(const Change& change, bool are_present) {
   if (!writer_) return;
   const LogicalAttributes times = attributes();
-  // Locked before the file changes: else it would be taken for somebody else's change.
+  // Locked before the file changes. Otherwise the tree would take this for another program's
+  // change.
   const auto name_lock = home()->lock_name(change);
   try {
     writer_->set_times(times.accessed.value_or(kUnchangedTime),
@@ -633,7 +635,7 @@ void Content::store_present_times(Request& request) {
 
 // --- checksums of chunks, for files that other programs change under their lock
 
-/// With reading_ held.
+/// The caller holds reading_.
 Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t size) const {
   Unremembered found;
   {
@@ -642,7 +644,7 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
     found.view = view_.get();
   }
   size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
-  // A change of chunks without a sum cannot be combined with another program's.
+  // If chunks have no checksum, changes of them cannot be combined with another program's.
   if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSumsAtOnce, found.chunks))
     return {};
   const ReadLock lock(mutex_);
@@ -669,7 +671,7 @@ void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_
   } catch (const frame::LockedByOthers&) {
     is_given_up = true;
   } catch (const std::system_error&) {
-    // A damaged chunk can be written over, and has no sum.
+    // A damaged chunk has no checksum, but may be overwritten.
   }
   if (!is_given_up && !state.is_as_taken()) throw_errno(ESTALE, "source was changed while in use");
   const WriteLock lock(mutex_);

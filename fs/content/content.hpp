@@ -1,6 +1,6 @@
 #pragma once
-// A container's bytes as its file shows them: what is committed, and over that what was written
-// since. One per open container, shared by all its handles.
+// The bytes of a container as its file shows them: the committed state, and on top of it the
+// uncommitted changes. All handles of an open container share one Content.
 
 #include <atomic>
 #include <cstdint>
@@ -34,29 +34,29 @@
 
 namespace bloscfs::fs {
 
-/// How much of what was written a commit takes.
+/// How much of the uncommitted changes a commit takes.
 enum class Freeze {
-  all,         ///< to make it durable
-  first_part,  ///< what comes first, to be staged
+  all,         ///< everything, to make it durable
+  first_part,  ///< the first part, to stage it
 };
 
-/// What stat shows of a file that was written to; the rest is the source file's.
+/// The attributes that a content provides for stat; the source file provides the others.
 struct LogicalAttributes {
   std::int64_t size = 0;
-  std::optional<timespec> accessed;  ///< set with the time of modification
-  std::optional<timespec> modified;  ///< set once the contents were changed
+  std::optional<timespec> accessed;  ///< set together with the modification time
+  std::optional<timespec> modified;  ///< set by the first change of the contents
   std::optional<timespec> changed;
-  /// While contents wait for a commit: at least the bytes of the file that are data. Else 0.
+  /// While contents are uncommitted: an upper bound of the file's bytes that are data. Else 0.
   std::int64_t waiting_data = 0;
 };
 
-/// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
+/// Thread-safe. Throws codec::Error for damaged data, and std::system_error with an errno.
 class Content {
  public:
-  /// A container that is there, in this state.
+  /// Opens an existing container in the state `snapshot`.
   Content(Request& request, ContentServices services,
           std::shared_ptr<const frame::Snapshot> snapshot);
-  /// A new, empty file, whose temporary exists already and was made at this time.
+  /// A new, empty file. Its temporary exists already, and was created at the time `created`.
   Content(ContentServices services, const timespec& created);
   ~Content();
   Content(const Content&) = delete;
@@ -66,20 +66,20 @@ class Content {
 
   std::int64_t size() const;
   LogicalAttributes attributes() const;
-  /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`. EIO for a reader of
-  /// an `epoch` that is over.
+  /// Adds the file's bytes [offset, offset + size) to `out`, cut at the end of the file. Throws EIO
+  /// if the reader's `epoch` is over.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out,
             std::optional<std::uint64_t> epoch = std::nullopt) const;
-  /// Brings the blocks of such a range into the cache, unless the reader has `reached` what is
-  /// behind them meanwhile.
+  /// Decodes the blocks of that range into the cache. Stops when `reached` shows that the reader is
+  /// past the range.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
-  /// As FileView's; what was written is data.
+  /// Like FileView's functions. Uncommitted files count as data.
   std::optional<std::int64_t> seek_data(Request& request, std::int64_t offset) const;
   std::optional<std::int64_t> seek_hole(Request& request, std::int64_t offset) const;
-  /// The last committed state; null before the first commit.
+  /// Returns the last committed state; null before the first commit.
   std::shared_ptr<const frame::Snapshot> snapshot() const;
-  /// What stat shows of the file, without a look at it.
+  /// What stat shows of the file, without looking at the file itself.
   struct Shown {
     bool is_read_only = false;
     std::int64_t size = 0;
@@ -89,239 +89,248 @@ class Content {
 
   // --- other programs that change SOURCE
 
-  /// False once the file is not as the content left it, or lost its name, and until the content has
-  /// gone on from what there is then.
+  /// False after another program has changed or replaced the file, or removed its name, until the
+  /// content has gone on from the new state.
   bool is_current() const;
   bool is_overtaken() const { return !is_current(); }
-  /// False once the file is not as the content left it, wherever that is. While a commit changes it
-  /// the header tells. Waits for nobody.
+  /// False after another program has changed the file itself, whatever its name is. Never waits.
   bool is_file_current() const;
-  /// Where the file is not current any more: goes on from what has its name now, the end of an
-  /// epoch. Contents that were written go over the new state if another program that uses the lock
-  /// sidecar has left the same chunks alone; else they are put into a frame beside the file.
-  /// Attributes are kept to be committed to the new state; without a successor the file is one
-  /// without a name. After `yes` the content may be committed again. Errors are those of making
-  /// that frame. After one, after `being_written`, and after NoSlot, nothing is lost, nor changed.
+  /// If the file is no longer current: goes on from the file that has its name now, and begins a
+  /// new epoch. Contents:
+  /// - Uncommitted contents stay, on top of the new state, if another program that uses the lock
+  ///   sidecar left the same chunks unchanged.
+  /// - Otherwise they are saved as a conflict file.
+  ///
+  /// Uncommitted metalayers stay only if the file was changed in place. Without a successor the
+  /// content becomes an orphan. After `yes`, the content may be committed again. Throws if the
+  /// conflict file cannot be written. After an error, `being_written` or NoSlot, nothing is lost or
+  /// changed.
   FollowResult follow_source(Request& request);
-  /// True if it failed within the last second at what costs as much as a commit: a mere look at the
-  /// file does not try that again.
+  /// True if saving the contents failed within the last second. Saving costs as much as a commit,
+  /// so that a mere look at the file does not retry it.
   bool has_just_failed_to_follow() const;
-  /// Path below SOURCE that its file has or waits for, for messages.
+  /// Returns the path below SOURCE that the file has or is to get, for messages.
   std::string path();
   struct Kept {
-    std::string path;       ///< of the frame, below SOURCE
-    bool is_whole = false;  ///< nothing that it was written over is missing
+    std::string path;       ///< of the saved frame, below SOURCE
+    bool is_whole = false;  ///< false: zeros stand for unreadable bytes
   };
-  /// What could not be committed before the mount ends is kept for `b2frame recover`, in SOURCE or,
-  /// if that cannot take it, outside; nothing where no contents wait. Since nobody asks again,
-  /// zeros stand for whatever cannot be read. Errors as follow_source's.
+  /// Saves contents that could not be committed before the mount ends, for `b2frame recover`: in
+  /// SOURCE or, if that fails, outside. Returns nullopt if no contents are uncommitted. There is no
+  /// later try, so zeros replace whatever cannot be read. Throws if the frame cannot be written.
   std::optional<Kept> keep_for_recovery(Request& request);
-  /// Grows with each state of somebody else's that the content went on from.
+  /// The number of states of other programs that the content has gone on from.
   std::uint64_t epoch() const;
-  /// The same for a page that the kernel writes back, which belongs to the state that it was read
-  /// in. ESTALE while the kernel may have pages of an older one.
+  /// Returns the epoch of a page that the kernel writes back. Such a page belongs to the state that
+  /// it was read from. Throws ESTALE while the kernel may have pages of an older epoch.
   std::uint64_t epoch_of_pages() const;
-  /// True if contents that were written in `epoch` or before were put aside, or attributes that
-  /// were set then have no file to go to.
+  /// True if contents that were written in `epoch` or earlier were saved elsewhere, or attributes
+  /// that were set then were discarded.
   bool lost_contents_of(std::uint64_t epoch) const;
-  /// True if something else has the name that this one had, or its file was moved away: what would
-  /// be written here could be read by nobody.
+  /// True if another file has taken this file's name, or this file was moved away. No reader could
+  /// read what is written here.
   bool is_abandoned() const;
-  /// The same with a number that no other state of any content has.
+  /// Returns the last committed state, with a number that no other state of any content has.
   std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> numbered_snapshot() const;
-  /// What the container says of itself: that state, or what the first commit is going to make.
+  /// Returns the metadata of the committed state or, for a new file, of the frame that the first
+  /// commit will create.
   frame::FrameInfo info(Request& request) const;
 
   // --- writing
 
-  /// To be called before the first change. `home` outlives the content. Throws EROFS for what
-  /// cannot be written (Bloscpack), EACCES etc. of the file.
+  /// To be called before the first change. `home` outlives the content. Throws EROFS if the format
+  /// cannot be written (Bloscpack), and EACCES etc. if the file cannot be opened.
   void make_writable(Request& request, std::shared_ptr<ContentHome> home);
   bool is_writable() const;
-  /// The user who has asked for a change last: what waits for a commit is counted to them.
+  /// The user who asked for the last change. Uncommitted bytes count to that user.
   uid_t user() const;
-  /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
-  /// are not stored, EROFS where what others keep of them could not be marked stale.
+  /// Throws if the file's values must not change: codec::Error(unsupported) if the file does not
+  /// contain its values, EROFS if indexes of the values cannot be marked stale.
   void require_changeable(Request& request, ContentHome& home) const;
-  /// To be called before a range is written. Where other programs change the file under its lock,
-  /// keeps the checksums of the range's chunks; waits for a program that has the lock. ESTALE where
-  /// another one has changed the file.
+  /// To be called before a range is written. If other programs may change the file under its lock,
+  /// keeps the checksums of the range's chunks. Waits for a program that holds the lock. Throws
+  /// ESTALE if another program has changed the file.
   void remember_chunks(Request& request, std::int64_t offset, std::int64_t size);
-  // Each waits while the content goes on from another state: it takes a slot for that, or throws
-  // NoSlot. Then it makes its Change. ESTALE where a given `epoch` is over by then.
+  // While the content is going on from another state, each of these functions takes a slot and
+  // waits, or throws NoSlot. Then it makes its Change. It throws ESTALE if the given `epoch` is
+  // over by then.
 
-  /// Without an offset at the end, wherever that is by then.
+  /// Without an offset, appends to the file.
   void write(Request& request, std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
-  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  /// Writes the cells one after the other. May take over their memory and leave them empty.
   void write(Request& request, std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
+  /// Sets the size; added bytes read as zeros. Like write(), throws EFBIG for a size that cannot be
   /// committed.
   void resize(Request& request, std::int64_t size,
               std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Throws EFBIG where the file could not be committed with this size.
+  /// Throws EFBIG if the file could not be committed with this size.
   void require_storable(std::int64_t size) const;
-  /// Makes the size at least this, and counts as a change in any case.
+  /// Makes the size at least `end`. Counts as a change even if the size stays.
   void reserve(Request& request, std::int64_t end,
                std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
+  /// Makes [offset, offset + size) read as zeros; ignores the part behind the end of the file.
   void zero(Request& request, std::int64_t offset, std::int64_t size,
             std::optional<std::uint64_t> epoch = std::nullopt);
-  /// As DirtyBudget's, for the user whose dirty bytes these are.
+  /// Calls DirtyBudget::require_room() for the user to whom the dirty bytes count.
   void require_room() const;
-  /// The caller has checked that a commit can store that.
+  /// The caller has checked that a commit can store the metalayer.
   void set_metalayer(const Change& change, const LayerName& name, LayerChange value);
-  /// What was done to metalayers and is not committed yet.
+  /// Returns the uncommitted changes of metalayers.
   LayerChanges uncommitted_metalayers() const;
-  /// How much was written that is not committed yet, while no commit is under way.
+  /// Returns the number of written and uncommitted bytes. Not to be called during a commit.
   std::int64_t uncommitted_bytes() const;
-  /// Times as utimensat sets them, UTIME_NOW too; they are the file's now and after every later
-  /// commit. False for what was not made writable: then only the source file has times. EPERM, and
-  /// all stays as it was, where only the owner of SOURCE's file may set them.
+  /// Sets times as utimensat does, including UTIME_NOW. The file keeps them after later commits.
+  /// Returns false if the content was never made writable; only the source file has times then.
+  /// Throws EPERM and changes nothing if only the owner of the source file may set them.
   bool set_times(Request& request, const timespec& accessed, const timespec& modified);
 
-  /// Something else of the file was changed just now: its attributes, or its names.
+  /// Records that attributes or names of the file changed just now.
   void note_change(const Change& change);
 
-  /// Handles that may write: while there is one the file keeps its representation, unless all of it
-  /// is new.
+  /// Handles that may write. While there is one, the file keeps its representation, unless all of
+  /// its contents are new.
   void add_writer();
   void remove_writer();
   bool has_writers() const;
-  /// While held the file is a flat frame, whatever its bytes and its name are.
+  /// While held, the file is stored as a flat frame, whatever its bytes and its name are.
   void hold_flat(bool held);
-  /// The file has another name, which may ask for another representation.
+  /// To be called when the file has another name, which may require another representation.
   void look_again();
-  /// The file has no name any more, so that it is staged where memory is short, but never
-  /// committed.
+  /// To be called when the file has no name any more. It is then staged if memory is short, but
+  /// never committed.
   void orphan();
-  /// It has one again: another of several, by which the mount did not know it.
+  /// To be called when the file has a name after all: another hard link that the mount did not
+  /// know.
   void end_orphanhood();
   bool is_orphan() const;
 
-  /// True for a file that somebody is writing, that SOURCE has under a temporary name only or under
-  /// none, and that holds at least this much: its bytes can go there without a commit.
+  /// True for a file that is being written, is visible under no name in SOURCE, and has at least
+  /// `least_dirty` bytes of memory in use. Its bytes can go to SOURCE without a commit.
   bool can_be_staged(std::size_t least_dirty) const;
-  /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
+  /// True if a commit has anything to do: store bytes, a size or metalayers, or change the
+  /// representation.
   bool needs_commit() const;
-  /// True while a commit may have the file half-written.
+  /// True while a commit may have written only half of the file.
   bool is_committing() const;
-  /// True if the content knows better than SOURCE's file what it is: something of it is not
-  /// committed, or somebody may write to it at any moment.
+  /// True while the content, and not the source file, determines what the file is: something is
+  /// uncommitted, or a handle may write at any moment.
   bool leads() const;
-  /// True if attributes() counts, and not what stat says of the file.
+  /// True if stat must show attributes() instead of the source file's attributes.
   bool hides_file() const { return needs_commit() || is_orphan(); }
-  /// What a commit does with a content (fs/content/frozen.hpp).
+  /// The part of a content that a commit stores (fs/content/frozen.hpp).
   class Frozen;
-  /// Takes what has been written until now, unless another commit of the content is under way
+  /// Freezes all changes so far, unless another thread is committing the content
   /// (Frozen::has_lock()).
   static Frozen freeze(std::shared_ptr<Content> content, Freeze freeze);
-  /// The error that a commit in the background has met, for the next fsync or close.
+  /// Stores the error of a commit in the background, for the next fsync or close.
   void remember_error(const std::error_code& error);
-  /// Takes the last one since the last call.
+  /// Returns the last stored error, and forgets it.
   std::error_code take_error();
 
  private:
   template <typename Write>
   void write_at(Request& request, std::optional<std::int64_t> at, std::size_t count,
                 std::optional<std::uint64_t> epoch, const Write& write);
-  /// Runs `apply` with mutex_ locked, and not while the content goes on from another state.
+  /// Runs `apply` with mutex_ locked, at a time when the content is not going on from another
+  /// state.
   template <typename Apply>
   void when_followed(Request& request, const Apply& apply);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
-  /// Null before make_writable(). Stays while commit_mutex_ is held.
+  /// Null before make_writable(). Does not change while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
-  /// What it does about another program's change of the file.
+  /// Handles another program's change of the file.
   class Reconciliation;
   bool has_contents_to_keep() const;
   ShownAs shown_as() const;
-  /// Chunks whose checksums are to be kept, and the view that reads them.
+  /// Chunks whose checksums are to be kept, and the view to read them with.
   struct Unremembered {
     const FileView* view = nullptr;
     std::set<std::int64_t> chunks;
   };
-  /// Those of a range that have none yet.
+  /// Returns the chunks of a range that have no checksum yet.
   Unremembered unremembered(std::int64_t offset, std::int64_t size) const;
-  /// Keeps the new checksums of chunks that a commit has changed and that were written to again
-  /// while it was under way.
+  /// Keeps the checksums of chunks that a commit has changed, if newer writes have changed them
+  /// again.
   void remember_stored(Request& request, const std::vector<std::int64_t>& changed)
       REQUIRES(commit_mutex_);
-  /// What reads a committed state, whose blocks have `id` in the cache.
+  /// The objects that read a committed state. `id` is the number of its blocks in the cache.
   struct Reading {
     std::uint64_t id;
     std::shared_ptr<const frame::Snapshot> snapshot;
     std::unique_ptr<const FileView> view;
   };
-  /// Opens the writer of a committed file again that went on from another state.
+  /// Opens the writer of a committed file again after the content went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
-  /// The state that the first commit of a file is going to make.
+  /// Returns the metadata of the frame that the first commit will create.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(Request& request, std::int64_t offset, bool want_hole) const;
-  /// The view stays as long as this lives. NoSlot where that must be waited for.
+  /// Keeps the view while the result lives. Takes a slot before it waits, or throws NoSlot.
   std::shared_lock<SharedMutex> keep_view(Request& request) const;
   StoredFile stored_file() const REQUIRES_SHARED(mutex_);
-  /// Before bytes from `begin` on change, and the size becomes `end`.
+  /// Checks a change of the bytes from `begin` on that makes the size `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
   void touch() REQUIRES(mutex_);
-  /// Opens the writer again where times that are set now are those of a stored file, too.
+  /// Opens the writer if needed, so that store_times() can set the times of the stored file.
   void prepare_to_store_times(Request& request) REQUIRES(commit_mutex_);
-  /// Gives the file the times that are shown, if it was committed. Who may write to a file of
-  /// somebody else's may set it to the present, and to nothing else.
+  /// Sets the times of the committed file, if there is one, to those of attributes(). A user who
+  /// may write to another user's file may only set the present time.
   void store_times(const Change& change, bool are_present) REQUIRES(commit_mutex_);
-  /// There may be nothing to commit but the time of a change.
+  /// For a change that may leave nothing to commit but its time.
   void store_present_times(Request& request);
   void account() REQUIRES(mutex_);
   std::size_t memory_of_bytes(const Layer& layer) const REQUIRES_SHARED(mutex_);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
-  /// Made before anything of the content changes: ENOMEM where the user has as much open as he may.
+  /// To be called before the content changes. Throws ENOMEM if the user's open files use too much
+  /// memory.
   Reading reading_of(Request& request, std::shared_ptr<const frame::Snapshot> snapshot,
                      std::uint64_t id) const;
   void read_by(Reading reading) REQUIRES(mutex_);
 
   const ContentServices services_;
-  /// Held by those who read what is committed, which a file can make take long. What has it alone
-  /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_; of the level
-  /// of the lock on names, which nobody takes with this one.
+  /// Readers of committed data hold it shared; damaged or hostile files can make that take long.
+  /// Held exclusively to replace the view, or to drop its chunks from the cache. Taken before
+  /// mutex_. It has the level of the lock on names, since no thread holds both.
   mutable SharedMutex reading_{LockLevel::names};
-  /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
-  /// it, and nothing that takes long.
+  /// Other threads take it with the tree's lock held. So while it is held, do nothing slow, and
+  /// neither take nor destroy anything that needs the tree's lock.
   mutable SharedMutex mutex_{LockLevel::content};
-  std::uint64_t id_;                                         ///< names the blocks in the cache
+  std::uint64_t id_;                                         ///< number of the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   Written written_ GUARDED_BY(mutex_){services_.cache.pages()};
-  /// Of chunks of the committed state that were written over.
+  /// Checksums of committed chunks that were written over.
   ChunkSums sums_ GUARDED_BY(mutex_);
-  /// A program had the lock for too long: no more sums are kept until the next commit.
+  /// A program held the lock for too long. Until the next commit, no more checksums are kept.
   bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
   DirtyAccount dirty_ GUARDED_BY(mutex_){services_.budget};
-  std::size_t stored_ GUARDED_BY(mutex_) = 0;  ///< dirty bytes that the commit has done with
+  std::size_t stored_ GUARDED_BY(mutex_) = 0;  ///< dirty bytes that the running commit has stored
   MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
-  /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
+  /// The smallest piece into which a commit may cut written bytes; 0: too large to count.
   std::size_t piece_ GUARDED_BY(mutex_) = 0;
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
-  /// False: it is to be looked at whether it is to be an array, or flat.
+  /// False: the next commit without writers decides between array and flat.
   bool representation_is_current_ GUARDED_BY(mutex_) = true;
-  /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
+  /// A commit failed so late that the file may have the old or the new state.
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   std::error_code error_ GUARDED_BY(mutex_);
   Epochs epochs_ GUARDED_BY(mutex_){services_.clock};
 
   mutable Mutex commit_mutex_{LockLevel::commit};  ///< one commit at a time; taken before mutex_
-  /// Replaced with commit_mutex_ held, too.
+  /// Replaced only with commit_mutex_ held, in addition to mutex_.
   std::shared_ptr<ContentHome> home_ GUARDED_BY(mutex_);
   std::unique_ptr<frame::FrameWriter> writer_ GUARDED_BY(commit_mutex_);
 };

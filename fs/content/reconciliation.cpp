@@ -1,4 +1,4 @@
-// What a content does when another program has changed its file in SOURCE.
+// How a content goes on after another program has changed its file in SOURCE.
 
 #include <cerrno>
 #include <system_error>
@@ -16,31 +16,32 @@
 namespace bloscfs::fs {
 namespace {
 
-/// True of an error by which what is committed can be read neither now nor later: it is damaged, or
-/// has gone. Others are this moment's trouble.
+/// True if the committed state can be read neither now nor later: it is damaged or gone. Other
+/// errors are temporary.
 bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& committed) {
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return true;
   if (committed.is_lasting()) return error.code() == std::errc::no_such_file_or_directory;
-  // Of a disk nobody knows a better answer later.
+  // A local disk will not give a better answer later.
   return error.code() == std::errc::io_error || !committed.is_as_taken();
 }
 
-/// What was written for one file must not go into one that somebody else has put there to read it:
-/// a conflict file has the permissions that both have.
+/// True if at most the users who can read `before` can read `next`. Data written to one file must
+/// not go into a file that another program made readable for more users. A conflict file has only
+/// the permissions that both files have.
 bool is_as_private(const frame::Snapshot& next, const frame::Snapshot& before) {
   const auto now = next.source()->readers(), then = before.source()->readers();
   return now && then && now->owner == then->owner && (then->has_others || !now->has_others);
 }
 
-/// When committed bytes that cannot be read may be replaced by zeros: if no later read can succeed,
+/// When zeros may replace committed bytes that cannot be read: only if no later read can succeed,
 /// or always.
 enum class Unreadable { if_lost, in_any_case };
 
 }  // namespace
 
-/// Another program has changed the file: applies the uncommitted changes to its new state, or keeps
-/// them in a frame beside it. The constructor freezes the live layer, so that it can be read
-/// without mutex_; until the destructor writers wait (Content::when_followed()). Unless the content
+/// Applies the uncommitted changes to the new state of a file that another program has changed, or
+/// saves them in a frame next to it. The constructor freezes the live layer, so that it can be read
+/// without mutex_. Writers wait until the destructor (Content::when_followed()). Unless the content
 /// now has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
 class Content::Reconciliation {
  public:
@@ -49,10 +50,11 @@ class Content::Reconciliation {
   Reconciliation(const Reconciliation&) = delete;
   Reconciliation& operator=(const Reconciliation&) = delete;
 
-  /// Goes on from the new state. `has_contents`: bytes or a size are uncommitted. Errors as of
-  /// Content::follow_source(); then nothing has changed. False where another program is writing it.
+  /// Goes on from the new state. `has_contents`: bytes or a size are uncommitted. Returns false if
+  /// another program is writing the file. Throws like Content::follow_source(); then nothing has
+  /// changed.
   bool follow(bool has_contents);
-  /// As Content::keep_for_recovery().
+  /// See Content::keep_for_recovery().
   Kept keep_for_recovery();
 
  private:
@@ -66,13 +68,14 @@ class Content::Reconciliation {
   Request& request_;
   Content& content_;
   ContentHome& home_;
-  // These stay while commit_mutex_ is held.
+  // These do not change while commit_mutex_ is held.
   const FileView* view_ = nullptr;
   const Layer* layer_ = nullptr;
   std::int64_t size_ = 0;
   bool has_gone_on_ = false;
   std::optional<Reading> next_;    ///< the new state, if the file still exists
-  std::optional<ChunkSums> kept_;  ///< of the changed chunks, if the changes can go over `next_`
+  std::optional<ChunkSums> kept_;  ///< checksums of the changed chunks, if the changes can be
+                                   ///< applied to `next_`
 };
 
 Content::Reconciliation::Reconciliation(Request& request, Content& content)
@@ -108,25 +111,26 @@ bool Content::Reconciliation::follow(bool has_contents) {
   return true;
 }
 
-/// False where the look is to begin anew.
+/// Returns false if the look must start again.
 bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapshot>& successor,
                                       bool has_contents) {
   next_.reset();
   kept_.reset();
-  // A new number: no block that the cache has of the old file is taken for one of this.
+  // A new number, so that cached blocks of the old file are not used for this one.
   if (successor) next_ = content_.reading_of(request_, successor, content_.services_.next_id++);
   if (!has_contents) return true;
   if (next_) kept_ = combinable_with(*next_);
   if (kept_) return true;
-  // A change that was made meanwhile may be all that is in the way.
+  // Perhaps a newer change is the only obstacle, so look again.
   if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_as_taken()) return false;
-  // Before the tree goes on: if the disk is full everything is as it was, and the next look tries
+  // Done before the tree changes: if the disk is full, nothing has changed, and the next look tries
   // again.
   keep_beside();
   return true;
 }
 
-/// The sums of the chunks that were written, if what was can be laid over what `next` reads.
+/// Returns the checksums of the written chunks if the changes can be applied to the state of
+/// `next`.
 std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading& next) const {
   ChunkSums sums;
   {
@@ -138,7 +142,7 @@ std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading&
   }
   const frame::Snapshot& old = view_->reader().snapshot();
   const bool is_replaced = frame::id_of(old.stamp()) != frame::id_of(next.snapshot->stamp());
-  // A program that changes the file in place without the lock may not have ended.
+  // A program that changes the file in place without the lock may still be at work.
   if (!is_replaced && !old.is_changed_by_peer()) return std::nullopt;
   if (!is_as_private(*next.snapshot, old)) return std::nullopt;
   try {
@@ -148,8 +152,8 @@ std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading&
   }
 }
 
-/// Keeps what was written once in an epoch, whatever then keeps the content from going on: a second
-/// try to follow makes no second conflict.
+/// Saves the uncommitted contents once in an epoch. If the content then cannot go on for another
+/// reason, the next try makes no second conflict file.
 void Content::Reconciliation::keep_beside() {
   {
     const ReadLock lock(content_.mutex_);
@@ -195,7 +199,7 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
                               content_.services_.cache, content_.services_.pool,
                               saved_copy.shared_name());
       } catch (const std::system_error& error) {
-        // Another host, or another mount of this one, was first.
+        // Another host, or another mount on this host, has taken the name first.
         if (error.code() != std::errc(ESTALE) || !saved_copy.take_another_name()) throw;
       }
     }
@@ -206,8 +210,8 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
   try {
     made = store(can_read);
   } catch (const std::system_error& error) {
-    // Another program changed the file while it was read, or the file is damaged. The uncommitted
-    // bytes are not: they are stored without those of the file.
+    // Another program changed the file during the read, or the file is damaged. The uncommitted
+    // bytes are fine: store them without the file's bytes.
     if (view_ == nullptr || !std::exchange(can_read, false)) throw;
     if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view_->reader().snapshot()))
       throw;
@@ -223,7 +227,7 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
   }
 }
 
-/// True if nobody can reach what has been the file. Of a file that was removed nobody expects that.
+/// True if the content's file cannot be reached any more. For a removed file that is no loss.
 bool Content::Reconciliation::is_lost_by(const Takeover::Following& following) const {
   content_.commit_mutex_.assert_held();
   if (following.successor) return false;
@@ -235,7 +239,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   Content& c = content_;
   c.commit_mutex_.assert_held();
   c.writer_.reset();  // the next commit opens one
-  // Readers of the old view are waited for: a reply is of one epoch or of the next.
+  // Waits for readers of the old view, so that a reply belongs to one epoch only.
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   c.written_.unfreeze();
@@ -247,7 +251,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   }
   c.sums_ = kept_ ? *std::move(kept_) : ChunkSums();
   c.sums_are_given_up_ = false;
-  // A file that replaces this one by rename is another file, with attributes of its own.
+  // A file that replaced this one by rename is another file, with its own attributes.
   if (!following.successor || !following.is_own_file) c.written_.drop_metalayers();
   c.is_new_ = c.stored_state_is_unknown_ = false;
   c.is_orphan_ = !following.successor;
@@ -257,7 +261,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   }
   c.account();
   const auto pages_forgotten = c.epochs_.begin_next(end);
-  // Asked for before anybody can open the new state, whose open waits for it.
+  // Requested before any thread can open the new state, whose open waits for it.
   c.home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }
 
@@ -267,7 +271,7 @@ FollowResult Content::follow_source(Request& request) {
   Takeover& takeover = home()->takeover();
   if (takeover.is_being_written(request)) return FollowResult::being_written;
   const bool has_contents = has_contents_to_keep() && !takeover.is_removed_here();
-  // Encodes what was written, and opens the new file.
+  // The work encodes the uncommitted contents, and opens the new file.
   request.need_slot();
   return Reconciliation(request, *this).follow(has_contents) ? FollowResult::yes
                                                              : FollowResult::being_written;
@@ -294,7 +298,7 @@ bool Content::is_current() const {
   {
     const ReadLock lock(mutex_);
     if (is_orphan_) return true;
-    // The tree knows the new state before the content has it.
+    // The tree knows the new state before the content does.
     if (epochs_.is_ending()) return false;
     home = home_;
   }
@@ -312,7 +316,7 @@ bool Content::has_just_failed_to_follow() const {
 }
 
 std::string Content::path() {
-  // No commit is waited for: also a commit's own messages ask for the path.
+  // Does not wait for a commit, since the commit's own messages use the path.
   std::shared_ptr<ContentHome> own;
   {
     const ReadLock lock(mutex_);
