@@ -10,7 +10,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Nothing of the range stays as it is, whatever the order of the changes, which may overlap.
+/// True if the changes replace every byte of the range. They may overlap, in any order.
 bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
   std::vector<codec::ByteRange> parts;
   for (const ChunkChange& change : changes) parts.push_back({change.chunk_offset, change.size});
@@ -24,7 +24,7 @@ bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
   return reached >= end_of(range);
 }
 
-/// A part of the chunk as it will be.
+/// Returns a range of the chunk with its changes.
 std::vector<std::uint8_t> merged(Request& request, const FileView& view, std::int64_t chunk,
                                  const codec::ByteRange& range, const ChunkChanges& changes) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
@@ -62,15 +62,15 @@ codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& e
   if (number >= snapshot.info().nchunks || covers(changes, {0, size})) return encode_all();
   const auto opened = view.reader().open_chunk(request, number);
   const codec::Chunk& old = opened->chunk;
-  // Single blocks can be exchanged only where the chunk says where each begins, and stays as long
-  // as it is: not in special and stored chunks, VL blocks, nor in the last chunk of a file that
-  // grows.
+  // Single blocks can be exchanged only if the chunk has the offset of each block and keeps its
+  // size. Special and stored chunks, VL blocks, and the last chunk of a growing file are encoded as
+  // a whole.
   if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
     return encode_all();
   const std::set<std::int32_t> blocks = changed_blocks(old, changes);
-  // Nothing would be kept of the stored bytes.
+  // No stored block would be kept.
   if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
-  // Of what is stored all is needed: blocks that change are decoded from that, too.
+  // All stored bytes are needed: changed blocks are decoded from them, too.
   PooledBuffer stored(view.reader().cache().pages());
   const auto stored_size = static_cast<std::size_t>(old.header().cbytes);
   snapshot.read_stored(*opened, {0, old.header().cbytes}, stored.room_for(stored_size));

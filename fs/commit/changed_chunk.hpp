@@ -1,5 +1,5 @@
 #pragma once
-// Encodes a chunk that a commit changes in part.
+// Encodes a chunk of which a commit changes a part.
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 namespace bloscfs::fs {
 
 /// Encodes chunk `number`, of `size` bytes, with its changes into the front of `out`, which has
-/// room for it however badly it compresses. Blocks that did not change stay as they are stored,
-/// where the chunk allows that. Behind the last committed chunk the rest is zeros. For any thread,
-/// while nobody replaces `view`. Errors: as FrameReader's.
+/// room for it even if it does not compress. Unchanged blocks keep their stored bytes if the chunk
+/// allows that. In chunks behind the last committed one, bytes without a change are zeros. May be
+/// called on any thread while `view` is not replaced. Throws the errors of FrameReader.
 codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& encoder,
                                         const FileView& view, std::int64_t number,
                                         std::int64_t size, const ChunkChanges& changes,

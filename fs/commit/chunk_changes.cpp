@@ -29,7 +29,7 @@ std::set<std::int64_t> resized_chunks(const FlatCut& cut, std::int64_t kept,
                                       std::int64_t old_size) {
   std::set<std::int64_t> chunks;
   if (kept >= old_size && kept >= cut.size) return chunks;
-  // The chunk that the old bytes end in gets another size, or loses some of them.
+  // The chunk in which the kept bytes end gets another size, or loses bytes.
   if (kept % cut.chunksize != 0) chunks.insert(kept / cut.chunksize);
   if (const auto last = cut.chunk_within_item()) chunks.insert(*last);
   return chunks;
@@ -58,8 +58,7 @@ std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry
           });
         });
   };
-  // Elements that were cut off and came back read as zeros: a change of their chunks like any
-  // other, below what was written since.
+  // Elements that were cut off and came back read as zeros. Newer writes lie over these zeros.
   const std::int64_t kept = std::max(header_size, layer.lower_end);
   const std::int64_t end = std::min(size, old_size);
   if (kept < end) add({kept, end - kept, nullptr});

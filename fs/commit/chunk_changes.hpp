@@ -1,5 +1,6 @@
 #pragma once
-// Which chunks of a frame a commit stores anew, and which parts of them have changed. Pure.
+// Determines the chunks of a frame that a commit stores anew, and their changed parts. Pure
+// functions.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +15,7 @@
 
 namespace bloscfs::fs {
 
-/// A part of a chunk that has changed: bytes, or zeros where null.
+/// A changed part of a chunk: bytes, or zeros if `bytes` is null.
 struct ChunkChange {
   std::int64_t chunk_offset;
   std::int64_t size;
@@ -22,36 +23,36 @@ struct ChunkChange {
 };
 using ChunkChanges = std::vector<ChunkChange>;
 
-/// Contents of a flat frame, cut into chunks of one size. Sizes in bytes.
+/// The contents of a flat frame, cut into chunks of one size. Sizes are in bytes.
 struct FlatCut {
   std::int64_t chunksize = 0;
   std::int64_t typesize = 1;
   std::int64_t size = 0;
 
   codec::ByteRange range(std::int64_t chunk) const;
-  /// The last chunk, if it ends within an item. C-Blosc2 2.17 reads no zeros without stored bytes
-  /// there, so that such a chunk is always encoded.
+  /// Returns the last chunk if it ends within an item. Such a chunk is always encoded: C-Blosc2
+  /// 2.17 does not read it as zeros without stored bytes.
   std::optional<std::int64_t> chunk_within_item() const;
 };
 
-/// Chunks to which bytes were written, and not only zeros.
+/// Returns the chunks into which bytes other than ranges of zeros were written.
 std::set<std::int64_t> written_chunks(const ByteOverlay& written, const FlatCut& cut);
 
-/// Chunks that are encoded as a whole because the size changes, where of `old_size` bytes the first
-/// `kept` stay. With chunks of 100 bytes, 250 -> 430: chunk 2, which becomes longer, and chunk 4 if
-/// it ends within an item. 250 -> 30 -> 250: chunk 0, which loses bytes.
+/// Returns the chunks that must be encoded as a whole because the size changes; the first `kept` of
+/// `old_size` bytes stay. Examples with chunks of 100 bytes: 250 -> 430 gives chunk 2, which grows,
+/// and chunk 4 if it ends within an item. 250 -> 30 -> 250 gives chunk 0, which loses bytes.
 std::set<std::int64_t> resized_chunks(const FlatCut& cut, std::int64_t kept, std::int64_t old_size);
 
-/// What has changed of a range that is one chunk.
+/// Returns the changes of a range that is one chunk.
 ChunkChanges changes_of_range(const ByteOverlay& written, const codec::ByteRange& range);
 
-/// What has changed of each chunk of an array that is shown behind `header_size` bytes, as a file
-/// of `size` bytes of which `old_size` were there.
+/// Returns the changes of each chunk of an array. The file shows the array behind a header of
+/// `header_size` bytes. Its size was `old_size`, and is `size` now.
 std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry& geometry,
                                                       const Layer& layer, std::int64_t header_size,
                                                       std::int64_t size, std::int64_t old_size);
 
-/// Puts what the changes have of a range of the chunk into `out`.
+/// Applies the changes in a range of the chunk to `out`, which begins at `chunk_offset`.
 void apply_changes(const ChunkChanges& changes, std::int64_t chunk_offset, codec::MutableBytes out);
 
 }  // namespace bloscfs::fs

@@ -16,14 +16,14 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of the index of a frame of chunks of one size.
+/// For the chunk map of a frame with chunks of one size, in bytes.
 constexpr std::size_t kMaxMapMemory = std::size_t{4} << 20;
 
 bool is_hole(codec::SpecialValue value) {
   return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
 }
 
-/// A chunk with a bad entry is no hole: it is stored anew, as zeros.
+/// A chunk with a damaged index entry counts as no hole, so it is stored anew, as zeros.
 bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   try {
     return is_hole(page.place(chunk).special);
@@ -32,7 +32,7 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   }
 }
 
-/// The budget, if it has room for one chunk; else throws std::system_error(EFBIG).
+/// Returns the budget if it has room for one chunk. Otherwise throws std::system_error(EFBIG).
 MemoryBudget& budget_for_chunks(std::int64_t chunksize, MemoryBudget& budget) {
   if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size: mount with a larger one");
@@ -73,7 +73,7 @@ FilledChunks ChunkFiller::edit() {
 
 // --- new containers
 
-/// Holes stay holes, however large.
+/// Holes stay holes, whatever their size.
 void ChunkFiller::fill_flat() {
   transaction_.resize(file_.size);
   const FileView* const view = file_.view;
@@ -87,9 +87,9 @@ void ChunkFiller::fill_flat() {
         chunk < old_chunks ? view->seek_data(request_, chunk * cut_.chunksize) : std::nullopt;
     return data && *data < committed ? std::optional(*data / cut_.chunksize) : std::nullopt;
   };
-  // Two ascending rows of chunks are merged: those that were written, and those where the committed
-  // file has data. With chunks of 100 bytes, data in 0 and 3, writes to 3 and 7: 0, 3, 7 are
-  // encoded, and 1, 2, 4 to 6 stay holes that nobody looks at.
+  // Merges two ascending sequences of chunks: written chunks, and chunks in which the committed
+  // file has data. Example with chunks of 100 bytes, data in 0 and 3, writes to 3 and 7: encodes 0,
+  // 3 and 7. Chunks 1, 2 and 4 to 6 stay holes.
   auto below = next_committed(0);
   for (auto above = written.begin(); below || above != written.end();) {
     const std::int64_t chunk =
@@ -103,7 +103,7 @@ void ChunkFiller::fill_flat() {
 void ChunkFiller::fill_array(const frame::ArrayInfo& array) {
   geometry_.emplace(array, transaction_.info().typesize);
   const std::int64_t nbytes = geometry_->nbytes();
-  // Chunks are cut as frame::choose_cut() does it, so that each has one run of the array's bytes.
+  // frame::choose_cut() cuts the chunks so that each holds one run of the array's bytes.
   for (std::int64_t begin = 0; begin < nbytes;) {
     const auto run = geometry_->chunk_run(begin);
     add_array_chunk(run.chunk, begin, run.end, file_.size - nbytes);
@@ -118,7 +118,7 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
                           Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
     file_.read(own, begin + header_size, bytes);
-    // Blocks at the edge of an array are stored whole: what lies beyond the shape is zeros.
+    // Blocks at the edge of an array are stored whole, with zeros beyond the shape.
     std::vector<std::uint8_t> padded(nbytes);
     geometry_->for_each_block(begin, end - begin,
                               [&](const frame::ArrayGeometry::BlockPart& block) {
@@ -142,11 +142,12 @@ codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
   return {place.content_offset, place.nbytes};
 }
 
-/// Chunks of a range of zeros that are no holes yet: there may be more chunks than memory.
+/// Adds the chunks of a range of zeros that are not holes yet. Holes are skipped, since there may
+/// be more chunks than fit into memory.
 void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const {
   const frame::Snapshot& snapshot = *file_.snapshot();
   if (const auto all = snapshot.all_chunks_special(); all && is_hole(*all)) return;
-  // Not through the cache, which has better use for its memory.
+  // Bypasses the cache, since other values need its memory more.
   const auto map =
       snapshot.has_chunk_map() ? snapshot.read_chunk_map(kMaxMapMemory, thread_decoder()) : nullptr;
   const std::int64_t end =
@@ -188,15 +189,15 @@ void ChunkFiller::edit_flat() {
   std::set<std::int64_t> touched = touched_chunks();
   filled_.were_dropped = kept < old_size;
   if (filled_.were_dropped) transaction_.resize(kept);
-  // In two steps where bytes were cut off and the file grew again, 250 -> 30 -> 250: chunks beyond
-  // 30 are dropped, so that the new ones are zero and not the old ones.
+  // If bytes were cut off and the file grew again (250 -> 30 -> 250), resize in two steps. The
+  // first step drops the chunks beyond 30, so that the new ones are zeros and not the old data.
   if (kept < cut_.size) transaction_.resize(cut_.size);
   const std::set<std::int64_t> whole = resized_chunks(cut_, kept, old_size);
   touched.insert(whole.begin(), whole.end());
   for (const std::int64_t chunk : touched) {
     const codec::ByteRange range = chunk_range(chunk);
-    // Behind `kept` nothing of the committed chunk may be read: it is gone, though its number may
-    // be in use again.
+    // Behind `kept` no committed bytes may be read: the old chunk is gone, even if its number is in
+    // use again.
     if (whole.count(chunk) != 0 || range.offset >= kept)
       add_whole_chunk(chunk, range);
     else
@@ -229,7 +230,7 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
       [this, range, size](Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
         const std::int64_t offset = range.offset + contents_at_;
         const codec::Bytes written = file_.layer->bytes.extent(offset, range.size);
-        // A chunk that was written in one piece is encoded where it lies, without a copy.
+        // Encodes a chunk that was written in one piece without a copy.
         if (!written.empty()) return encoder.encode_into(written, out);
         std::vector<std::uint8_t> contents(size);
         file_.read(own, offset, contents);

@@ -1,5 +1,6 @@
 #pragma once
-// Encodes what a commit stores, on the workers, into its transaction.
+// Encodes the chunks that a commit stores, on the worker threads, and puts them into its
+// transaction.
 
 #include <cstdint>
 #include <functional>
@@ -17,15 +18,15 @@
 
 namespace bloscfs::fs {
 
-/// What a filler has stored anew.
+/// The chunks that a filler has stored anew.
 struct FilledChunks {
   std::vector<std::int64_t> numbers;
-  bool were_dropped = false;  ///< chunks were cut off, though others may have been added again
+  bool were_dropped = false;  ///< chunks were cut off, even if others were added again
 };
 
-/// For one thread, which is none of the pool's, and for one call of fill_new() or edit(), which
-/// return when all is in the transaction. An error leaves there what is complete: then the
-/// transaction is of no use. The destructor waits for what is under way.
+/// For one call of fill_new() or edit(), on one thread that is not one of the pool's. The call
+/// returns when everything is in the transaction. After an error, the transaction has an incomplete
+/// set of chunks and must be dropped. The destructor waits for the running jobs.
 class ChunkFiller {
  public:
   struct Services {
@@ -33,16 +34,17 @@ class ChunkFiller {
     BlockCache& cache;
     WorkerPool& pool;
   };
-  /// Borrows all but `was_put`, which is called with the bytes of contents that were put.
-  /// Throws std::system_error(EFBIG) where there is not the memory for one chunk.
+  /// Borrows all arguments but `was_put`, which is called with the number of content bytes of each
+  /// run of chunks that was put. Throws std::system_error(EFBIG) if there is no memory for one
+  /// chunk.
   ChunkFiller(Request& request, const FrozenBytes& file, frame::Transaction& transaction,
               const Services& services, std::function<void(std::size_t nbytes)> was_put);
   ChunkFiller(const ChunkFiller&) = delete;
   ChunkFiller& operator=(const ChunkFiller&) = delete;
 
-  /// All chunks of a new container: an array, or flat.
+  /// Stores all chunks of a new container: an array, or a flat frame.
   FilledChunks fill_new(const std::optional<frame::ArrayInfo>& array);
-  /// The chunks of the committed container that have changed. Only for a file with a view.
+  /// Stores the changed chunks of the committed container. Requires a view.
   FilledChunks edit();
 
  private:
@@ -53,7 +55,7 @@ class ChunkFiller {
   std::set<std::int64_t> touched_chunks() const;
   void add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const;
   codec::ByteRange chunk_range(std::int64_t chunk) const;
-  /// A chunk that is a range of the contents.
+  /// Adds a chunk that is the range `range` of the contents.
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
   void add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
                        std::int64_t header_size);
@@ -65,10 +67,10 @@ class ChunkFiller {
   frame::Transaction& transaction_;
   const std::function<void(std::size_t nbytes)> was_put_;
   FlatCut cut_;
-  std::int64_t contents_at_ = 0;  ///< where in the file those of a flat frame begin
+  std::int64_t contents_at_ = 0;  ///< offset in the file at which a flat frame's contents begin
   std::optional<frame::ArrayGeometry> geometry_;
   FilledChunks filled_;
-  ChunkRecoder recoder_;  ///< the last: its jobs use the others
+  ChunkRecoder recoder_;  ///< last member: its jobs use the others
 };
 
 }  // namespace bloscfs::fs

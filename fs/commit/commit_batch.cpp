@@ -12,10 +12,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// From this many files on one flush of the whole filesystem costs less than one each.
+/// From this many files on, one flush of the whole filesystem is cheaper than a flush per file.
 constexpr std::size_t kSharedFlush = 4;
 
-/// Others run `work` as well, until it ends.
+/// Runs `work` on `count` threads of the pool. The destructor waits for them.
 class Helpers {
  public:
   Helpers(WorkerPool& pool, std::size_t count, const std::function<void()>& work) {
@@ -30,7 +30,7 @@ class Helpers {
         posted_++;
       }
     } catch (const std::bad_alloc&) {
-      // Fewer will do.
+      // The work is done with fewer helpers.
     }
   }
   ~Helpers() {
@@ -53,7 +53,8 @@ class Batch {
 
   void begin(const std::shared_ptr<Content>& content);
   using Step = std::function<Next(ContentCommit&)>;
-  /// A step of one file's commit concerns no other file: side by side.
+  /// Runs a step of each commit. Commits of different files do not affect each other, so they run
+  /// in parallel.
   void run(const Step& step);
   void flush();
   std::vector<BatchedCommit> take_all() { return std::move(commits_); }
@@ -98,8 +99,8 @@ void Batch::run(const Step& step) {
   end_those_that_do_not_go_on();
 }
 
-/// At once, since they may have taken room that others need. By the thread that began them, which
-/// has their locks.
+/// Destroys these commits at once, since they may hold room that others need. Runs on the thread
+/// that began them, which holds their locks.
 void Batch::end_those_that_do_not_go_on() {
   for (BatchedCommit& one : commits_)
     if (one.outcome.next != Next::go_on) one.commit.reset();
@@ -110,12 +111,12 @@ void Batch::flush() {
   try {
     services_.sync_all();
   } catch (const std::exception& error) {
-    // syncfs(2) does not say whose bytes failed: none of the batch counts as durable.
+    // syncfs(2) does not tell which file's bytes failed, so no file of the batch counts as durable.
     for (BatchedCommit& one : commits_)
       if (one.commit) one.outcome = failure_of(error);
     return end_those_that_do_not_go_on();
   }
-  // Each transaction is told that what it has written is durable, and flushes nothing.
+  // Tells each transaction that its data is durable. Flushes nothing.
   run(&ContentCommit::flushed);
 }
 
@@ -123,10 +124,10 @@ void Batch::flush() {
 
 std::vector<BatchedCommit> commit_together(std::vector<std::shared_ptr<Content>> contents,
                                            const BatchServices& services) {
-  // Locks of one kind are taken in one order, also by batches that follow each other.
+  // All batches take the locks of contents in the order of their addresses.
   std::sort(contents.begin(), contents.end());
-  // From here on up to 256 contents are frozen at once. A second batch could hold a file that this
-  // one wants, and want one that this one holds.
+  // From here on, up to 256 contents are frozen at once. A second batch at the same time could hold
+  // a file that this batch wants, and want one that this batch holds.
   Batch batch(services);
   for (const auto& content : contents) batch.begin(content);
   batch.run([&](ContentCommit& commit) {

@@ -1,5 +1,5 @@
 #pragma once
-// Commits of many files that share their flushes.
+// Commits many files together, so that they share their flushes.
 
 #include <cstdint>
 #include <functional>
@@ -15,27 +15,27 @@ namespace bloscfs::fs {
 
 struct BatchedCommit {
   std::shared_ptr<Content> content;
-  std::uint64_t epoch = 0;  ///< the content's when it was frozen
+  std::uint64_t epoch = 0;  ///< the content's epoch when it was frozen
   Outcome outcome;
-  /// Null where that is not go_on. While it lives no other thread can commit the content.
+  /// Null unless the outcome is go_on. While it lives, no other thread can commit the content.
   std::unique_ptr<ContentCommit> commit;
 };
 
 struct BatchServices {
-  /// Makes all of SOURCE's filesystem durable; empty: each file is flushed for itself.
+  /// Makes the whole filesystem of SOURCE durable. Empty: each file is flushed separately.
   const std::function<void()>& sync_all;
-  /// Called when a commit has written, and not published yet. Throws where what it has written must
-  /// not stay.
+  /// Called after a commit has written, and before it publishes. Throws if the written state must
+  /// not be published.
   const std::function<void(const Content&)>& check_written;
-  /// Threads that help with the steps; null: none. The steps wait for the workers that encode, and
-  /// so these have to be others.
+  /// Threads that help with the steps; null: none. They must not be the encoding workers, since the
+  /// steps wait for those.
   WorkerPool* helpers = nullptr;
-  std::size_t worth_helper = 4;  ///< files for each of them, at least
+  std::size_t worth_helper = 4;  ///< least number of files for each helper
 };
 
-/// Commits each file once, all of them step by step together; returns how each commit has ended.
-/// Waits for no lock: a file that is locked ends with that outcome. One batch at a time, since it
-/// holds all contents that it commits, in the order of their addresses.
+/// Commits each file once, all files step by step together, and returns how each commit ended. Does
+/// not wait for locks: a locked file ends with that outcome. One batch at a time, since a batch
+/// locks all its contents, in the order of their addresses.
 std::vector<BatchedCommit> commit_together(std::vector<std::shared_ptr<Content>> contents,
                                            const BatchServices& services);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a commit, or a step of it, has come to, and what is to be done next.
+// The result of a commit or of one of its steps, and what to do next.
 
 #include <exception>
 #include <functional>
@@ -10,34 +10,36 @@
 
 namespace bloscfs::fs {
 
-/// What is to be done after a step of a commit, or after all of it.
+/// What to do after a step of a commit, or after all its steps.
 enum class [[nodiscard]] Next{
-    go_on,            ///< the next step; behind the last one the commit is durable
+    go_on,            ///< do the next step; after the last step the commit is durable
     nothing,          ///< there was nothing to commit
-    retry,            ///< commit it again, at once: the file was renamed meanwhile
-    retry_alone,      ///< commit it again by itself: the others of its batch would wait for it
-    removed,          ///< nothing any more: the file was removed meanwhile
-    wait_for_thread,  ///< commit it again when another thread of this mount has let go of it
-    wait_for_lock,    ///< commit it again when another program has released its lock
-    wait_for_writer,  ///< commit it again when another program has written the whole file
-    fail,             ///< tell the error, unless the content can go on from another program's state
+    retry,            ///< commit again at once: the file was renamed in the meantime
+    retry_alone,      ///< commit again, alone: the other commits of the batch would wait for this
+                      ///< one
+    removed,          ///< nothing to do: the file was removed in the meantime
+    wait_for_thread,  ///< commit again after another thread of this mount has released the content
+    wait_for_lock,    ///< commit again after another program has released its lock
+    wait_for_writer,  ///< commit again after another program has finished writing the file
+    fail,             ///< report the error, unless the content can go on from another program's
+                      ///< state
 };
 
 struct [[nodiscard]] Outcome {
   Next next = Next::go_on;
-  std::error_code error = {};  ///< none where it went well
-  std::string text = {};       ///< of the error
+  std::error_code error = {};  ///< no error if the commit succeeded
+  std::string text = {};       ///< text of the error
 
-  /// True where a later try may well succeed, so that nobody is told for a while.
+  /// True if a retry may well succeed, so that the error is not reported for a while.
   bool is_locked() const { return next == Next::wait_for_thread || next == Next::wait_for_lock; }
 };
 
-/// Of a commit that has thrown `error`; with the errno that error_number.hpp gives it.
+/// Returns the outcome of a commit that threw `error`, with the errno of error_number.hpp.
 Outcome failure_of(const std::exception& error);
-/// Does the steps of a commit. What they throw becomes the outcome.
+/// Runs the steps of a commit. Turns exceptions into the outcome.
 Outcome outcome_of(const std::function<Next()>& steps);
-/// The same, but `removed` for each end but go_on and nothing where the content's file was removed
-/// meanwhile: then steps fail that go by its name.
+/// Like the other overload. But if the content's file was removed during the commit, steps that use
+/// its name fail: then returns `removed` in place of all outcomes but go_on and nothing.
 Outcome outcome_of(const Content& content, const std::function<Next()>& steps);
 
 }  // namespace bloscfs::fs

@@ -33,8 +33,8 @@ NewContainer::NewContainer(const frame::FrameSettings& settings, ShownAs shown,
   auto file = where == Where::own_temporary ? open_own_temporary(place) : nullptr;
   writer_ =
       frame::create_cframe(place.directory, name_, settings, writer_settings, std::move(file));
-  // The own temporary is the file until its first commit, and stays though that fails; one beside
-  // it is nobody's, and goes.
+  // The file's own temporary represents the file until the first commit, so it stays even if that
+  // fails. Only a temporary that this commit made is removed.
   if (where == Where::beside) directory_ = place.directory;
   if (where == Where::unnamed) place.directory->unlink(name_);
 }
@@ -49,7 +49,7 @@ void NewContainer::remove_name() noexcept {
   try {
     directory_->unlink(name_);
   } catch (const std::system_error&) {
-    // Then the next writable mount removes it.
+    // The next writable mount removes it.
   }
   directory_ = nullptr;
 }

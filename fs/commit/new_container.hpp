@@ -1,5 +1,5 @@
 #pragma once
-// A container that a commit writes beside the one that the file has, to take its place.
+// A container that a commit writes next to the file's present one, to replace it.
 
 #include <memory>
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace bloscfs::fs {
 
-/// A temporary, which the destructor removes again unless keep() was called. For one thread.
+/// The destructor removes the container's temporary unless keep() was called. For one thread.
 class NewContainer {
  public:
   enum class Where {
-    beside,         ///< a temporary of its own
-    own_temporary,  ///< the one that the file has had since it was made, which is empty
-    unnamed,        ///< the file has no name any more, and the container gets none
-    by_name,        ///< as of StoredPlace::is_shared
+    beside,         ///< under a new temporary's name
+    own_temporary,  ///< in the temporary that the file has had since it was created, and that is
+                    ///< empty
+    unnamed,        ///< without a name, since the file has none any more
+    by_name,        ///< under its final name, for StoredPlace::is_shared
   };
-  /// `name` is that of by_name. `shown` is what it will be shown as. Errors: as
-  /// frame::create_cframe's.
+  /// `name` is only used for by_name. `shown` says how the container will be shown. Throws the
+  /// errors of frame::create_cframe.
   NewContainer(const frame::FrameSettings& settings, ShownAs shown, const StoredPlace& place,
                Where where, const std::string& name, const frame::WriterSettings& writer_settings);
   ~NewContainer();
@@ -31,18 +32,19 @@ class NewContainer {
   frame::FrameWriter& writer() { return *writer_; }
   std::unique_ptr<frame::FrameWriter> take_writer() { return std::move(writer_); }
   const std::string& name() const { return name_; }
-  /// True if it does not move where the file is renamed.
+  /// True if a rename of the file does not move the container.
   bool is_beside() const { return where_ == Where::beside; }
-  /// The container is the file's now, under whatever name: the destructor leaves it.
+  /// To be called when the container is the file's: the destructor then leaves it in place.
   void keep() { directory_ = nullptr; }
-  /// Takes its name away, while it may go on without.
+  /// Removes the container's name. The container may still be used.
   void remove_name() noexcept;
 
  private:
   const ShownAs shown_;
   const Where where_;
   std::string name_;
-  std::shared_ptr<frame::StoreDirectory> directory_;  ///< to remove it from; null: it stays
+  std::shared_ptr<frame::StoreDirectory> directory_;  ///< the directory to remove it from; null: it
+                                                      ///< is not removed
   std::unique_ptr<frame::FrameWriter> writer_;
 };
 

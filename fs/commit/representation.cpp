@@ -9,8 +9,8 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-/// A file becomes an array only where nothing would go on as another kind of frame beside it: no
-/// hard links, and no mount that shows elements alone.
+/// A file with other hard links does not become an array: these would keep the old frame. A mount
+/// that shows only elements makes no arrays either.
 bool can_become_array(const RepresentationFacts& facts) {
   if (!facts.look_is_due || facts.has_links || facts.is_raw) return false;
   if (facts.stored == Stored::array && facts.keeps_array()) return false;
@@ -34,8 +34,8 @@ bool may_stay(const RepresentationFacts& facts) {
 Representation choose_representation(const RepresentationFacts& facts) {
   if (can_become_array(facts))
     if (auto settings = facts.array_settings()) return NewArray{std::move(*settings)};
-  // Editing comes second, since an array that the file has become is worth being stored anew; and
-  // before the new flat frame, which costs all contents.
+  // Editing has second priority, since an array is worth storing everything anew. It comes before a
+  // new flat frame, which also stores everything anew.
   if (can_be_edited(facts) && may_stay(facts)) return EditInPlace();
   if (facts.has_links)
     frame::throw_errno(EOPNOTSUPP, facts.name + ": has other names, so that it stays an array");

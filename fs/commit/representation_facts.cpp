@@ -21,7 +21,7 @@ Stored stored_as(const FileView* view) {
 bool keeps_array(Request& request, const FrozenBytes& bytes, bool is_raw) {
   const ViewShape& shape = bytes.view->shape();
   if (shape.file_size() != bytes.size) return is_raw;
-  // Elements may change in place; a header with one other byte tells of another array.
+  // Elements may change in place. A change of the header means another array.
   return bytes.read_start(request, shape.header.size()) == shape.header;
 }
 
@@ -35,7 +35,7 @@ std::optional<frame::FrameSettings> array_settings(Request& request, const Froze
   if (bytes.view != nullptr && bytes.view->missing(request)) return std::nullopt;
   auto settings = array_frame_of(services.options, contents_of(request, bytes));
   if (!settings) return std::nullopt;
-  // One more says that it is an array, and another one which order it has.
+  // An array needs one more fixed metalayer, and another one if it has Fortran order.
   const std::size_t added = settings->array->fortran_order ? 2 : 1;
   if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() + added >
       static_cast<std::size_t>(frame::kMaxMetalayers))

@@ -11,7 +11,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Fixed metalayers are read whole: they say what a frame is, and are not meant to be large.
+/// Fixed metalayers are read as a whole. They describe the frame, and are not meant to be large.
 constexpr std::uint64_t kMostFixed = std::uint64_t{4} << 20;
 
 bool is_changed(const LayerChanges& changes, LayerKind kind, const std::string& name) {
@@ -41,8 +41,8 @@ std::vector<frame::Metalayer> fixed_metalayers(const frame::Snapshot* before,
 void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& changes,
                        frame::Transaction& transaction) {
   for (const auto& entry : before.vlmetalayers()) {
-    // Checksums are those of the old chunks, and what tells of values is that of the old values.
-    // The new container is flat, or says itself which array it is.
+    // Checksums belong to the old chunks, and metalayers that describe values belong to the old
+    // values. The new container is flat, or has its own array metalayer.
     if (entry.name == frame::kChecksumLayerName || entry.name == frame::kPackedTensorLayer ||
         tells_of_values(entry.name) || is_changed(changes, LayerKind::variable, entry.name))
       continue;

@@ -1,6 +1,5 @@
 #pragma once
-// Metalayers that a commit stores: those that were changed, and in a new container those that the
-// file had.
+// Stores the metalayers of a commit: the changed ones and, in a new container, the unchanged ones.
 
 #include <vector>
 
@@ -10,17 +9,17 @@
 
 namespace bloscfs::fs {
 
-/// Fixed metalayers of a container that takes the place of `before` (null: of nothing), but for
-/// those that say what the frame is. Throws std::system_error(EFBIG) for more than 4 MiB.
+/// Returns the fixed metalayers of a container that replaces `before` (null: replaces nothing),
+/// without those that say what the frame is. Throws std::system_error(EFBIG) for more than 4 MiB.
 std::vector<frame::Metalayer> fixed_metalayers(const frame::Snapshot* before,
                                                const LayerChanges& changes);
 
-/// Copies vlmetalayers into a new container, but for those that were changed, and for those that
-/// tell of values: it has other ones.
+/// Copies variable-length metalayers into a new container. Skips those that were changed, and those
+/// that describe the old values or chunks.
 void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& changes,
                        frame::Transaction& transaction);
 
-/// Stores the changes. Those of fixed metalayers are in a new container already.
+/// Stores the changes. A new container already has its fixed metalayers.
 void store_metalayers(const LayerChanges& changes, bool is_new_container,
                       frame::Transaction& transaction);
 
