@@ -27,26 +27,27 @@ constexpr std::chrono::seconds kAhead{1};
 constexpr std::chrono::milliseconds kGather{500};
 /// A commit that has failed is tried again after this time.
 constexpr std::chrono::seconds kRetryDelay{4};
-/// A file that is locked is tried again after as long as it has been locked, within these bounds:
-/// most locks are short, as that of a thread that commits the same file.
+/// A commit of a locked file is retried after as long as the file has been locked, within these
+/// bounds. Most locks are short, for example that of a thread that commits the same file.
 constexpr std::chrono::milliseconds kShortestLock = kGather;
 constexpr std::chrono::seconds kLongestLock = kRetryDelay;
-/// How often another program may change a file under the commits that one call asks for.
+/// How often one call retries a commit because another program changed the file.
 constexpr int kMaxFollowed = 10;
 
 /// After a look at all files that found none to stage, the next look waits. The wait is this many
 /// times as long as the look took, within these bounds.
 constexpr int kRestPerLook = 100;
 constexpr std::chrono::milliseconds kShortestRest{50}, kLongestRest{1000};
-/// How long writers may wait while nothing is to be committed.
+/// How long writers may wait while there is nothing to commit.
 [[maybe_unused]] constexpr std::chrono::seconds kLongestIdle{5};
-/// Dirty bytes of a file for which it pays to write another index behind them.
+/// A staging step writes another index, which is only worth it from this many dirty bytes on.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
-/// Between tries to get what others have locked.
+/// Pauses between tries to lock what another program or thread has locked.
 class LockWait {
  public:
-  /// False once the thread's timeout has ended. Own threads are waited for however long they work.
+  /// Returns false after the thread's lock timeout. Threads of this process are waited for without
+  /// a limit.
   bool pause(Next reason) {
     if (reason != Next::wait_for_thread && frame::LockTimeout::is_over(end_)) return false;
     if (!mark_)
@@ -84,7 +85,7 @@ void Committer::stop() {
   if (long_thread_.joinable()) long_thread_.join();
 }
 
-/// Files that are closed meanwhile join one commit.
+/// Waits, so that files that are closed during the delay share one commit.
 Committer::Duration Committer::delay_of_closed() const {
   const Duration longest = longest_wait_.load();
   return longest - std::min<Duration>(kAhead, longest / 4 * 3);
@@ -104,7 +105,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
-  // While it is aside another thread has it, and calls this again at its end.
+  // If the entry is deferred, another thread has it, and calls this again at the end.
   if (!entry.is_deferred) look_at(due + kGather);
 }
 
@@ -119,7 +120,7 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
   if (entry == dirty_.end()) return;
-  // Not those of a mere reader in place of a writer's.
+  // A reader's descriptors must not replace a writer's.
   if (descriptors.amount() >= entry->second.descriptors.amount())
     entry->second.descriptors = std::move(descriptors);
   const TimePoint now = clock_.now();
@@ -144,7 +145,7 @@ bool Committer::hurry(uid_t user) {
 void Committer::press(bool all) {
   const MutexLock lock(mutex_);
   const Pressure wanted = all ? Pressure::all : Pressure::staging;
-  // Each write may press: whoever has not looked yet need not be woken again.
+  // Each write may call this. Do not wake the thread again before it has looked.
   if (pressure_ >= wanted || (!all && clock_.now() < next_staging_)) return;
   pressure_ = wanted;
   wake_.notify_all();
@@ -203,9 +204,9 @@ Outcome Committer::stage(const std::shared_ptr<Content>& content) {
     return commit.begun() == Next::go_on ? commit.stage() : commit.begun();
   });
   if (!outcome.error) return outcome;
-  // Removed in the midst of it: the writer who wants the memory asks again.
+  // The file was removed during the step. A writer that still needs memory asks again.
   if (content->is_orphan() != was_orphan) return {};
-  // What was removed before has nothing to follow. Whoever still writes to it is told.
+  // A file that was removed before has nothing to go on from. Its writers get the error.
   if (!was_orphan && follow(content, epoch, outcome, IfBeingWritten::fail)) return {};
   note_failure(*content, outcome);
   return outcome;
@@ -233,8 +234,8 @@ void Committer::work() {
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
     }
-    // Staging goes first: it makes room without a flush and without a name, so that writers who
-    // wait go on before the batches below have ended.
+    // Staging goes first. It makes room without a flush and without a name, so waiting writers need
+    // not wait for the batches below.
     const bool can_go_on =
         pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging);
     if (can_go_on) press(false);
@@ -244,8 +245,8 @@ void Committer::work() {
   }
 }
 
-/// Whatever counts as dirty can be stored: writers wait for that. A fault in this rule stops a
-/// mount for ever, so builds with assertions look for it.
+/// Writers wait until dirty bytes are stored, so all dirty bytes must belong to a file that can be
+/// stored. Otherwise the mount hangs; builds with assertions check this.
 void Committer::require_storable_dirty_bytes([[maybe_unused]] bool found_work) {
 #ifndef NDEBUG
   const auto now = clock_.now();
@@ -259,7 +260,7 @@ void Committer::require_storable_dirty_bytes([[maybe_unused]] bool found_work) {
 void Committer::defer(const std::shared_ptr<Content>& content) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
-  // A content stands in the queue once, however often a batch meets it before its turn.
+  // Enqueues each file at most once.
   if (entry == dirty_.end() || std::exchange(entry->second.is_deferred, true)) return;
   deferred_.push_back(content);
   wake_.notify_all();
@@ -286,8 +287,7 @@ void Committer::commit_deferred() {
 }
 
 void Committer::note_failure(Content& content, Outcome& outcome) {
-  // A short lock of another program is no error: fsync and close hear of it only after
-  // kLockTimeout.
+  // A short lock of another program is no error. fsync and close report it only after kLockTimeout.
   if (outcome.is_locked() && is_locked_for_long(content)) outcome.next = Next::fail;
   if (outcome.next == Next::fail) content.remember_error(outcome.error);
 }
@@ -297,8 +297,8 @@ bool Committer::is_locked_for_long(const Content& content) {
   const auto entry = dirty_.find(&content);
   if (entry == dirty_.end()) return false;
   std::optional<TimePoint>& since = entry->second.locked_since;
-  // The first failed try begins the time; record_outcome() ends it with the first outcome that is
-  // not a lock.
+  // The time begins with the first failed try. record_outcome() ends it with the first outcome that
+  // is not a lock.
   if (!since) since = clock_.now();
   return clock_.now() - *since >= frame::kLockTimeout;
 }
@@ -313,7 +313,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
   const std::error_code error = outcome.error;
   const bool is_told = !outcome.is_locked();
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
-  // The tree is asked before the lock is taken, under which nothing may wait.
+  // Asked for before the lock is taken, since the tree may wait.
   const std::string path = error && is_told ? content->path() : std::string();
   bool recovered = false;
   {
@@ -323,8 +323,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     const std::error_code told = entry == dirty_.end() || !is_told
                                      ? std::error_code()
                                      : std::exchange(entry->second.told, error);
-    // One line for one failure: a full disk is not told of every 4 s until there is room. The user
-    // whose file it is pays for the line.
+    // Logs each failure once, and not every 4 s while a disk is full. The line counts to the user
+    // whose file it is.
     if (error && is_told && told != error)
       log::error(content->user(), fmt::format("{}: cannot commit: {}; trying again every {} s",
                                               path.empty() ? "a removed file" : path, outcome.text,
@@ -341,8 +341,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
       } else if (content->has_writers()) {
         set_due(entry->second, clock_.now() + delay_of_open());
       } else {
-        // Written or renamed since the freeze, and nobody writes any more: no close will come that
-        // queues the file again.
+        // The file was written or renamed after the freeze, and no writer has it open. No close
+        // will queue it again.
         set_due(entry->second, clock_.now());
       }
     }
@@ -350,7 +350,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
   if (recovered)
     log::info(content->user(),
               fmt::format("{}: committed after earlier failures", content->path()));
-  // What can only be staged was not committed, and has made no room.
+  // A file that can only be staged was not committed, so no room was made.
   if (is_told && services_.ended && (error || !content->can_be_staged(1)))
     services_.ended(content->user(), error);
 }
@@ -366,15 +366,15 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
                    content->path() + ": being written"};
         break;
       case FollowResult::no:
-        // Another thread may have had the content follow first: then this commit, too, was made
-        // from a state that is gone, and may be made again.
+        // Another thread may have made the content go on first. Then this commit was based on a
+        // state that is gone, too, and may be retried.
         if (content->epoch() != epoch) return true;
         break;
     }
   } catch (const std::exception& error) {
     outcome = failure_of(error);
   }
-  // The file was removed in the meantime, so the failure of its commit loses nothing.
+  // The file was removed in the meantime, so the failed commit loses nothing.
   if (outcome.error && content->is_orphan()) outcome = {Next::removed};
   return false;
 }
@@ -403,7 +403,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
       case Next::wait_for_lock:
         if (wait.pause(outcome.next)) continue;
         break;
-      case Next::go_on:  // durable; but another program may have replaced the file meanwhile
+      case Next::go_on:  // durable, but another program may have replaced the file since
       case Next::fail:
         if (followed++ < kMaxFollowed && follow(content, epoch, outcome, unfinished)) continue;
         break;
@@ -411,8 +411,8 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
       case Next::wait_for_writer:
         break;
     }
-    // Nobody waits for this commit: the next fsync or close is told. Whoever waits gets the error
-    // at once.
+    // A caller that waits gets the error at once. In the background, the next fsync or close gets
+    // it.
     if (unfinished == IfBeingWritten::fail) note_failure(*content, outcome);
     record_outcome(content, outcome);
     return outcome.error;
@@ -420,11 +420,11 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
 }
 
 Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
-  // Locks of other programs are waited for by LockWait, with nothing held.
+  // LockWait waits for other programs' locks, while this thread holds no lock.
   const frame::LockTimeout none(std::chrono::seconds(0));
   return outcome_of(*content, [&] {
     ContentCommit commit(content, CommitKind::alone);
-    // Looked at after the freeze: a commit of another thread may have stored all.
+    // Checked after the freeze: another thread's commit may have stored everything.
     Next next = commit.begun();
     if (next == Next::go_on) next = commit.write();
     if (next == Next::go_on) services_.check_written(*content);
@@ -481,8 +481,8 @@ bool Committer::must_retry(BatchedCommit& ended, LongCommits long_ones) {
     case Next::wait_for_writer:
       break;
   }
-  // A batch of the background sets a locked file back to its next try, one that somebody waits for
-  // commits it alone behind the batch, with timeout.
+  // A background batch retries a locked file later. If a caller waits, the file is committed alone
+  // after the batch, with the lock timeout.
   if (outcome.is_locked() && long_ones == LongCommits::wait) return true;
   note_failure(*content, outcome);
   record_outcome(content, outcome);
@@ -507,8 +507,8 @@ std::error_code Committer::commit_in_batches(Contents contents, LongCommits long
 void Committer::commit_all() {
   const frame::LockTimeout for_all(frame::kLockTimeout);
   commit_in_batches(all_contents(), LongCommits::wait);
-  // The second round takes what has failed in its batch, and files that were handed the attributes
-  // of others by the first.
+  // The second round commits the files that failed in their batch, and files to which the first
+  // round gave attributes of other files.
   std::error_code first_error;
   for (const auto& content : all_contents()) {
     const std::error_code error = commit_now(content, IfBeingWritten::wait);

@@ -1,6 +1,6 @@
 #pragma once
-// When changed files are committed: soon after they are closed, when someone asks for it, and when
-// too much is dirty.
+// Decides when changed files are committed: soon after they are closed, when a caller asks for it,
+// and when too many bytes are dirty.
 
 #include <atomic>
 #include <chrono>
@@ -25,75 +25,79 @@ namespace bloscfs::fs {
 
 struct BatchedCommit;
 
-/// Thread-safe. One file's trouble is that file's: what commits files of all waits for no lock of
-/// another program, but sets such a file aside for a few seconds. Only who asks for a commit waits.
+/// Thread-safe. A failure of one file does not affect other files. The background threads do not
+/// wait for locks of other programs; they retry a locked file after a few seconds. Only a caller
+/// that asks for a commit waits.
 class Committer {
  public:
-  /// Both outlive it.
+  /// `stats` and `clock` outlive the committer.
   explicit Committer(Stats& stats, const frame::Clock& clock = frame::system_clock())
       : stats_(stats), clock_(clock) {}
-  /// Does not commit what is still dirty: see commit_all().
+  /// Does not commit dirty files; see commit_all().
   ~Committer() { stop(); }
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
   struct Services {
-    /// Hears of the outcome of each commit of a file that counts to that user.
+    /// Called with the outcome of each commit, and the user to whom the file's dirty bytes count.
     std::function<void(uid_t user, const std::error_code&)> ended;
-    /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file. Empty: it
-    /// never is.
+    /// Makes the whole filesystem of SOURCE durable, if that is cheaper than a flush per file.
+    /// Empty: it never is.
     std::function<void()> sync_all;
-    /// Asked when a commit has failed, or has ended: whether another program had changed the file,
-    /// and the content has gone on from what is there now. A commit is never tried again on a state
-    /// that is gone.
+    /// Called when a commit has failed or ended. Makes the content go on from the file's present
+    /// state if another program has changed the file, and returns whether it did. A commit is never
+    /// retried on a state that is gone.
     std::function<FollowResult(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
         [](const auto&, IfBeingWritten) { return FollowResult::no; };
-    /// Files that are committed together, at most.
+    /// The largest number of files that are committed together.
     std::size_t batch = 256;
-    /// Threads that do it, and files for each of them but the first, at least.
+    /// The number of threads that commit a batch, and the least number of files for each of them
+    /// but the first.
     std::size_t threads = 1, worth_thread = 4;
-    /// Called when a commit has written, and not published yet. Throws where what it has written
-    /// must not stay.
+    /// Called after a commit has written, and before it publishes. Throws if the written state must
+    /// not be published.
     std::function<void(const Content&)> check_written = [](const Content&) {};
   };
-  /// Starts the thread that commits in the background.
+  /// Starts the threads that commit in the background.
   void start(Services services);
   void stop();
 
-  /// Whether each file is committed at its close, not with others soon.
+  /// True if each file is committed when it is closed, instead of soon after with others.
   bool commits_at_close() const { return commits_at_close_; }
   void set_commits_at_close(bool at_close) { commits_at_close_ = at_close; }
-  /// The longest time that a closed file waits for its commit; at least one second.
+  /// Sets the longest time that a closed file waits for its commit; at least one second.
   void set_longest_wait(std::chrono::seconds wait) { longest_wait_ = wait; }
 
-  /// To be called after each change: the content has something to commit, and `owner` lives until
-  /// that is done. A file that stays open is committed half a minute after its first change.
+  /// To be called after each change of a content. `owner` lives until nothing is uncommitted. A
+  /// file that stays open is committed half a minute after its first change.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
-  /// Its file was closed: it is committed within a few seconds, or `at_once`. `descriptors`, of who
-  /// has closed it, are given back when it has nothing to commit any more.
+  /// To be called after a file was closed. It is committed within a few seconds, or `at_once`.
+  /// `descriptors` are the share of the user who closed it. They are given back when nothing is
+  /// uncommitted.
   void queue(const std::shared_ptr<Content>& content, bool at_once,
              FairShare::Part descriptors = {});
-  /// Commits what that user has closed as soon as possible. False if none of it waits but files
-  /// whose commit has failed.
+  /// Makes the commits of all files that the user has closed due. Returns false if there are none,
+  /// apart from files whose commit has failed.
   bool hurry(uid_t user) EXCLUDES(mutex_);
-  /// Makes room in memory as soon as possible: new files that are being written are staged, and if
-  /// `all`, everything else is committed. Who presses for the former does so with each write: where
-  /// none of many files was worth a step, they are not looked through again at once.
+  /// Makes room in memory as soon as possible. Stages new files that are being written and, if
+  /// `all`, commits everything else. Writes may call this each time: after a look at all files that
+  /// found none to stage, the next look waits a while.
   void press(bool all);
-  /// Forgets a content that nobody will ask for any more.
+  /// Forgets a content that is not needed any more.
   void drop(const Content& content);
 
   using Contents = std::vector<std::shared_ptr<Content>>;
 
-  /// Commits now. Throws what went wrong; what is concerned is then still dirty.
+  /// Commits the contents now. Throws the error of a failed commit; the failed contents stay dirty.
   void commit(const Contents& contents);
-  /// Commits all that is dirty. Throws the first error that stayed after trying all.
+  /// Commits everything that is dirty. Tries all files, then throws the first error that a retry
+  /// did not solve.
   void commit_all();
   struct Uncommitted {
     std::shared_ptr<Content> content;
     std::error_code failure;
   };
-  /// What still is dirty, and what the last try failed with.
+  /// Returns the contents that are still dirty, with the error of the last commit.
   std::vector<Uncommitted> uncommitted() EXCLUDES(mutex_);
 
  private:
@@ -102,17 +106,18 @@ class Committer {
   struct Entry {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
-    TimePoint due;                          ///< never later than delay_of_open()
-    std::error_code failure;                ///< of the last try
-    std::error_code told;                   ///< the failure that the log has
-    std::optional<TimePoint> locked_since;  ///< while nothing but locks is in the way
-    bool is_deferred = false;               ///< for the thread that makes long commits
-    FairShare::Part descriptors;            ///< of a file that was closed
+    TimePoint due;                          ///< at most delay_of_open() ahead
+    std::error_code failure;                ///< error of the last commit
+    std::error_code told;                   ///< the failure that was logged last
+    std::optional<TimePoint> locked_since;  ///< set while only locks prevent the commit
+    bool is_deferred = false;               ///< queued for, or committed by, the thread for long
+                                            ///< commits
+    FairShare::Part descriptors;            ///< descriptors of the user who closed the file
   };
 
-  /// Sets when the entry is due, and has work() look for it a little later.
+  /// Sets the time at which the entry is due, and lets work() look for it a little later.
   void set_due(Entry& entry, TimePoint due) REQUIRES(mutex_);
-  /// Has work() look for what is due at that time, or earlier.
+  /// Lets work() look for due files at that time at the latest.
   void look_at(TimePoint time) REQUIRES(mutex_);
   Duration delay_of_closed() const;
   Duration delay_of_open() const;
@@ -120,27 +125,31 @@ class Committer {
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
   void require_storable_dirty_bytes(bool found_work) EXCLUDES(mutex_);
-  /// A step for each content that has so much. True if one has enough for another step.
+  /// Stages each content with at least that many dirty bytes. Returns true if one has enough for
+  /// another step.
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
   Outcome stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
   enum class LongCommits { wait, defer };
   std::error_code commit_batch(const Contents& contents, LongCommits long_ones)
       EXCLUDES(batch_mutex_);
-  /// Each batch is closed before the next one, unless others have it open.
+  /// Releases the contents of each batch before the next batch, so that those without other users
+  /// are closed.
   std::error_code commit_in_batches(Contents contents, LongCommits long_ones);
   void defer(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   void commit_deferred() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   Outcome commit_alone(const std::shared_ptr<Content>& content);
-  /// Ends a commit of a batch. True if it is to be made again, alone.
+  /// Handles the end of a commit of a batch. Returns true if the content is to be committed again,
+  /// alone.
   bool must_retry(BatchedCommit& ended, LongCommits long_ones);
-  /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
-  /// it may be committed again. What keeps it from that takes the outcome's place.
+  /// Returns true if the content has gone on from another program's state since `epoch`, even by
+  /// another thread's call; then it may be committed again. If an error prevents that, the error
+  /// replaces the outcome.
   bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, Outcome& outcome,
               IfBeingWritten unfinished);
-  /// A commit has failed, or not, that nobody waits for: who uses the file is told later, and of
-  /// locks when they have lasted.
+  /// For a commit that no caller waits for. Stores a failure for the next fsync or close. A lock
+  /// counts as a failure only after kLockTimeout.
   void note_failure(Content& content, Outcome& outcome) EXCLUDES(mutex_);
   bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
   void record_outcome(const std::shared_ptr<Content>& content, const Outcome& outcome);
@@ -152,18 +161,20 @@ class Committer {
   std::atomic<std::chrono::seconds> longest_wait_{std::chrono::seconds(5)};
   Services services_;
   std::thread thread_, long_thread_;
-  /// Beside the thread that has the batch. They wait for the workers that encode, and so cannot be
-  /// these.
+  /// Threads that help the thread that commits a batch. They wait for the encoding workers, so they
+  /// cannot be those.
   std::optional<WorkerPool> helpers_;
-  Mutex batch_mutex_{LockLevel::batch};  ///< one batch at a time, since it holds several contents
+  Mutex batch_mutex_{LockLevel::batch};  ///< one batch at a time, since a batch locks many contents
   Mutex mutex_{LockLevel::queue};
   CondVar wake_;
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Content>> deferred_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   TimePoint next_staging_ GUARDED_BY(mutex_);
-  TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< of work(); max(): nothing waits
-  std::optional<TimePoint> idle_since_;  ///< under pressure; of the thread work()
+  TimePoint next_look_ GUARDED_BY(mutex_) = TimePoint::max();  ///< when work() looks for due files;
+                                                               ///< max(): no file waits
+  std::optional<TimePoint> idle_since_;  ///< used by work() only: since when there is pressure
+                                         ///< without work
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

@@ -17,8 +17,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A commit of more than this is made alone, since the others of its batch would wait for it: so
-/// many bytes that are to be stored anew, or so many entries of an index that is edited.
+/// A larger commit is made alone, since the other commits of its batch would wait for it. The
+/// limits are the bytes that are stored anew, and the entries of an index that is edited.
 constexpr std::int64_t kLongRewrite = std::int64_t{64} << 20;
 constexpr std::int64_t kLongIndex = std::int64_t{8} << 20;
 
@@ -32,12 +32,12 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
 
 ContentCommit::~ContentCommit() {
   keep_named_state();
-  // The flush behind the name was not seen to end: a power cut may leave either state, so that the
+  // The flush after the rename did not end with success. A power cut may leave either state, so the
   // next commit opens the file again.
   if (given_ && state_ != State::finished) frozen_.replaced_perhaps();
 }
 
-/// A temporary that may have got its name already keeps the state that it was given it for.
+/// A temporary that may have got its name keeps the new state.
 void ContentCommit::keep_named_state() noexcept {
   if (!given_ || !written_.temporary || !written_.transaction) return;
   try {
@@ -62,7 +62,7 @@ Next ContentCommit::write() {
   const Content::Frozen::Facts& facts = frozen_.facts();
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot())
     wait_for_peers(request_, *known);
-  // A rename between the look at the place and the open there makes prepare() run once more.
+  // A rename between the look at the place and the open makes at_place() call prepare() again.
   Next next = Next::go_on;
   at_place(request_, frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
   if (next != Next::go_on) return next;
@@ -70,15 +70,15 @@ Next ContentCommit::write() {
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
-  // A new container has nothing of the old one but what is put there: chunks by fill(), fixed
-  // metalayers by create(), those of variable length here.
+  // A new container has only what is put into it: chunks by fill(), fixed metalayers by create(),
+  // metalayers of variable length here.
   if (new_container_ && before != nullptr)
     copy_vlmetalayers(*before, frozen_.bytes().layer->metalayers, transaction);
   written_.chunks = fill(transaction);
   change_metalayers(transaction);
   transaction.set_times({facts.accessed.value_or(kUnchangedTime), facts.modified});
-  // All chunks are put, so that the disk begins with them while index and trailer are made. A batch
-  // is flushed as a whole, later.
+  // All chunks are put. Starts writing them to the disk while the index and the trailer are made. A
+  // batch flushes later, as a whole.
   if (kind_ == CommitKind::alone) transaction.begin_flush();
   write_transaction(transaction);
   if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
@@ -88,8 +88,8 @@ Next ContentCommit::write() {
 
 Next ContentCommit::prepare(const StoredPlace& place) {
   const Content::Frozen::Facts& facts = frozen_.facts();
-  // An earlier commit failed so late that its state may be stored: the file is read again. Not one
-  // without a name, which cannot be opened, nor a temporary that never held a state.
+  // An earlier commit failed so late that its state may be stored, so read the file again. Except a
+  // file without a name, which cannot be opened, and a temporary that never held a state.
   if (facts.is_unknown && !place.is_unlinked && (facts.is_staged || !place.is_temporary))
     frozen_.reopen(request_, place);
   frozen_.need_writer(place);
@@ -118,19 +118,19 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   settings.metalayers =
       fixed_metalayers(frozen_.bytes().snapshot(), frozen_.bytes().layer->metalayers);
   using Where = NewContainer::Where;
-  settings.mode = 0600;  // until it has the owner of what it replaces
+  settings.mode = 0600;  // until it gets the owner of the file that it replaces
   const auto make = [&](const StoredPlace& place, Where where, const std::string& name) {
     new_container_.emplace(settings, shown, place, where, name,
                            writer_settings(place, frozen_.services()));
   };
-  // It goes along where the file is renamed.
+  // This container moves along if the file is renamed.
   if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked && !frozen_.facts().is_staged)
     return make(chosen, Where::own_temporary, {});
-  // For the mount its directory does not change.
+  // The lock keeps the directory's times unchanged for the mount.
   const auto name_lock = frozen_.home().lock_name(request_);
   const StoredPlace& place = name_lock->place();
-  // Another rename came between the choice and this lock: a representation that suits t.npy need
-  // not suit t. at_place() looks again.
+  // Another rename happened after the representation was chosen. What suits t.npy need not suit t.
+  // at_place() looks again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
   Where where = Where::beside;
@@ -139,7 +139,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     if (place.is_unlinked) frame::throw_errno(ESTALE, place.name);
     where = Where::by_name;
     name = shown == ShownAs::array ? name_lock->names().array : name_lock->names().flat;
-    // The flush of its chunks stores it under that name already.
+    // The flush of its chunks already stores it under that name.
     name_lock->before_giving_name(name, shown);
   } else if (place.is_unlinked) {
     where = Where::unnamed;
@@ -149,7 +149,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
 
 FilledChunks ContentCommit::fill(frame::Transaction& transaction) {
   const ContentServices& services = frozen_.services();
-  // Only what is taken in small steps: its memory is not free before the commit ends.
+  // Only for staging, which takes small steps: other commits free their memory only when they end.
   const auto was_put = [this](std::size_t nbytes) {
     if (kind_ == CommitKind::staged) frozen_.count_stored(nbytes);
   };
@@ -167,14 +167,15 @@ void ContentCommit::change_metalayers(frame::Transaction& transaction) {
 }
 
 void ContentCommit::write_transaction(frame::Transaction& transaction) {
-  // An empty frame may need a new file beside it, of which its directory's times must not tell.
+  // An empty frame may need a new file next to it. The lock hides the change of the directory's
+  // times.
   const auto name_lock =
       frozen_.bytes().size == 0 && !new_container_ ? frozen_.home().lock_name(request_) : nullptr;
   transaction.write();
 }
 
-/// Nobody sees the temporary before it is renamed, so its header needs no flush of its own.
-/// Another file may take its place, but not another one for the tree.
+/// No reader sees the temporary before it is renamed, so its header needs no flush of its own. The
+/// frame may be replaced by another file; the tree must not see another object.
 frame::FileStamp ContentCommit::publish_temporary() {
   written_.transaction->flushed();
   const auto name_lock = frozen_.home().lock_name(request_);
@@ -187,8 +188,8 @@ Next ContentCommit::stage() {
   if (const Next next = write(); next != Next::go_on) return next;
   frame::Transaction& transaction = *written_.transaction;
   transaction.flushed();
-  // A staged file has a temporary's name, or none, and a crash loses it in any case: its header is
-  // published at once, without the flush before it.
+  // A staged file has a temporary's name or none, and a crash loses it anyway. So the header is
+  // published at once, without a flush before.
   if (!written_.temporary) {
     written_.temporary = transaction.publish();
     transaction.flushed();
@@ -224,8 +225,8 @@ std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
   const auto choose = [this](NameLock& name_lock) -> std::optional<ChosenName> {
     const StoredPlace& place = name_lock.place();
     if (place.is_unlinked || (!new_container_ && !place.is_temporary)) return std::nullopt;
-    // A state that another program has put there since the commit began is not replaced: this
-    // commit was made from the one before, and would be all that is left of both.
+    // A state that another program has stored since the commit began must not be replaced. This
+    // commit was based on the previous state, and would destroy the other program's.
     const frame::Snapshot* const before = frozen_.bytes().snapshot();
     if (new_container_ && before != nullptr && !before->is_as_taken())
       frame::throw_errno(ESTALE, place.name);
@@ -243,14 +244,14 @@ Next ContentCommit::publish() {
   if (new_container_ && frozen_.bytes().snapshot() != nullptr && !place.is_unlinked &&
       !place.is_shared)
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
-  // The frame layer is told of the present name before it publishes: a frame that is written anew
-  // takes the place of what has that name.
+  // Tell the frame layer the present name before it publishes: a frame that is written anew
+  // replaces the file that has that name.
   const std::optional<std::string> stored_as = follow_rename(place);
   if (!stored_as) return Next::retry;
   const frame::FileStamp stamp =
       written_.temporary ? *written_.temporary : written_.transaction->publish();
   if (place.is_unlinked) {
-    // Removed since write(): what was to take its place goes on without a name, too.
+    // The file was removed since write(). Its replacement goes on without a name, too.
     if (new_container_) new_container_->remove_name();
   } else if (!new_container_ && !place.is_temporary) {
     publish_in_place(*name_lock, stamp);
@@ -261,16 +262,16 @@ Next ContentCommit::publish() {
     state_ = State::switched;
     return Next::go_on;
   }
-  // The whole container was durable before it got its name: only the directory that the name is in
-  // is left. The transaction of a temporary was told so in write().
+  // The whole container was durable before it got its name, so only the directory needs a flush.
+  // For a temporary, write() has already told its transaction so.
   if (new_container_) written_.transaction->flushed();
   state_ = State::named;
   return Next::go_on;
 }
 
-/// The file may have been renamed since write(). A container that is edited, and the own temporary
-/// of a new file, moved along with the name; a new container beside the old file stayed where it
-/// was made, and rename(2) of a frame within one directory is what publishes.
+/// The file may have been renamed since write(). An edited container, and a new file's own
+/// temporary, moved along with it. A new container next to the old file stayed where it was made.
+/// It is published by a rename(2) within one directory.
 std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place) {
   const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
   if (!goes_along) {
@@ -281,13 +282,13 @@ std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place
   return new_container_->name();
 }
 
-/// The frame may have been replaced by rename; the tree must not take that for another file.
+/// The frame may have been replaced by rename. The tree must not take that for another file.
 void ContentCommit::publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
-  // An earlier commit may have given the name, and not made it durable.
+  // An earlier commit may have given the name, but not made it durable.
   if (frozen_.facts().is_unknown) given_ = {place.directory, place.name};
-  // A commit to a file that another program has replaced meanwhile has gone where nobody looks: it
-  // counts as failed, and what was written is still dirty.
+  // If another program has replaced the file, this commit went to a file that no reader finds. It
+  // counts as failed, and the written data stays dirty.
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
 }
 
@@ -300,9 +301,9 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   const std::string name = name_to_give(name_lock);
-  // Renamed meanwhile to a name that no array can have.
+  // The file was renamed to a name that no array can have.
   if (name.empty() && shown() == ShownAs::array) return Next::retry;
-  // For a new file that is another program's doing, who has got the name meanwhile.
+  // For a new file: another program has taken the name.
   if (name.empty()) frame::throw_errno(place.is_temporary ? ESTALE : EEXIST, place.name);
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
   const bool was_temporary = place.is_temporary;
@@ -320,8 +321,9 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
   return Next::go_on;
 }
 
-/// Before readers use the new state, and while what was written is still dirty: what another
-/// program puts in the place of one that has not got its own name yet stays, and so does that.
+/// Called before readers use the new state, while the written data is still dirty. If another
+/// program replaces a file that does not have its own name yet, that program's file and the dirty
+/// data both stay.
 void ContentCommit::take_own_name() {
   const auto& [made, full_name] = *given_->own_name;
   const auto name_lock = frozen_.home().take_own_name(request_, made, full_name);
@@ -334,8 +336,8 @@ Next ContentCommit::finish() {
   if (given_ && given_->own_name) take_own_name();
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
-  // Another program may have changed the file since it was published; the content adopts what it
-  // wrote all the same, and finds itself overtaken at the next look.
+  // Another program may have changed the file since it was published. The content adopts its own
+  // state anyway, and finds at the next look that it was overtaken.
   stored.is_current = stored.snapshot->is_as_committed();
   if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
   stored.moves_chunks = written_.transaction->moves_chunks();
