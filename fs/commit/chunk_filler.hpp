@@ -55,7 +55,6 @@ class ChunkFiller {
   std::set<std::int64_t> touched_chunks() const;
   void add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const;
   codec::ByteRange chunk_range(std::int64_t chunk) const;
-  /// Adds a chunk that is the range `range` of the contents.
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
   void add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
                        std::int64_t header_size);

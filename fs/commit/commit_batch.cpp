@@ -15,7 +15,7 @@ namespace {
 /// From this many files on, one flush of the whole filesystem is cheaper than a flush per file.
 constexpr std::size_t kSharedFlush = 4;
 
-/// Runs `work` on `count` threads of the pool. The destructor waits for them.
+/// Runs `work` on up to `count` threads of the pool. The destructor waits for them.
 class Helpers {
  public:
   Helpers(WorkerPool& pool, std::size_t count, const std::function<void()>& work) {

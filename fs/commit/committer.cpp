@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kRetryDelay{4};
 /// bounds. Most locks are short, for example that of a thread that commits the same file.
 constexpr std::chrono::milliseconds kShortestLock = kGather;
 constexpr std::chrono::seconds kLongestLock = kRetryDelay;
-/// How often one call retries a commit because another program changed the file.
+/// How many times one call retries a commit because another program changed the file.
 constexpr int kMaxFollowed = 10;
 
 /// After a look at all files that found none to stage, the next look waits. The wait is this many
@@ -85,7 +85,7 @@ void Committer::stop() {
   if (long_thread_.joinable()) long_thread_.join();
 }
 
-/// Waits, so that files that are closed during the delay share one commit.
+/// Files that are closed during this delay share one commit.
 Committer::Duration Committer::delay_of_closed() const {
   const Duration longest = longest_wait_.load();
   return longest - std::min<Duration>(kAhead, longest / 4 * 3);
@@ -323,8 +323,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     const std::error_code told = entry == dirty_.end() || !is_told
                                      ? std::error_code()
                                      : std::exchange(entry->second.told, error);
-    // Logs each failure once, and not every 4 s while a disk is full. The line counts to the user
-    // whose file it is.
+    // Logs each failure once, and not every 4 s while a disk is full. The message counts to the
+    // file's user.
     if (error && is_told && told != error)
       log::error(content->user(), fmt::format("{}: cannot commit: {}; trying again every {} s",
                                               path.empty() ? "a removed file" : path, outcome.text,
@@ -470,7 +470,7 @@ bool Committer::must_retry(BatchedCommit& ended, LongCommits long_ones) {
       if (long_ones == LongCommits::wait) return true;
       defer(content);
       return false;
-    case Next::go_on:  // as in commit_now()
+    case Next::go_on:  // durable, but another program may have replaced the file
     case Next::fail:
       if (follow(content, epoch, outcome, IfBeingWritten::fail)) return true;
       break;

@@ -26,8 +26,8 @@ namespace bloscfs::fs {
 struct BatchedCommit;
 
 /// Thread-safe. A failure of one file does not affect other files. The background threads do not
-/// wait for locks of other programs; they retry a locked file after a few seconds. Only a caller
-/// that asks for a commit waits.
+/// wait for locks of other programs; they retry a locked file within seconds. Only a caller that
+/// asks for a commit waits.
 class Committer {
  public:
   /// `stats` and `clock` outlive the committer.
@@ -68,8 +68,8 @@ class Committer {
   /// Sets the longest time that a closed file waits for its commit; at least one second.
   void set_longest_wait(std::chrono::seconds wait) { longest_wait_ = wait; }
 
-  /// To be called after each change of a content. `owner` lives until nothing is uncommitted. A
-  /// file that stays open is committed half a minute after its first change.
+  /// To be called after each change of a content. Keeps `owner` alive until nothing is uncommitted.
+  /// A file that stays open is committed half a minute after its first change.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
   /// To be called after a file was closed. It is committed within a few seconds, or `at_once`.
   /// `descriptors` are the share of the user who closed it. They are given back when nothing is

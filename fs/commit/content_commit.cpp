@@ -37,7 +37,8 @@ ContentCommit::~ContentCommit() {
   if (given_ && state_ != State::finished) frozen_.replaced_perhaps();
 }
 
-/// A temporary that may have got its name keeps the new state.
+/// Finishes the transaction of a temporary that may have got its name, so that the file keeps the
+/// new state.
 void ContentCommit::keep_named_state() noexcept {
   if (!given_ || !written_.temporary || !written_.transaction) return;
   try {
@@ -62,7 +63,7 @@ Next ContentCommit::write() {
   const Content::Frozen::Facts& facts = frozen_.facts();
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot())
     wait_for_peers(request_, *known);
-  // A rename between the look at the place and the open makes at_place() call prepare() again.
+  // If the file is renamed before prepare() has opened it, at_place() calls prepare() again.
   Next next = Next::go_on;
   at_place(request_, frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
   if (next != Next::go_on) return next;
@@ -130,7 +131,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   const auto name_lock = frozen_.home().lock_name(request_);
   const StoredPlace& place = name_lock->place();
   // Another rename happened after the representation was chosen. What suits t.npy need not suit t.
-  // at_place() looks again.
+  // at_place() calls prepare() again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
   Where where = Where::beside;
@@ -263,15 +264,15 @@ Next ContentCommit::publish() {
     return Next::go_on;
   }
   // The whole container was durable before it got its name, so only the directory needs a flush.
-  // For a temporary, write() has already told its transaction so.
+  // For a temporary, write() has already called flushed().
   if (new_container_) written_.transaction->flushed();
   state_ = State::named;
   return Next::go_on;
 }
 
 /// The file may have been renamed since write(). An edited container, and a new file's own
-/// temporary, moved along with it. A new container next to the old file stayed where it was made.
-/// It is published by a rename(2) within one directory.
+/// temporary, moved along with it. A new container next to the old file stayed where it was made,
+/// and a rename(2) within that directory is to publish it.
 std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place) {
   const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
   if (!goes_along) {
@@ -322,8 +323,8 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
 }
 
 /// Called before readers use the new state, while the written data is still dirty. If another
-/// program replaces a file that does not have its own name yet, that program's file and the dirty
-/// data both stay.
+/// program replaces the file before it has its own name, that program's file stays, and no written
+/// data is lost.
 void ContentCommit::take_own_name() {
   const auto& [made, full_name] = *given_->own_name;
   const auto name_lock = frozen_.home().take_own_name(request_, made, full_name);
@@ -337,7 +338,7 @@ Next ContentCommit::finish() {
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
   // Another program may have changed the file since it was published. The content adopts its own
-  // state anyway, and finds at the next look that it was overtaken.
+  // state anyway, and then counts as overtaken.
   stored.is_current = stored.snapshot->is_as_committed();
   if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
   stored.moves_chunks = written_.transaction->moves_chunks();

@@ -23,7 +23,7 @@ void at_place(Request& request, ContentHome& home,
     try {
       return work(place);
     } catch (const std::system_error& error) {
-      // Between the look and the open, another thread may rename the file. Then the old name is
+      // Between place_now() and the open, another thread may rename the file. Then the old name is
       // gone (ENOENT), or another file has it (ESTALE). If the place is unchanged, another program
       // caused the error, and the error stands.
       const bool is_gone =
@@ -48,7 +48,7 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
 
 void wait_for_peers(Request& request, const frame::Snapshot& snapshot) {
   try {
-    // The first look does not wait, so it needs no slot. The sidecar is almost always free.
+    // The first try does not wait, so it needs no slot. The sidecar is almost always free.
     const frame::LockTimeout none(std::chrono::seconds(0));
     snapshot.wait_for_peers();
     return;

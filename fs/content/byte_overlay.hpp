@@ -21,8 +21,8 @@ class ByteOverlay {
   ByteOverlay(PagePool& pages, std::int64_t cell_size) : pages_(&pages), cell_size_(cell_size) {}
 
   void write(std::int64_t offset, codec::Bytes bytes);
-  /// Writes the bytes. Takes over their memory if they fill a cell, or are large and the first
-  /// bytes in a cell.
+  /// Writes the bytes. Takes over their memory if they begin a cell, have at least a quarter of its
+  /// size, and no other written bytes of the cell stay behind them.
   void write(std::int64_t offset, PooledBuffer& bytes);
   /// Makes a range read as zeros. Costs one entry, whatever the size of the range.
   void zero(std::int64_t offset, std::int64_t size);

@@ -155,10 +155,11 @@ class Content {
   // waits, or throws NoSlot. Then it makes its Change. It throws ESTALE if the given `epoch` is
   // over by then.
 
-  /// Without an offset, appends to the file.
+  /// Writes at the offset `at`; without an offset, appends to the file.
   void write(Request& request, std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Writes the cells one after the other. May take over their memory and leave them empty.
+  /// Writes the cells one after the other, like the bytes above. May take over their memory and
+  /// leave them empty.
   void write(Request& request, std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; added bytes read as zeros. Like write(), throws EFBIG for a size that cannot be
@@ -177,9 +178,9 @@ class Content {
   void require_room() const;
   /// The caller has checked that a commit can store the metalayer.
   void set_metalayer(const Change& change, const LayerName& name, LayerChange value);
-  /// Returns the uncommitted changes of metalayers.
   LayerChanges uncommitted_metalayers() const;
-  /// Returns the number of written and uncommitted bytes. Not to be called during a commit.
+  /// Returns the number of uncommitted written bytes, without those that a running commit is
+  /// storing.
   std::int64_t uncommitted_bytes() const;
   /// Sets times as utimensat does, including UTIME_NOW. The file keeps them after later commits.
   /// Returns false if the content was never made writable; only the source file has times then.
@@ -206,13 +207,14 @@ class Content {
   void end_orphanhood();
   bool is_orphan() const;
 
-  /// True for a file that is being written, is visible under no name in SOURCE, and has at least
-  /// `least_dirty` bytes of memory in use. Its bytes can go to SOURCE without a commit.
+  /// True for a file that is being written, that no name in SOURCE shows, and whose uncommitted
+  /// data takes at least `least_dirty` bytes of memory. Its bytes can go to SOURCE without a
+  /// commit.
   bool can_be_staged(std::size_t least_dirty) const;
   /// True if a commit has anything to do: store bytes, a size or metalayers, or change the
   /// representation.
   bool needs_commit() const;
-  /// True while a commit may have written only half of the file.
+  /// True while a commit is under way, which may have stored only a part of its changes.
   bool is_committing() const;
   /// True while the content, and not the source file, determines what the file is: something is
   /// uncommitted, or a handle may write at any moment.
@@ -240,7 +242,6 @@ class Content {
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Does not change while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
-  /// Handles another program's change of the file.
   class Reconciliation;
   bool has_contents_to_keep() const;
   ShownAs shown_as() const;

@@ -43,7 +43,7 @@ class ContentHome {
     return lock;
   }
   /// Gives the file `made` its own name, `full_name`. give_name() has placed the file under another
-  /// name, and that must be durable now. If the rename is not possible, the file keeps its name.
+  /// name, and that is durable already. If the rename is not possible, the file keeps its name.
   /// Throws ESTALE if another program's file was in its place.
   virtual std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& /*made*/,
                                                   const std::string& /*full_name*/) {

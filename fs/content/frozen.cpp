@@ -69,7 +69,7 @@ void Content::Frozen::take() {
   if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
   facts_.accessed = c.accessed_;
   facts_.modified = *c.modified_;
-  // Set before the look has ended: a write during the look makes another look due.
+  // Set before the representation is chosen: a write in the meantime requires another choice.
   if (facts_.look_is_due) c.representation_is_current_ = true;
 }
 
@@ -79,7 +79,7 @@ void Content::Frozen::give_back() {
   const WriteLock lock(c.mutex_);
   c.written_.unfreeze();
   c.account();
-  // The commit failed, and so did its look: the look is due again.
+  // The commit failed, so the representation is still to be chosen.
   if (facts_.look_is_due) c.representation_is_current_ = false;
   c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
 }

@@ -52,8 +52,8 @@ class NameLock {
   virtual void before_giving_name(const std::string& /*full_name*/, ShownAs /*shown*/) {}
   /// Gives a complete container the name `full_name`, in the place of the content's previous file.
   /// Tells the tree that it is the content's file now, shown as `shown`. `stored_as` is its name in
-  /// place().directory until now, `made` its file, and `full_name` is place().name or one of
-  /// names(). After a crash, the old or the new file is visible.
+  /// place().directory until now, `made` identifies its file, and `full_name` is place().name or
+  /// one of names(). After a crash, the old or the new file is visible.
   ///
   /// Returns the name that the container got. If that is not `full_name`,
   /// ContentHome::take_own_name() is to follow.

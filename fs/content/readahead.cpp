@@ -109,8 +109,8 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
     if (budget.is_suspended(user) || !budget.take(part)) return;
     const auto decode = [file, at, part, user, &budget, reached = reached_] {
       Request request(user);
-      // Decoding threads do not wait for the network. Other code requests the data from there
-      // ahead.
+      // Decoding threads do not wait for the network. Missing data has been requested by then, and
+      // arrives without this task.
       request.limit([&] { return *reached == kGone; }, kMostForPart, Request::Far::ends_it);
       try {
         if (!budget.is_suspended(user)) file->content->prefetch(request, at, part, *reached);

@@ -111,7 +111,7 @@ bool Content::Reconciliation::follow(bool has_contents) {
   return true;
 }
 
-/// Returns false if the look must start again.
+/// Returns false if Takeover::follow() must start again.
 bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapshot>& successor,
                                       bool has_contents) {
   next_.reset();
@@ -121,9 +121,9 @@ bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapsho
   if (!has_contents) return true;
   if (next_) kept_ = combinable_with(*next_);
   if (kept_) return true;
-  // Perhaps a newer change is the only obstacle, so look again.
+  // A change since the open may be the only obstacle, so start again.
   if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_as_taken()) return false;
-  // Done before the tree changes: if the disk is full, nothing has changed, and the next look tries
+  // Done before the tree changes: if the disk is full, nothing has changed, and a later call tries
   // again.
   keep_beside();
   return true;

@@ -99,7 +99,7 @@ class Takeover {
   /// if the content's own file is in its place again.
   ///
   /// `make_ready` is called with each successor that is opened, or with null if there is none,
-  /// before the Source changes anything. If it returns false, the look starts again. If it throws,
+  /// before the Source changes anything. If it returns false, follow() starts again. If it throws,
   /// nothing has changed.
   using MakeReady = std::function<bool(const std::shared_ptr<const frame::Snapshot>&)>;
   virtual Following follow(Request& request, const MakeReady& make_ready) = 0;

@@ -61,7 +61,6 @@ class Written {
 
   // --- commits
 
-  /// Freezes the whole live layer.
   void freeze_all() { frozen_.emplace(live_.take_all()); }
   /// Freezes zeros, truncation, metalayers, and the first `least` written bytes or some more.
   void freeze_first(std::size_t least) { frozen_.emplace(live_.split_off_first(least)); }

@@ -17,9 +17,9 @@ namespace bloscfs::fs {
 /// Thread-safe. The pool outlives all memory that is taken from it.
 class PagePool {
  public:
-  /// Without kept pieces, reading takes more than twice the time, and writing 1.5 times. If the
-  /// pool kept only powers of two, stored bytes would not fit: reading takes 20 % more time,
-  /// writing 10 %.
+  /// Without kept pieces, reading takes more than twice the time, and writing 1.5 times. With kept
+  /// pieces of only power-of-two sizes, and so none for stored bytes, reading takes 20 % more time,
+  /// and writing 10 %.
   static constexpr std::size_t kMostKept = std::size_t{20} << 20;
 
   /// Keeps up to `most_kept` bytes of the pieces that are given back.

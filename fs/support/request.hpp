@@ -118,7 +118,8 @@ class Change {
   /// A change that the daemon makes on its own account while it serves a request.
   static Change by_daemon(Request& request) { return {request, nullptr}; }
 
-  // NOLINTNEXTLINE(google-explicit-constructor): whoever changes may look.
+  // NOLINTNEXTLINE(google-explicit-constructor): a function with a Change may call those that take
+  // a Request.
   operator Request&() const { return request_; }
   Request& request() const { return request_; }
   /// The caller whose rights apply to changes of SOURCE; null: the daemon's own rights.

@@ -41,7 +41,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     if (is_locked) note_locked(this, level_);
     return is_locked;
   }
-  /// Tells the analysis that the mutex is held, where a lock in a member of the caller holds it.
+  /// Tells the analysis that the mutex is held, for a caller that keeps the lock in a member.
   void assert_held() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
 
  private:
