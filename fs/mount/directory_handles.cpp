@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLargeDirectory = 10'000;
 
-/// A string's own memory, where it does not lie within it.
+/// Returns the heap memory of a string; 0 if its characters lie inside the object.
 std::size_t memory_of(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 2 * sizeof(void*);
 }
@@ -29,7 +29,7 @@ std::size_t memory_of(const std::vector<DirectoryEntry>& entries) {
 
 }  // namespace
 
-/// A listing with what it has taken.
+/// A listing with the share and the memory that it has taken.
 struct DirectoryHandles::Kept : DirectoryListing {
   Kept(DirectoryHandles& all, uid_t user, std::vector<DirectoryEntry> listed)
       : DirectoryListing{std::move(listed)},
@@ -47,7 +47,7 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
                                                  std::uint64_t begun) {
   const std::uint64_t number = ++begun_;
   std::optional<KeyedMutex::Lock> large;
-  Listing made_meanwhile;  // by another request of the user
+  Listing made_meanwhile;  // made by another request of the user
   const auto if_many = [&] {
     if (large) return true;
     request.need_slot();
@@ -59,7 +59,7 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
   auto entries = source_.list(request, directory, if_many);
   if (!entries) return made_meanwhile;
   Listing listing = keep(request.payer(), directory, number, *std::move(entries));
-  // What making it took lies between what is kept of it, in this thread's part of the heap.
+  // The freed working memory lies between the kept strings, in this thread's heap arena.
   if (large) ::malloc_trim(0);
   return listing;
 }
@@ -85,7 +85,7 @@ DirectoryHandles::Listing DirectoryHandles::keep(uid_t user, NodeId directory, s
   return listing;
 }
 
-/// Gives ESTALE instead of ENOENT, because readdir(3) takes ENOENT for the end of the directory.
+/// Throws ESTALE instead of ENOENT, because readdir(3) takes ENOENT for the end of the directory.
 DirectoryHandles::Listing DirectoryHandles::list_root(Request& request, std::uint64_t begun) {
   try {
     return list(request, kRootId, begun);
@@ -102,8 +102,8 @@ std::uint64_t DirectoryHandles::open(Request& request, NodeId node, std::uint64_
     const MutexLock lock(handle->mutex);
     handle->listing = list(request, node, begun);
   } catch (const std::system_error& error) {
-    // Unmounting opens the root, and must work after SOURCE has vanished. The first readdir fails
-    // instead.
+    // Unmounting opens the root, and must work after SOURCE has vanished. The first entries() call
+    // fails instead.
     if (node != kRootId || error.code() == std::errc::not_enough_memory) throw;
   }
   return handles_.add(std::move(handle));
@@ -116,7 +116,7 @@ std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(Request& reque
   const auto handle = handles_.find(number);
   if (!handle) frame::throw_errno(EBADF, "directory handle");
   const MutexLock lock(handle->mutex);
-  // The first reading takes what opening has found.
+  // The first read uses the listing that open() made.
   if (handle->was_read ? from_start : !handle->listing) {
     handle->listing.reset();
     handle->listing =
@@ -136,7 +136,7 @@ void DirectoryHandles::release(Request& request, std::uint64_t number) {
   if (was_large) request.need_slot();
   handles_.remove(number);
   handle.reset();
-  // What listing it took lies between what is kept of its files.
+  // The freed listing lies between memory of its files that is still in use.
   if (was_large) ::malloc_trim(0);
 }
 

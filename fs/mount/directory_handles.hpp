@@ -1,7 +1,8 @@
 #pragma once
-// Open directories and their listings. The memory of listings is part of cache_size, and each user
-// has a share of it. To make a large listing takes long, and several times its memory: so each user
-// makes one at a time, with a slot. A request that waited for that uses the listing that was made.
+// Open directories and their listings. The memory of listings counts to cache_size, and each user
+// has a share of it. Making a large listing takes long, and needs several times the memory of the
+// result. Each user therefore makes only one large listing at a time, with a slot. A request that
+// waited for another one uses that one's listing.
 
 #include <atomic>
 #include <cstdint>
@@ -22,22 +23,24 @@ struct DirectoryListing {
   std::vector<DirectoryEntry> entries;
 };
 
-/// Thread-safe. Errors are those of Source::list(); EBADF for a number that is not in use; ENOMEM
-/// where the user whose request this is would have too much; NoSlot where a directory is large, or
-/// its files have to be read.
+/// Thread-safe. Throws what Source::list() throws, and:
+/// - EBADF for an unknown handle number
+/// - ENOMEM if the listings of the request's user would exceed the user's share
+/// - NoSlot if a directory is large, or if its files must be read
 class DirectoryHandles {
  public:
-  /// All listings may take half of the budget and 16 MiB, and the only one of a user what it needs.
-  /// Both outlive this object.
+  /// All listings together may take half of the budget plus 16 MiB. A user's only listing may
+  /// exceed the user's share. `source` and `budget` outlive this object.
   DirectoryHandles(Source& source, MemoryBudget& budget)
       : source_(source), budget_(budget), share_(budget.capacity() / 2 + (std::size_t{16} << 20)) {}
 
-  /// How many listings have begun, for the `begun` of what lists directories: a directory is shown
-  /// as it is when this was called, or later.
+  /// Returns the number of listings begun so far. A request calls this when it arrives, and passes
+  /// the result as `begun`. It then gets a listing that began after that call.
   std::uint64_t listings_begun() const { return begun_; }
   /// Opens the root even if it cannot be listed; then the first entries() call throws.
   std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
-  /// What the directory holds since it was last read from its start.
+  /// Returns the listing of an open directory. Reads the directory again if `from_start`, except
+  /// for the first call.
   std::shared_ptr<const DirectoryListing> entries(Request& request, std::uint64_t number,
                                                   bool from_start, std::uint64_t begun);
   void release(Request& request, std::uint64_t number);
@@ -56,8 +59,8 @@ class DirectoryHandles {
     std::uint64_t number = 0;
   };
 
-  /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
-  /// same of it already, that.
+  /// Returns a listing that began after `begun`. If a reader still keeps an equal listing, returns
+  /// that one.
   Listing list(Request& request, NodeId directory, std::uint64_t begun);
   Listing list_root(Request& request, std::uint64_t begun);
   Listing keep(uid_t user, NodeId directory, std::uint64_t number,
@@ -71,7 +74,7 @@ class DirectoryHandles {
   std::atomic<std::uint64_t> begun_{0};
   KeyedMutex large_{LockLevel::batch};  ///< by user
   Mutex mutex_;
-  /// The last listing of each directory, as long as somebody reads it.
+  /// The last listing of each directory, as long as a reader keeps it.
   std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);
   std::size_t to_look_through_ GUARDED_BY(mutex_) = 0;
 };

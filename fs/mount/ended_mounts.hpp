@@ -1,5 +1,5 @@
 #pragma once
-// Waits for mounts that have ended, but may not have written everything yet.
+// Waits for mounts that were unmounted, but whose daemons may still be writing.
 
 #include <string>
 #include <utility>
@@ -8,15 +8,15 @@
 
 namespace bloscfs::fs {
 
-/// Tells the user that a SOURCE which another process holds is waited for. Logs one message: at
-/// once where a mount that can write holds SOURCE, since that may last, and names its mountpoint;
-/// else, where the holder has only to finish its work, after a second.
+/// Tells the user that the daemon waits for another process, which holds SOURCE. Logs one message.
+/// If a writable mount holds SOURCE, logs at once and names the mountpoint, since the wait may be
+/// long. Otherwise the holder only has to finish its work, so it logs after one second.
 class WaitNotice {
  public:
   explicit WaitNotice(std::string source, const frame::Clock& clock = frame::system_clock())
       : source_(std::move(source)), clock_(&clock) {}
 
-  /// To be called before each wait, from one thread.
+  /// To be called before each wait, always from the same thread.
   void operator()();
 
  private:
@@ -26,9 +26,10 @@ class WaitNotice {
   bool told_ = false;
 };
 
-/// umount(8) returns before the daemon is done. Waits, up to 30 s, while some process keeps `path`,
-/// which may not be there yet, or a directory above it locked as a writable mount's SOURCE, unless
-/// that is still mounted. Says so after a second.
+/// Waits, up to 30 s, for a daemon that is still at work after umount(8) has returned. Waits while
+/// another process has locked `path`, or a directory above it, as a writable mount's SOURCE. Does
+/// not wait for a SOURCE that is still mounted. `path` may not exist yet. Logs a message after one
+/// second.
 void wait_for_ended_mounts(const std::string& path,
                            const frame::Clock& clock = frame::system_clock());
 

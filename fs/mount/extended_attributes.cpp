@@ -15,8 +15,8 @@ namespace {
 using frame::throw_errno;
 using Of = AttributeFacts::Of;
 
-/// True for a name below user.blosc2. of what has such attributes itself: the stored file's are
-/// hidden behind these.
+/// True for a name below user.blosc2. of a container or a group. These attributes hide stored ones
+/// of the same name.
 bool is_own(const AttributeFacts& facts, std::string_view name) {
   return facts.of != Of::nothing && name.starts_with(kAttributePrefix);
 }
@@ -27,13 +27,13 @@ LayerChanges changes_of(const std::shared_ptr<const OpenContainer>& file) {
 
 }  // namespace
 
-/// Null for a container that was never committed, and for a group without metalayers.
+/// Returns null for a container that was never committed, and for a group without metalayers.
 std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(
     Request& request, NodeId node, const AttributeFacts& facts) {
   std::optional<AttributeKey> key;
   if (facts.state) key = AttributeKey{*facts.state};
   const auto file = source_.opened(node);
-  // What is committed of a changed file is not always what its source file's state stands for.
+  // The state of the source file may not identify the committed snapshot of a changed file.
   const bool is_changed = file && file->leads();
   if (is_changed) key = AttributeKey{{}, file->content->numbered_snapshot().second};
   if (key)
@@ -57,7 +57,8 @@ std::vector<std::string> ExtendedAttributes::list(Request& request, NodeId node)
   if (facts.of != Of::nothing) {
     const auto file = source_.opened(node);
     const bool is_changed = file && file->leads();
-    // Before what is committed: a commit that ends in between is seen twice rather than not at all.
+    // Taken before the committed attributes: if a commit ends between the two, its changes are seen
+    // twice rather than not at all.
     const LayerChanges changes = changes_of(file);
     std::shared_ptr<const FrameAttributes> found;
     if (is_changed || facts.has_metalayers) found = look_at_frame(request, node, facts);
@@ -70,7 +71,7 @@ std::vector<std::string> ExtendedAttributes::list(Request& request, NodeId node)
   return names;
 }
 
-/// Of a container.
+/// Returns the attribute of a container.
 std::optional<std::string> ExtendedAttributes::frame_attribute(Request& request, NodeId node,
                                                                const AttributeFacts& facts,
                                                                const std::string& name) {
@@ -85,7 +86,7 @@ std::optional<std::string> ExtendedAttributes::frame_attribute(Request& request,
     if (layer->content) return *layer->content;
     request.need_slot();
     const auto snapshot = source_.frame_of(request, node);
-    // A file without a committed state may have taken its place meanwhile.
+    // A file without a committed state may have replaced the container since look_at_frame().
     return snapshot ? read_layer(*snapshot, layer_name, thread_decoder()) : std::nullopt;
   };
   values.info = [&] {
@@ -121,11 +122,11 @@ void ExtendedAttributes::set(Request& request, NodeId node, const std::string& n
   const auto layer = layer_of(name);
   if (value != nullptr && !layer && !is_computed(name)) throw_errno(EINVAL, name);
   if (layer && is_free(*layer)) {
-    request.need_slot();  // not once something has changed
+    request.need_slot();  // must come before the change
     return contents_.set_metalayer(request, node, *layer,
                                    value != nullptr ? content_for(name, *value) : nullptr, flags);
   }
-  // Nobody can change it; it may be set to what it is.
+  // Read-only attributes may only be set to the value that they have.
   const auto present = frame_attribute(request, node, facts, name);
   if (present && (flags & XATTR_CREATE) != 0) throw_errno(EEXIST, name);
   if (!present && (value == nullptr || (flags & XATTR_REPLACE) != 0)) throw_errno(ENODATA, name);

@@ -22,8 +22,8 @@
 
 namespace bloscfs::fs {
 
-/// A state of a container: its file's, or, where the mount has changed that since, the number of
-/// the snapshot that is below the changes.
+/// Identifies a state of a container: by the state of its file, or, if the mount has changed it
+/// since, by the number of the snapshot below the changes.
 struct AttributeKey {
   FileState file;
   std::uint64_t snapshot = 0;
@@ -49,7 +49,7 @@ class AttributeCache {
   explicit AttributeCache(MemoryBudget& budget)
       : budget_(budget), known_(std::min(std::size_t{4} << 20, budget.capacity() / 16)) {}
 
-  /// Null if nobody has looked at that state lately.
+  /// Returns null if the attributes of that state are not cached.
   std::shared_ptr<const FrameAttributes> find(const AttributeKey& key) { return known_.find(key); }
   void remember(const AttributeKey& key, const std::shared_ptr<const FrameAttributes>& found) {
     const std::size_t memory = found->memory() + kListedCost;
@@ -63,27 +63,28 @@ class AttributeCache {
   }
 
  private:
-  /// Of an entry beside what it holds: list, table and their allocations, roughly.
+  /// Estimated overhead of a cache entry: list node, table slot and their allocations.
   static constexpr std::size_t kListedCost = 256;
 
   MemoryBudget& budget_;
   LruCache<AttributeKey, FrameAttributes, AttributeKey::Hash> known_;
 };
 
-/// Thread-safe. Throws std::system_error and codec::Error; NoSlot before it decodes, or changes a
-/// container's own attributes.
+/// Thread-safe. Throws std::system_error and codec::Error. Throws NoSlot before it decodes, and
+/// before it changes an attribute of a container.
 class ExtendedAttributes {
  public:
-  /// All outlive it; its memory is a part of `budget`.
+  /// All three outlive this object. The cached attributes take memory of `budget`.
   ExtendedAttributes(Source& source, Contents& contents, MemoryBudget& budget)
       : source_(source), contents_(contents), known_(budget) {}
 
   std::vector<std::string> list(Request& request, NodeId node);
-  /// Of a name that is in a name space that is shown. Throws ENODATA where there is none.
+  /// `name` must be in a shown name space. Throws ENODATA if there is no such attribute.
   std::string read(Request& request, NodeId node, const std::string& name);
-  /// `value`: null to remove it. `flags` as in setxattr(2). EPERM for what is computed or says what
-  /// a frame is, unless that is the value that it has; EINVAL for other names below user.blosc2.
-  /// and for what is no JSON.
+  /// Sets an attribute, or removes it if `value` is null. `flags` are those of setxattr(2). Throws
+  /// EPERM for a computed attribute, or one that describes the frame, unless `value` is its present
+  /// value. Throws EINVAL for an unknown name below user.blosc2., and for a value that should be
+  /// JSON and is not.
   void set(Request& request, NodeId node, const std::string& name, const std::string* value,
            int flags);
 

@@ -10,7 +10,7 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::chrono::seconds kCheck{1};
-/// Who comes back later finds the kernel's page cache, or decodes again.
+/// A user who comes back later finds the data in the kernel's page cache, or has it decoded again.
 constexpr std::chrono::seconds kRest{20};
 
 }  // namespace
@@ -55,7 +55,7 @@ void IdleWatch::watch() {
     }
     if (stopped_) return;
     if (slept && !sleeps_) {
-      // The request that woke it has just begun: what it leaves to be tidied is not there yet.
+      // The request that woke the watch has just begun. It has not yet left anything to tidy.
       rests_ = false;
       since_ = clock_.now();
       next = since_ + kCheck;
@@ -63,8 +63,8 @@ void IdleWatch::watch() {
     }
     rest_if_unused();
     if (limit_ != std::chrono::seconds::zero() && mount_.idle_time() >= limit_ &&
-        mount_.uncommitted().empty()) {  // what SOURCE cannot take keeps the mount
-      ::kill(::getpid(), SIGTERM);       // ends the session as a signal from outside would
+        mount_.uncommitted().empty()) {  // changes that SOURCE cannot take keep the mount
+      ::kill(::getpid(), SIGTERM);       // ends the session, as a signal from outside would
       return;
     }
     next = tidy();
@@ -72,10 +72,11 @@ void IdleWatch::watch() {
 }
 
 IdleWatch::TimePoint IdleWatch::tidy() {
-  // Set before the two questions below: a request that leaves work after them sees that the watch
-  // sleeps, and wakes it.
+  // Set before tidy() and forgotten() are asked: a request that leaves work after that sees that
+  // the watch sleeps, and wakes it.
   sleeps_ = rests_;
-  // Asked first: a commit that ends between the two has left its work to the source by then.
+  // Asked before tidy(): a commit that ends between the two has left its work to the source by
+  // then.
   const bool is_dirty = !mount_.uncommitted().empty();
   if (mount_.source().tidy() || is_dirty || mount_.forgotten() != forgotten_) sleeps_ = false;
   const auto now = clock_.now();
@@ -87,8 +88,9 @@ IdleWatch::TimePoint IdleWatch::tidy() {
 void IdleWatch::rest_if_unused() {
   const std::uint64_t requests = mount_.requests();
   const std::uint64_t forgotten = mount_.forgotten();
-  // Forgotten nodes leave memory that rest() frees. If a rest is still to come, it frees that too,
-  // and is not put off; if the last rest is over, another one follows.
+  // Forgotten nodes leave memory that rest() frees. If a rest() call is still to come, it frees
+  // that memory too, and forgotten nodes do not delay it. If the last call is over, another one
+  // follows.
   const bool has_more = std::exchange(forgotten_, forgotten) != forgotten && rests_;
   if (std::exchange(requests_, requests) != requests || has_more) {
     since_ = clock_.now();

@@ -1,6 +1,6 @@
 #pragma once
-// What happens when nobody uses a mount: memory goes back to the system, the watch stops its looks
-// each second, and after the idle limit the session ends.
+// Saves resources while a mount is unused: returns memory to the system, stops checking each
+// second, and ends the session after the idle limit.
 
 #include <atomic>
 #include <chrono>
@@ -13,10 +13,10 @@
 
 namespace bloscfs::fs {
 
-/// Looks on while it lives.
+/// Watches the mount from a thread of its own, from construction to destruction.
 class IdleWatch {
  public:
-  /// `limit`: how long no file may be open before the session is ended; zero: for ever.
+  /// Ends the session after no file was open for `limit`; never if that is zero.
   IdleWatch(Mount& mount, std::chrono::seconds limit,
             const frame::Clock& clock = frame::system_clock());
   ~IdleWatch();
@@ -35,18 +35,18 @@ class IdleWatch {
   void watch();
   void wake();
   void rest_if_unused();
-  /// Frees what is not used any more, and decides whether the watch sleeps. Returns when it is to
-  /// look next; max(): when note_use() or set_limit() wakes it.
+  /// Frees what is no longer used, and decides whether the watch sleeps. Returns the time of the
+  /// next check, or max() if only note_use() or set_limit() wakes the watch.
   TimePoint tidy();
 
   Mount& mount_;
   const frame::Clock& clock_;
   std::chrono::seconds limit_;
-  std::uint64_t requests_ = 0;   ///< Mount::requests() at the last look
-  std::uint64_t forgotten_ = 0;  ///< and Mount::forgotten()
+  std::uint64_t requests_ = 0;   ///< Mount::requests() at the last check
+  std::uint64_t forgotten_ = 0;  ///< Mount::forgotten() at the last check
   TimePoint since_ = clock_.now();
   bool rests_ = false;
-  std::atomic<bool> sleeps_{false};  ///< no looks each second: until a use, or the idle limit
+  std::atomic<bool> sleeps_{false};  ///< no checks each second, until a use or the idle limit
 
   std::mutex mutex_;
   std::condition_variable condition_;

@@ -9,7 +9,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Each chunk is an object.
+/// Larger than for files, because each chunk is an object.
 constexpr std::int32_t kChunkOfObjects = std::int32_t{4} << 20;
 
 }  // namespace

@@ -15,13 +15,14 @@
 
 namespace bloscfs::fs {
 
-/// Of files. `lock` is that of a writable mount, and null for others. All that is passed by
-/// reference outlives the mount.
+/// Makes the mount of a directory, or of a single frame. `lock` is null for a read-only mount.
+/// `lock`, `pages` and `clock` outlive the mount.
 std::unique_ptr<Mount> mount_files(MountSource source, const MountOptions& options,
                                    const WorkerCounts& workers, MountLock* lock, PagePool& pages,
                                    const frame::Clock& clock = frame::system_clock());
 
-/// Of objects. The same. Throws where SOURCE cannot be shown.
+/// Makes the mount of a URL. `pages` and `clock` outlive the mount. Throws if SOURCE cannot be
+/// shown.
 std::unique_ptr<Mount> mount_objects(const std::shared_ptr<frame::ObjectTree>& tree,
                                      MountOptions options, std::size_t workers, PagePool& pages,
                                      const frame::Clock& clock = frame::system_clock());

@@ -16,7 +16,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Bytes that may be decoded ahead at once, as a part of the budget.
+/// Returns how many bytes may be decoded ahead at once. They count to cache_size.
 std::int64_t readahead_limit(std::size_t cache_size) {
   return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
 }
@@ -117,8 +117,8 @@ void Mount::commit_all() {
   }
 }
 
-/// Keeps the changes that the last commits could not store, and logs what became of each file.
-/// Throws std::runtime_error with a summary if there are any.
+/// Saves the changes that the last commits could not store, and logs the fate of each file. Throws
+/// std::runtime_error with a summary if any file was not committed.
 void Mount::keep_uncommitted() {
   const auto left = committer_.uncommitted();
   for (const auto& [content, failure] : left) {

@@ -36,11 +36,12 @@ namespace bloscfs::fs {
 /// Thread-safe. Throws what its Source throws, and EBADF for an unknown handle number.
 class Mount {
  public:
-  /// The constructor calls it once, last. A writable source starts the committer.
+  /// The constructor calls it once, after it has made all services. If the source is writable, the
+  /// constructor then starts the committer.
   using MakeSource = std::function<std::unique_ptr<Source>(const SourceServices& services)>;
 
-  /// `workers`: threads that decode and encode. `pages` and `clock` outlive it. Throws what
-  /// `make_source` throws.
+  /// `workers`: number of threads that decode and encode. `pages` and `clock` outlive the mount.
+  /// Throws what `make_source` throws.
   Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
         const frame::Clock& clock, const MakeSource& make_source);
   ~Mount();
@@ -52,59 +53,60 @@ class Mount {
   BlockCache& cache() { return cache_; }
   DirectoryHandles& directories() { return *directories_; }
   ExtendedAttributes& extended_attributes() { return *extended_attributes_; }
-  /// Its functions are set before the first request.
+  /// Its functions must be set before the first request.
   KernelCache& kernel_cache() { return kernel_cache_; }
 
-  /// The value of an extended attribute of a node, or of the mount itself.
+  /// Returns the value of an extended attribute of a node, or of the mount itself.
   std::string attribute(Request& request, NodeId node, const std::string& name);
 
   // --- open files
 
   struct Opened {
     std::uint64_t handle = 0;
-    bool changed = false;        ///< as OpenedFile's
-    bool may_be_mapped = false;  ///< as FileHandle's
+    bool changed = false;        ///< see OpenedFile
+    bool may_be_mapped = false;  ///< see FileHandle
   };
-  /// As Source::open().
+  /// Opens a file by Source::open(), and numbers its handle.
   Opened open(Request& request, NodeId node, int flags, FairShare::Part descriptors = {});
   std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
   void release(Request& request, std::uint64_t number);
 
   // --- commits
 
-  /// Commits all changes. EROFS if the mount was read-only from the start.
+  /// Commits all changes. Throws EROFS if the mount was read-only from the start.
   void commit_written();
-  /// Commits all changes before the mount ends. Where possible it keeps what it cannot commit for
-  /// `b2frame recover`, and logs a line for each file. Throws std::runtime_error if any is left.
+  /// Commits all changes before the mount ends. Keeps changes that it cannot commit for `b2frame
+  /// recover`, where possible, and logs a line for each such file. Throws std::runtime_error if a
+  /// file was not committed.
   void commit_all();
-  /// Asked before a write is answered whose handle has a dirty_user().
+  /// To be asked before the reply to a write, if its handle has a dirty_user().
   DirtyBudget& dirty_budget() { return budget_; }
-  /// A file with changes that are not committed.
+  /// A file with uncommitted changes.
   struct Uncommitted {
     std::string path;         ///< below SOURCE
-    std::int64_t bytes = 0;   ///< of contents
+    std::int64_t bytes = 0;   ///< uncommitted bytes of contents
     std::error_code failure;  ///< of the last commit, if that failed
   };
   std::vector<Uncommitted> uncommitted();
 
   // --- the mount as a whole
 
-  /// Takes over dirty_limit, sync= and a larger cache_size. Ignores a smaller cache_size.
+  /// Applies dirty_limit, sync=, commit= and a larger cache_size. Ignores a smaller cache_size.
   void change_options(const MountOptions& options);
-  /// Time since the last file was closed; zero while one is open.
+  /// Returns the time since the last file was closed; zero while a file is open.
   frame::Clock::Duration idle_time() const;
-  /// As Source::forget().
+  /// See Source::forget().
   void forget(NodeId node, std::uint64_t references) {
     source_->forget(node, references);
     forgotten_++;
   }
-  /// How often the kernel has forgotten a node.
+  /// Returns how often the kernel has forgotten a node.
   std::uint64_t forgotten() const { return forgotten_; }
-  /// A counter that grows with each read and each commit.
+  /// Returns a counter that grows with each read and each commit.
   std::uint64_t requests() const {
     return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits;
   }
-  /// Frees most of the cache; for a mount that nobody uses.
+  /// Frees most of the cache. To be called when the mount is unused.
   void rest() { cache_.rest(); }
 
  private:
@@ -117,7 +119,7 @@ class Mount {
   OnceLog log_;
   const WriteOptions write_options_;
   std::atomic<std::uint64_t> next_content_id_{1};
-  std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
+  std::atomic<int> direct_handles_{0};  ///< opened with O_DIRECT
   DirtyBudget budget_;                  ///< outlives every Content
   ReadaheadBudget readahead_budget_;
   KernelCache kernel_cache_;

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 
-/// The first words of `text` that fit into `width` columns, at least one; they are taken off it.
+/// Returns the first words of `text` that fit into `width` columns, at least one, and removes them
+/// from `text`.
 std::string_view take_line(std::string_view& text, std::size_t width) {
   std::size_t end = text.size();
   if (end > width) {

@@ -1,5 +1,5 @@
 #pragma once
-// Text of --help, in lines of at most 80 columns.
+// Formats the lines of --help, which have at most 80 columns.
 
 #include <cstddef>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace bloscfs::fs {
 
-/// `name`, two columns in, and beside it, from `column` on, `help` in as many lines as it takes. A
-/// name that does not fit there has a line of its own.
+/// Returns `name`, indented by two columns, and next to it `help`, which starts at `column` and is
+/// wrapped. A name that does not fit before `column` gets a line of its own.
 std::string help_row(std::string_view name, std::string_view help, std::size_t column);
 
 }  // namespace bloscfs::fs

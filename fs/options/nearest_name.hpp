@@ -1,5 +1,5 @@
 #pragma once
-// What somebody may have meant who has mistyped a name.
+// Suggests a name for a mistyped one.
 
 #include <cstddef>
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace bloscfs::fs {
 
-/// The name that `word` differs from least: by a third of its letters at most, where a letter that
-/// is missing, one too many, another one, and two that changed places count as one each. Of several
-/// the first. Nothing for words that are longer than any name.
+/// Returns the name that is nearest to `word`, or the first of several. The distance is the number
+/// of missing, additional, replaced and transposed letters. It may be at most a third of the length
+/// of `word`, or 1. Returns nullopt if no name is so near, or if `word` is too long to be a name.
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& names);
 

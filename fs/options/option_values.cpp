@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMinMeta = -128, kMaxMeta = 255;
 
-/// A byte, signed or not.
+/// Parses a byte, signed or unsigned.
 std::optional<std::uint8_t> parse_meta(std::string_view text) {
   const auto meta = parse_integer(text);
   if (!meta || *meta < kMinMeta || *meta > kMaxMeta) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<FilterSteps> parse_filters(std::string_view text) {
     filters[count++] = *step;
     at = end + 1;
   }
-  // The last step is the last of the six: those before are empty.
+  // Filters fill the slots from the end; the unused slots come first.
   std::rotate(filters.begin(), filters.begin() + static_cast<std::ptrdiff_t>(count), filters.end());
   return filters;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What options of programs and mounts spell: numbers, sizes, codecs, filters. Pure.
+// Parses the values of options of programs and mounts: numbers, sizes, codecs, filters. Pure
+// functions, which return nullopt for a text that they do not understand.
 
 #include <array>
 #include <cstdint>
@@ -13,36 +14,36 @@ namespace bloscfs::fs {
 
 using FilterSteps = std::array<codec::FilterStep, codec::kFilterSlots>;
 
-/// An integer of 64 bits in decimal digits, with or without a minus sign.
+/// Parses a 64-bit decimal integer, with or without a minus sign.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// A number of nothing but decimal digits, below 2^63.
+/// Parses a number below 2^63, which has decimal digits only.
 std::optional<std::int64_t> parse_number(std::string_view text);
 
-/// The same in bytes, or with K, M, G or T behind it in KiB, MiB, GiB or TiB.
+/// Parses a number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T follows it.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
 /// Seconds as a number of decimal digits, or a number with s, m, h or d behind it: seconds,
 /// minutes, hours, days.
 std::optional<std::int64_t> parse_seconds(std::string_view text);
 
-/// A codec that we write, and what it is to be used with.
+/// A codec that bloscfs can write, and its parameter.
 struct CodecChoice {
   codec::CodecId id = codec::CodecId::zstd;
   std::uint8_t meta = 0;
   bool operator==(const CodecChoice&) const = default;
 };
 
-/// One by its name, with :META behind it where it has a parameter; that can be left out where the
-/// codec has a usual one.
+/// Parses the name of a codec, with :META after it if the codec has a parameter. :META may be left
+/// out if the codec has a usual parameter.
 std::optional<CodecChoice> parse_codec(std::string_view text);
 
-/// What "auto:ratio", "auto:balanced", "auto:speed", or "auto" for the second of them, ask for.
+/// Parses "auto:ratio", "auto:balanced" or "auto:speed". "auto" alone means "auto:balanced".
 std::optional<frame::Goal> parse_goal(std::string_view text);
 
-/// Up to six filters that we write, in the order in which they are applied: names, each with :META,
-/// -128 to 255, or without, with + or commas between them; or "none". They end up in the last
-/// slots, as C-Blosc2 puts them.
+/// Parses "none", or up to six filters that bloscfs can write, in the order in which they are
+/// applied. Names are separated by + or commas, and each may have :META after it, from -128 to 255.
+/// As in C-Blosc2, the filters fill the last slots.
 std::optional<FilterSteps> parse_filters(std::string_view text);
 
 }  // namespace bloscfs::fs

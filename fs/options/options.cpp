@@ -88,7 +88,7 @@ std::optional<gid_t> find_group(const std::string& name) {
   return found != nullptr ? std::optional(found->gr_gid) : std::nullopt;
 }
 
-/// A value without the backslashes that keep its commas, and themselves, in the option.
+/// Removes the backslashes that escape commas and other backslashes in a value.
 std::string without_backslashes(std::string_view value) {
   std::string text;
   for (std::size_t at = 0; at < value.size(); at++) {
@@ -98,8 +98,8 @@ std::string without_backslashes(std::string_view value) {
   return text;
 }
 
-/// What is written is to be read again, and chunks are encoded as often as something in them
-/// changes.
+/// Written data is read again, and a chunk is encoded each time that a part of it changes. So
+/// losses must not add up.
 constexpr codec::Loss kMostLoss = codec::Loss::once;
 
 void set_codec(WriteOptions& options, std::string_view value) {
@@ -156,7 +156,7 @@ struct OwnOption {
   bool takes_value;
   Setter set;
   std::string help;
-  bool is_remote = false;  ///< for a SOURCE that is a URL alone
+  bool is_remote = false;  ///< only for a SOURCE that is a URL
 };
 
 constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
@@ -336,7 +336,7 @@ constexpr std::array<std::string_view, 24> kPassedOnWords = {
     "dirsync",     "diratime",   "nodiratime",   "remount"};
 constexpr std::array<std::string_view, 6> kPassedOnValues = {
     "fsname", "subtype", "context", "fscontext", "defcontext", "rootcontext"};
-/// What mount(8) finds in the mount table when it is to remount.
+/// Options that mount(8) copies from the mount table when it remounts.
 constexpr std::array<std::string_view, 5> kMountTable = {"user_id", "group_id", "rootmode",
                                                          "max_read", "blksize"};
 /// Words of fstab lines that mean nothing to a filesystem.
@@ -391,7 +391,7 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   for (const OwnOption& option : kOwnOptions)
     if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
       return apply_own(options, option, item, value);
-  // Such a mount may be tried before the network is there.
+  // A network mount may be tried before the network is up.
   if (name == "_netdev") options.remote.retries_first_contact = true;
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (options.remount && is_among(name, kMountTable)) return;
@@ -413,8 +413,9 @@ bool gives_level_or_filters(const MountOptions& options) {
   });
 }
 
-/// mount(8) puts `rw` in front of what it was given unless that has `ro`, and mount.fuse(8) puts
-/// `dev` and `suid` behind it unless that has their opposites: then it need not be the user's word.
+/// Returns what `rw` means: the user need not have asked for it. mount(8) adds `rw` to options
+/// without `ro`. mount.fuse(8) adds `dev` and `suid` to options without their opposites. So where
+/// both are present, mount(8) may have added `rw`.
 Unwritable meaning_of_rw(const std::vector<std::string>& options) {
   if (!is_among("rw", options)) return Unwritable::shown;
   const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
@@ -422,8 +423,8 @@ Unwritable meaning_of_rw(const std::vector<std::string>& options) {
   return by_mount_program ? Unwritable::told_of : Unwritable::refused;
 }
 
-/// The comma that ends the first item, or npos. A backslash keeps the next character in the item,
-/// as in libfuse.
+/// Returns the position of the comma that ends the first item, or npos. As in libfuse, a backslash
+/// escapes the next character.
 std::size_t end_of_item(std::string_view list) {
   for (std::size_t at = 0; at < list.size(); at++) {
     if (list[at] == ',') return at;

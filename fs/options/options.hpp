@@ -13,14 +13,14 @@
 
 namespace bloscfs::fs {
 
-/// What becomes of a mount that is not to be read-only but whose SOURCE cannot be written.
+/// What happens if a mount that should be writable has a SOURCE that cannot be written.
 enum class Unwritable {
-  shown,    ///< it is read-only
-  told_of,  ///< the same, and a message says so
+  shown,    ///< it is mounted read-only
+  told_of,  ///< it is mounted read-only, with a warning
   refused,
 };
 
-/// How a SOURCE that is a URL is asked for.
+/// How to access a SOURCE that is a URL.
 struct RemoteOptions {
   std::string endpoint, region, cafile, netrc, bearer_file, proxy;  ///< empty: not given
   bool virtual_host = false;
@@ -32,12 +32,12 @@ struct RemoteOptions {
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
   std::chrono::milliseconds revalidate{1000};
-  std::string one_given;  ///< name of an option among these that was given, if one was
+  std::string one_given;  ///< the last of these options that was given, if any
 };
 
 struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
-  unsigned threads = 0;                             ///< of all kinds; 0: by the processors
+  unsigned threads = 0;  ///< of all kinds; 0: by the number of processors
   bool raw = false;
   UnsupportedFiles unsupported = UnsupportedFiles::refused;
   bool stores = true;  ///< stores of python-blosc2 are shown as directories
@@ -46,45 +46,45 @@ struct MountOptions {
   bool verify = false;
   bool allow_other = false;
   bool cross_mounts = false;       ///< enter other filesystems below SOURCE
-  bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
+  bool remount = false;            ///< the mount exists: only the flags of passed_on count
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   std::string log_file;            ///< empty: syslog, or stderr in the foreground
-  std::string rescue;              ///< folder; empty: default_rescue_folder(), if it can be had
-  bool libfuse_io = false;         ///< libfuse reads requests and writes replies by itself
+  std::string rescue;              ///< folder; empty: default_rescue_folder(), if available
+  bool libfuse_io = false;         ///< libfuse reads requests and writes replies itself
   SandboxPolicy sandbox = SandboxPolicy::automatic;
-  bool trusted_xattrs = false;  ///< attributes trusted.* pass through, too
-  bool set_ids = false;         ///< set-user-ID and set-group-ID bits can be set
-  bool devices = false;         ///< devices can be made
+  bool trusted_xattrs = false;  ///< attributes trusted.* pass through too
+  bool set_ids = false;         ///< users may set the set-user-ID and set-group-ID bits
+  bool devices = false;         ///< users may make device files
   OwnerOverride owner;
   WriteOptions write;
   RemoteOptions remote;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
-  /// Our own, as given, but with numbers in place of the names of users and groups.
+  /// Options of bloscfs, as given, but with numbers in place of the names of users and groups.
   std::vector<std::string> own;
 };
 
-/// Bytes that may be dirty at once: a part of the budget unless they are given.
+/// Returns how many bytes may be dirty at once: the option dirty_limit, or a quarter of cache_size.
 inline std::size_t dirty_limit(const MountOptions& options) {
   constexpr std::size_t kPart = 4;
   return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / kPart;
 }
 
-/// What becomes of options that are not known.
+/// What happens to unknown options.
 enum class Unknown { refused, passed_over };
 
-/// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message;
-/// for an unknown option it names the three that differ least.
+/// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message.
+/// For an unknown option the message names the three nearest.
 MountOptions parse_options(const std::vector<std::string>& lists,
                            Unknown unknown = Unknown::refused);
 
-/// Options of ours, as given, with `changes` among them: each takes the place of that of its name.
-/// Throws std::invalid_argument, with a message, for one that is not there yet and cannot be
-/// changed while the mount goes on; or where the result could not be mounted either.
+/// Returns the options `own` of a running mount with `changes` applied. Each change replaces the
+/// option of the same name. Throws std::invalid_argument with a message if an option cannot be
+/// changed while mounted, or if the result is invalid.
 std::vector<std::string> change_running(const std::vector<std::string>& own,
                                         const std::vector<std::string>& changes);
 
-/// What --help prints about the options.
+/// Returns what --help prints about the options.
 std::string options_help();
 
 }  // namespace bloscfs::fs

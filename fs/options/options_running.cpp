@@ -1,4 +1,4 @@
-// Options of a mount that is there.
+// Changes options of a running mount.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of ours, what a mount can go on with another value of.
+/// Options that a running mount can change.
 constexpr std::array<std::string_view, 5> kChangedRunning = {"cache_size", "commit", "dirty_limit",
                                                              "idle_timeout", "sync"};
 

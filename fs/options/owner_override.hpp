@@ -1,5 +1,5 @@
 #pragma once
-// What the options uid= and gid= ask for.
+// The values of the options uid= and gid=.
 
 #include <optional>
 
@@ -7,7 +7,7 @@
 
 namespace bloscfs::fs {
 
-/// Whose all files are shown as, where mount options ask for that.
+/// The owner and the group that all files are shown with, where given.
 struct OwnerOverride {
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;

@@ -1,12 +1,12 @@
 #pragma once
-// Whether a mount is to have a sandbox (fs/sandbox/sandbox.hpp).
+// Whether a mount gets a sandbox (fs/sandbox/sandbox.hpp).
 
 namespace bloscfs::fs {
 
 enum class SandboxPolicy {
-  automatic,  ///< as much as the kernel has
+  automatic,  ///< as much as the kernel supports
   off,
-  required,  ///< all of it, or no mount
+  required,  ///< the full sandbox, or no mount
 };
 
 }  // namespace bloscfs::fs

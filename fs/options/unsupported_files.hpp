@@ -1,15 +1,14 @@
 #pragma once
-// What a mount does with containers whose contents it cannot decode: those that
-// frame/container/missing_decoder.hpp tells of.
+// How a mount shows containers that it cannot decode (frame/container/missing_decoder.hpp).
 
 #include <cstdint>
 
 namespace bloscfs::fs {
 
 enum class UnsupportedFiles : std::uint8_t {
-  refused,  ///< shown as what they are, and reading fails
-  hidden,   ///< left out, as those of a format version that is not known
-  raw,      ///< shown as they are stored
+  refused,  ///< listed, and reading fails
+  hidden,   ///< left out, like frames of an unknown format version
+  raw,      ///< shown as stored bytes
 };
 
 }  // namespace bloscfs::fs
