@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kContext = "going into the background";
 
-/// What the caller's process does until the child is ready, or has ended.
+/// Waits in the caller's process until the child is ready or has ended. Then exits.
 [[noreturn]] void wait_for(pid_t child, int told) {
   char byte = 0;
   ssize_t got = -1;
@@ -45,7 +45,7 @@ Background::Background() : nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
     wait_for(child, told.get());
   }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != caller) ::_exit(1);  // it has ended before that
+  if (::getppid() != caller) ::_exit(1);  // the caller ended before prctl()
 }
 
 void Background::leave_caller() {

@@ -1,12 +1,12 @@
 #pragma once
-// What a daemon that was killed, and had nobody to unmount for it, has left.
+// Removes a mount whose daemon was killed before it could unmount.
 
 #include <string>
 
 namespace bloscfs::fs {
 
-/// Unmounts what is mounted at `mountpoint` where that is a bloscfs whose daemon is gone, so that
-/// the place can be mounted on again. Does nothing else, and fails silently: the next step tells.
+/// Unmounts `mountpoint` if it is a bloscfs whose daemon is gone, so that a new mount can use it.
+/// Does nothing otherwise. Does not report failures: the next step of mounting fails then.
 void remove_dead_mount(const std::string& mountpoint);
 
 }  // namespace bloscfs::fs

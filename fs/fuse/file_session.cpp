@@ -25,28 +25,29 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Else a part of SOURCE would be missing without a word.
+/// Warns of other filesystems, because a part of SOURCE would otherwise be missing silently.
 void tell_left_out(const std::filesystem::path& source) {
   for (const std::string& point : mount_points_below(source))
     log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
 }
 
-/// Of stat's st_dev; 0 where it cannot be told.
+/// Returns the device number in the form of st_dev; 0 if it is unknown.
 dev_t device_number(const MountEntry& mount) {
   unsigned major = 0, minor = 0;
   const bool is_number = std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) == 2;
   return is_number ? ::gnu_dev_makedev(major, minor) : 0;
 }
 
-/// The daemon would wait for itself when it looks into its own mount.
+/// Throws if the mountpoint lies inside SOURCE: the daemon would wait for itself when it reads its
+/// own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
   std::string inside = std::filesystem::canonical(source).string();
   if (!inside.ends_with('/')) inside += '/';
   if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
 }
 
-/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
-/// what was asked for.
+/// Makes the mount read-only if the daemon may not write to the source. Throws if the user asked
+/// for a writable mount.
 void follow_permission(const std::string& source, MountOptions& options) {
   if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
   options.read_only = true;
@@ -68,11 +69,11 @@ class FileSource final : public SessionSource {
     lock_.emplace(source_.root.get(), source_.single, kMountLockTimeout,
                   WaitNotice(settings.source, *settings.clock), *settings.clock);
     lock_->make_durable();
-    // Who had the lock may have replaced the file.
+    // The previous holder of the lock may have replaced the file.
     source_ = sandbox.open(settings.source, settings.options);
     source_.has_quotas = enforces_quotas(source_.root);
     open_rescue(settings);
-    // Each caller's own is applied.
+    // Each request applies its caller's umask.
     ::umask(0);
     give_up_reserves();
   }
@@ -101,7 +102,7 @@ class FileSource final : public SessionSource {
   }
 
  private:
-  /// The default one need not be there.
+  /// Opens the rescue folder. The default one need not exist.
   void open_rescue(const SessionSettings& settings) {
     const bool is_given = !settings.options.rescue.empty();
     const std::string folder = is_given ? settings.options.rescue : default_rescue_folder();

@@ -27,7 +27,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What a request has from `offset` on, zeros behind its end.
+/// Returns the part of a request at `offset`. Bytes beyond the request's end are zero.
 template <typename Part>
 Part part_of(codec::Bytes request, std::size_t offset) {
   Part part{};
@@ -36,7 +36,7 @@ Part part_of(codec::Bytes request, std::size_t offset) {
   return part;
 }
 
-/// libfuse does not pass on what these requests say of set-user-ID bits.
+/// True if the request clears set-user-ID and set-group-ID bits, which libfuse does not pass on.
 bool takes_privileges(codec::Bytes request) {
   const auto header = part_of<fuse_in_header>(request, 0);
   constexpr std::size_t kBody = sizeof header;
@@ -49,26 +49,27 @@ bool takes_privileges(codec::Bytes request) {
       return (part_of<fuse_open_in>(request, kBody).open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
     case FUSE_FALLOCATE:
     case FUSE_COPY_FILE_RANGE:
-      // Here the kernel does not tell. Root may keep the bits.
+      // The kernel does not say so for these requests. Root may keep the bits.
       return header.uid != 0;
     default:
       return false;
   }
 }
 
-/// The later form of FUSE_HANDLE_KILLPRIV libfuse does not know; the other it forgets to take
-/// before its version 3.14.1.
+/// libfuse does not know FUSE_HANDLE_KILLPRIV_V2. Before its version 3.14.1 it forgets to accept
+/// FUSE_PARALLEL_DIROPS.
 std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
   const bool at_once = directory_requests == DirectoryRequests::at_once;
   return FUSE_HANDLE_KILLPRIV_V2 | (at_once ? FUSE_PARALLEL_DIROPS : 0);
 }
 
-/// For a request of the largest size, with its headers.
+/// Room for a request of the largest size, with its headers.
 constexpr std::size_t kBufferSize = kRequestSize + 4096;
 /// Nearly all requests are smaller.
 constexpr std::size_t kUsualSize = std::size_t{64} << 10;
 
-/// True for FORGET requests, which need no reply, and no other worker meanwhile.
+/// True for a FORGET request. It needs no reply, so no other worker has to be ready while it is
+/// served.
 bool is_forget(codec::Bytes request) {
   const std::uint32_t opcode = part_of<fuse_in_header>(request, 0).opcode;
   return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET;
@@ -78,7 +79,7 @@ void set_cancelling(bool is_possible) {
   ::pthread_setcancelstate(is_possible ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, nullptr);
 }
 
-/// Redirects what is written to a descriptor into a pipe while it lives.
+/// Redirects what is written to a descriptor into a pipe, until the object is destroyed.
 class Diversion {
  public:
   explicit Diversion(int fd) : fd_(fd), kernel_(::fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
@@ -92,7 +93,7 @@ class Diversion {
   Diversion(const Diversion&) = delete;
   Diversion& operator=(const Diversion&) = delete;
 
-  /// What was written, as read(2).
+  /// Reads what was written, as read(2) does.
   ssize_t take(codec::MutableBytes buffer) const {
     return ::read(out_.get(), buffer.data(), buffer.size());
   }
@@ -105,7 +106,7 @@ class Diversion {
 
 }  // namespace
 
-/// What one thread has read last.
+/// The last request that one thread has read.
 class KernelChannel::Reader {
  public:
   explicit Reader(PagePool& pages)
@@ -113,7 +114,7 @@ class KernelChannel::Reader {
 
   codec::MutableBytes all() { return {buffer.get(), kBufferSize}; }
 
-  /// Gives back what a large request has taken of the buffer: the next such ones come to cells.
+  /// Returns the memory that a large request took of the buffer. The next large writes use cells.
   void shrink() {
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     auto* const end = buffer.get() + kBufferSize;
@@ -127,7 +128,7 @@ class KernelChannel::Reader {
   const std::unique_ptr<std::uint8_t[]> buffer;
   bool drops_privileges = false;
 
-  /// Of the thread, while it answers a request: libfuse passes nothing of a reader's on.
+  /// The reader whose request this thread answers. libfuse has no way to pass it on.
   static thread_local Reader* answering;
 };
 
@@ -139,8 +140,8 @@ KernelChannel::KernelChannel(fuse_session* session, PagePool& pages,
 
 KernelChannel::~KernelChannel() = default;
 
-/// The kernel's first request. libfuse does not know each offer that is wanted, so its reply is
-/// completed on the way.
+/// Answers the kernel's first request, FUSE_INIT. libfuse does not know all wanted features, so
+/// this diverts libfuse's reply into a pipe and adds their flags.
 void KernelChannel::agree(Reader& reader, std::size_t size) {
   const codec::Bytes request = reader.all().first(size);
   const std::uint32_t accepted =
@@ -163,7 +164,7 @@ void KernelChannel::agree(Reader& reader, std::size_t size) {
     const std::uint32_t flags = part_of<std::uint32_t>(bytes, kFlags) | accepted;
     std::memcpy(bytes.data() + kFlags, &flags, sizeof flags);
   }
-  // After an unmount the next read tells of that.
+  // If the filesystem was unmounted, the next read reports it.
   if (::write(fuse_session_fd(session_), bytes.data(), bytes.size()) < 0 && errno != ENOENT &&
       errno != ENODEV && errno != ECONNABORTED)
     frame::throw_errno("session");
@@ -190,7 +191,8 @@ int KernelChannel::serve_one() {
   return 0;
 }
 
-/// Starts a worker, for when all others are busy. Where there can be none those that exist go on.
+/// Starts a worker, since all others are busy. If no thread can be started, the existing workers go
+/// on; without any, throws std::system_error.
 void KernelChannel::start_worker() {
   if (has_ended_ || workers_.size() >= most_workers_) return;
   pthread_t worker{};
@@ -218,8 +220,8 @@ void KernelChannel::work() {
     const ssize_t got = reader->cells.read(fuse_session_fd(session_), reader->all());
     const int error = got < 0 ? errno : 0;
     set_cancelling(false);
-    // ENOENT: the request was interrupted before it was read. ECONNABORTED: an unmount came while
-    // the kernel was handing over a request.
+    // ENOENT: the request was interrupted before it was read. ECONNABORTED: the filesystem was
+    // unmounted while the kernel handed over a request.
     if (error == EINTR || error == EAGAIN || error == ENOENT) continue;
     if (error != 0 || got == 0) return end(error == ENODEV || error == ECONNABORTED ? 0 : error);
     if (--reading_ == 0 && !is_forget(reader->all())) {
@@ -231,7 +233,8 @@ void KernelChannel::work() {
   }
 }
 
-/// Without memory for its requests a worker leaves them to the others; the first one has none.
+/// Ends a worker that has no memory for requests. Ends the session with ENOMEM if it is the only
+/// one.
 void KernelChannel::give_up() {
   reading_--;
   const MutexLock lock(mutex_);
@@ -241,7 +244,7 @@ void KernelChannel::give_up() {
 void KernelChannel::end(int error) {
   if (error != 0) error_ = error;
   has_ended_ = true;
-  ::kill(::getpid(), SIGTERM);  // of all threads that of serve() takes it
+  ::kill(::getpid(), SIGTERM);  // the thread in serve() takes it; all others block it
 }
 
 /// The daemon sends itself a signal where the kernel has ended the connection (`is_unmounted`), and
@@ -266,7 +269,7 @@ int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
   while (::sigwaitinfo(&ends, &info) < 0 && errno == EINTR) continue;
   end_reason_ = reason_of(info, has_ended_.exchange(true));
   fuse_session_exit(session_);
-  // None is started any more.
+  // No worker is started any more.
   std::list<pthread_t> workers;
   {
     const MutexLock lock(mutex_);

@@ -1,7 +1,8 @@
 #pragma once
-// The loop that takes requests from the kernel. libfuse decodes them and writes the replies. Its
-// own loop is not used since that would copy what a write brings (fs/fuse/request_cells.hpp), and
-// hides what the kernel says of set-user-ID bits and of unmounts.
+// The loop that takes requests from the kernel. libfuse decodes the requests and writes the
+// replies. Its own loop is not used for two reasons. It would copy the bytes of a write
+// (fs/fuse/request_cells.hpp). It also hides what the kernel says about set-user-ID bits and
+// unmounts.
 
 #include <atomic>
 #include <csignal>
@@ -19,37 +20,38 @@
 
 namespace bloscfs::fs {
 
-/// Whether the kernel asks for several names of one directory at once, or lists it meanwhile.
+/// Whether the kernel may send several requests for one directory at once: lookups and listings.
 enum class DirectoryRequests : std::uint8_t { one_by_one, at_once };
 
 class KernelChannel {
  public:
-  /// For a session that is mounted, and has not begun. The session's user data is a MountState,
-  /// whose channel this becomes. Both are used until serve() returns.
+  /// `session` must be mounted, and must not have served a request yet. Its user data is a
+  /// MountState, whose `channel` the caller sets to this object. Session and state are used until
+  /// serve() returns.
   KernelChannel(fuse_session* session, PagePool& pages,
                 DirectoryRequests directory_requests = DirectoryRequests::one_by_one);
   ~KernelChannel();
   KernelChannel(const KernelChannel&) = delete;
   KernelChannel& operator=(const KernelChannel&) = delete;
 
-  /// Serves with up to so many threads until the mount is gone, or one of the signals `ends` comes,
-  /// SIGTERM among them, which the caller has blocked in all threads. Returns 0, or the errno of a
-  /// read that failed. Throws std::system_error where there can be no thread.
+  /// Serves with up to `threads` threads until the filesystem is unmounted or one of the signals
+  /// `ends` arrives. `ends` includes SIGTERM; the caller has blocked them in all threads. Returns
+  /// 0, or the errno of a failed read. Throws std::system_error if no thread can be started.
   int serve(unsigned threads, const sigset_t& ends);
   /// What ended serve(): "unmounted", "idle_timeout has passed", or a signal and its sender.
   const std::string& end_reason() const { return end_reason_; }
   bool was_unmounted() const { return end_reason_ == kUnmounted; }
 
-  /// Takes one request and answers it on this thread. Returns 0, or the errno of the read: EINTR
-  /// to try again, ENODEV after an unmount.
+  /// Takes one request and answers it on this thread. Returns 0, or the errno of the read: EINTR to
+  /// retry, ENODEV after an unmount.
   int serve_one();
   static constexpr const char* kUnmounted = "unmounted";
   static std::string reason_of(const siginfo_t& info, bool is_unmounted);
 
-  /// True if the request that this thread is answering, one that writes, truncates or opens, takes
-  /// the set-user-ID and set-group-ID bits from the file.
+  /// True if the request that this thread answers clears the file's set-user-ID and set-group-ID
+  /// bits. It is a write, a truncation or an open.
   bool drops_privileges() noexcept;
-  /// The bytes of the write request that this thread is answering, as RequestCells::written().
+  /// Returns the bytes of the write request that this thread answers; see RequestCells::written().
   std::span<PooledBuffer> written_cells() noexcept;
 
  private:
@@ -64,7 +66,7 @@ class KernelChannel {
 
   fuse_session* const session_;
   PagePool& pages_;
-  const std::uint32_t wanted_;  ///< of the kernel's offers, those that libfuse does not take
+  const std::uint32_t wanted_;  ///< features that libfuse does not accept
 
   Mutex mutex_;
   std::list<pthread_t> workers_ GUARDED_BY(mutex_);
@@ -75,8 +77,8 @@ class KernelChannel {
   std::string end_reason_ = kUnmounted;  ///< of the thread in serve()
 };
 
-// The same of the mount's channel, for the request that this thread is answering. With libfuse's
-// own loop the kernel takes the bits by itself, and libfuse has the bytes.
+// Call the mount's channel for the request that this thread answers. With libfuse's own loop there
+// is no channel: the kernel clears the bits itself, and libfuse has the bytes.
 
 bool request_drops_privileges(fuse_req_t request);
 std::span<PooledBuffer> written_cells(fuse_req_t request);

@@ -28,7 +28,7 @@ struct KernelFlush::State {
   bool stopping GUARDED_BY(mutex) = false;
   bool is_calling GUARDED_BY(mutex) = false;
 
-  /// The first task stays where it is while it is at work.
+  /// The first task stays in the queue while it is processed: has_task_of() must find it.
   void work() {
     for (;;) {
       tell_changed_attributes();
@@ -40,7 +40,8 @@ struct KernelFlush::State {
     }
   }
 
-  /// 0 for a task that flushes nothing; none at the end.
+  /// Returns the inode of the first task, 0 if that task flushes nothing, kNothing if only
+  /// attributes are to be forgotten, and nullopt at the end.
   std::optional<fuse_ino_t> next_to_flush() {
     const MutexLock lock(mutex);
     while (tasks.empty() && changed_attributes.empty() && !stopping) changed.wait(mutex);
@@ -61,12 +62,13 @@ struct KernelFlush::State {
         changed_attributes.erase(changed_attributes.begin());
         is_calling = true;
       }
-      // Without the lock: the kernel may wait for an inode that it is just forgetting.
+      // Called without the lock: the kernel may wait until it has forgotten that inode.
       fuse_lowlevel_notify_inval_inode(session, inode, -1, 0);
     }
   }
 
-  /// False, and nothing is called, when the flush is at its end, which waits for what is called.
+  /// Calls the reply of the first task. Returns false without a call once the KernelFlush is being
+  /// destroyed, since its destructor waits for a call only if it has begun.
   bool reply() {
     std::function<void()> call;
     {
@@ -76,7 +78,8 @@ struct KernelFlush::State {
       is_calling = true;
     }
     call();
-    call = nullptr;  // what it keeps may need what ends soon
+    call = nullptr;  // before is_calling is reset: captures may use objects that end after the
+                     // destructor
     const MutexLock lock(mutex);
     tasks.pop_front();
     is_calling = false;
@@ -92,12 +95,12 @@ struct KernelFlush::State {
 
 KernelFlush::KernelFlush(fuse_session* session) : state_(std::make_shared<State>()) {
   state_->session = session;
-  // Not joined: the kernel may answer only when the session is gone.
+  // The thread is not joined: the kernel may complete its call only after the session has ended.
   std::thread([state = state_] { state->work(); }).detach();
 }
 
 KernelFlush::~KernelFlush() {
-  std::deque<State::Task> dropped;  // what they keep may need what ends soon
+  std::deque<State::Task> dropped;  // destroyed after the lock is released
   const MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();

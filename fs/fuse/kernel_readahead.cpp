@@ -8,12 +8,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// For who reads from begin to end.
+/// For programs that read a file from begin to end.
 constexpr const char* kSequentialKib = "1024";
-/// For who takes parts out of an array that is mapped: around each missing page the kernel reads
-/// this much. With a mebibyte, a block of 128^3 floats out of rows of 512 costs four times the
-/// bytes of its rows, with 64 KiB one and a half times; with less, the requests cost more than the
-/// bytes.
+/// For programs that map an array and read parts of it: the kernel reads this much around each
+/// missing page. Example: a block of 128^3 floats out of rows of 512. With 1 MiB, the kernel reads
+/// four times the bytes of the rows, with 64 KiB one and a half times. With less, the requests cost
+/// more than the bytes.
 constexpr const char* kMappedKib = "64";
 
 }  // namespace
@@ -31,7 +31,7 @@ void KernelReadahead::before_open(bool may_be_mapped) {
   const MutexLock lock(mutex_);
   if (!setting_ || is_for_mapped_ == may_be_mapped) return;
   if (may_be_mapped) {
-    // An administrator may have set another one since.
+    // An administrator may have changed the value since.
     std::array<char, 32> text;
     const ssize_t size = ::pread(setting_.get(), text.data(), text.size(), 0);
     if (size <= 0) return;
@@ -40,7 +40,7 @@ void KernelReadahead::before_open(bool may_be_mapped) {
   if (set(may_be_mapped ? kMappedKib : usual_)) is_for_mapped_ = may_be_mapped;
 }
 
-/// If that fails, files can still be read, only more slowly.
+/// Returns false on failure. Files can still be read then, only more slowly.
 bool KernelReadahead::set(const std::string& kib) {
   return ::pwrite(setting_.get(), kib.data(), kib.size(), 0) > 0;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How much more than asked for the kernel reads of a file.
+// Sets how much the kernel reads ahead.
 
 #include <atomic>
 #include <optional>
@@ -11,18 +11,19 @@
 
 namespace bloscfs::fs {
 
-/// The kernel starts with 128 KiB; only root may change that. An open file keeps the value that the
-/// mount had when its open(2) ended, until posix_fadvise(2) takes the present one. Thread-safe.
+/// Sets the readahead of the mount. The kernel starts with 128 KiB, and only root may change that.
+/// An open file keeps the value that the mount had at its open(2), until posix_fadvise(2) applies
+/// the present one. Thread-safe.
 class KernelReadahead {
  public:
-  /// Without a mount nothing is ever set. Must be made before FUSE_INIT is answered, which can only
-  /// lower the value, and before the sandbox closes /sys.
+  /// Without a mount, never sets anything. Must be made before FUSE_INIT is answered, which can
+  /// only lower the value, and before the sandbox closes /sys.
   explicit KernelReadahead(const std::optional<MountEntry>& mount);
   KernelReadahead(const KernelReadahead&) = delete;
   KernelReadahead& operator=(const KernelReadahead&) = delete;
 
-  /// To be called before the kernel is told that a file is open. Of two files that are opened at
-  /// the same moment, one may get the other's value.
+  /// To be called before the daemon replies to an open. Of two files that are opened at the same
+  /// moment, one may get the other's value.
   void before_open(bool may_be_mapped);
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// json::dump() calls itself for each level. Ours have three.
+/// json::dump() recurses for each level of nesting. Answers of bloscfs have three levels.
 constexpr int kDeepest = 8;
 
 [[noreturn]] void throw_foreign() {

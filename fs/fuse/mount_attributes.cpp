@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Names need not be UTF-8.
+/// Replaces invalid UTF-8, which names may contain.
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -28,7 +28,7 @@ std::int64_t microseconds(RequestWatch::Clock::duration time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-/// With so many buckets as one; null where there was none.
+/// Merges `width` buckets into one. Returns null if there were no such requests.
 json describe(const RequestWatch& watch, Operation operation, std::size_t width) {
   const Latencies& latencies = watch.latencies(operation);
   json buckets = json::object();
@@ -61,10 +61,10 @@ std::string describe_operations(const RequestWatch& watch) {
   }
 }
 
-/// As many of `all` as there is room for, under `name`, and how many there are.
+/// Returns an object with the number of elements of `all`, and under `name` as many of them as fit.
 template <typename List, typename Describe>
 std::string describe_list(const char* name, const List& all, const Describe& describe_one) {
-  constexpr std::size_t kRest = 100;  // bytes of what stands around them
+  constexpr std::size_t kRest = 100;  // bytes of the rest of the object
   json listed = json::array();
   std::size_t size = kRest;
   for (const auto& one : all) {
@@ -80,7 +80,7 @@ std::string told_path(Source& source, NodeId node) {
   try {
     return source.told_path(node);
   } catch (const std::exception&) {
-    return "";  // it was forgotten meanwhile
+    return "";  // the node was forgotten
   }
 }
 

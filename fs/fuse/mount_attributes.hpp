@@ -1,5 +1,5 @@
 #pragma once
-// What a session tells of itself, as attributes of the mount's root.
+// Attributes of the mount's root by which a session describes itself.
 
 #include <optional>
 #include <string>
@@ -11,26 +11,27 @@
 
 namespace bloscfs::fs {
 
-/// For everybody who may read the root: a JSON object of operations, each with `count`, `total_us`,
-/// `bytes` of contents that it moved, and `buckets`: how many took at most so many microseconds,
-/// and longer than the bucket before says. Those that were never asked for are left out.
+/// For all users who may read the root: a JSON object with an entry for each operation that was
+/// requested. Each has `count`, `total_us`, `bytes` (moved bytes of contents) and `buckets`. A
+/// bucket's key is its longest time in microseconds; requests that were faster than the previous
+/// key count there.
 inline constexpr std::string_view kOperationsAttribute = "user.bloscfs.operations";
-/// For the owner of the mount and root: a JSON object with the `count` of the requests under way,
-/// and `requests`, the oldest first, without those of the caller. Each has `operation`, `name`,
-/// `node`, `user`, `process`, `age_us`, and while it waits `waits_for` and `waits_us`.
+/// For the owner of the mount and root: a JSON object with the `count` of requests in progress, and
+/// `requests`, oldest first, without those of the calling process. Each has `operation`, `name`,
+/// `node`, `user`, `process` and `age_us`. A waiting request also has `waits_for` and `waits_us`.
 inline constexpr std::string_view kRequestsAttribute = "user.bloscfs.requests";
-/// For the same: a JSON object with the `count` of files that wait for a commit, and `files`, each
-/// with `name`, `bytes`, and `error` (a text) where the last commit has failed.
+/// For the owner of the mount and root: a JSON object with the `count` of uncommitted files, and
+/// `files`. Each file has `name` and `bytes`, and `error` (a text) if the last commit failed.
 inline constexpr std::string_view kUncommittedAttribute = "user.bloscfs.uncommitted";
 
-/// For the same: those options of bloscfs that were given, as for -o.
+/// For the owner of the mount and root: the options of bloscfs that were given, in the form of -o.
 inline constexpr std::string_view kOptionsAttribute = "user.bloscfs.options";
 
-/// True for who has the mount, and root.
+/// True for the owner of the mount and root.
 bool may_manage(fuse_req_t request);
 
-/// What such an attribute is now; none for other names. At most 64 KiB, for which lists are cut
-/// short, and buckets become wider. Throws std::system_error(EPERM).
+/// Returns the value of such an attribute, or nullopt for other names. A value has at most 64 KiB:
+/// lists are cut, and buckets become wider. Throws std::system_error(EPERM).
 std::optional<std::string> mount_attribute(KernelRequest& request, std::string_view name);
 
 }  // namespace bloscfs::fs

@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// FUSE looks at all of these. The groups, too: they are not those of that user.
+/// FUSE checks all these user and group ids. The caller's supplementary groups are dropped.
 void become_owner(const MountEntry& mount) {
   if (::geteuid() != 0 || mount.user == 0) return;
   if (::setgroups(0, nullptr) != 0 || ::setresgid(mount.group, mount.group, mount.group) != 0 ||
@@ -41,14 +41,15 @@ void write_all(int file, std::string_view text) {
 }
 
 void enter_root(const MountEntry& mount) {
-  // The way there may be closed to the owner, and the root itself to who is not.
+  // Opened before the change of user. The owner may have no access to the path, and root may have
+  // none to the directory.
   const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!place) frame::throw_errno();
   become_owner(mount);
   if (::fchdir(place.get()) != 0) frame::throw_errno();
 }
 
-/// An errno, and behind that the text.
+/// Returns the answer as sent by the child: an errno as raw bytes, 0 for success, and the text.
 std::string answer_of(const std::function<std::string()>& ask) {
   int error = 0;
   std::string text;
@@ -105,7 +106,7 @@ std::optional<std::string> MountQuestion::wait(std::chrono::milliseconds timeout
     if (got == 0) break;
   }
   ::waitpid(std::exchange(process_, -1), nullptr, 0);
-  int error = EIO;  // of one that was killed
+  int error = EIO;  // if the child was killed
   if (text_.size() >= sizeof error) std::memcpy(&error, text_.data(), sizeof error);
   if (error != 0) frame::throw_errno(error);
   return text_.substr(sizeof error);

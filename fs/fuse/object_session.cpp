@@ -13,7 +13,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What cannot be had of objects.
+/// Refuses options that objects do not support.
 void refuse_options(const MountOptions& options) {
   const auto refuse = [](const char* option) {
     throw std::runtime_error(fmt::format("option {}: not with a URL", option));
@@ -41,7 +41,8 @@ class ObjectSessionSource final : public SessionSource {
   void open(Sandbox&, SessionSettings& settings) override {
     refuse_options(settings.options);
     follow_writability(*objects_, settings.options);
-    // Whoever can change what the objects hold gives away nothing here.
+    // nosuid and nodev are forced: a user who can change the objects must not gain rights on this
+    // host.
     std::erase_if(settings.options.passed_on,
                   [](const std::string& option) { return option == "suid" || option == "dev"; });
     settings.options.passed_on.insert(settings.options.passed_on.end(), {"nosuid", "nodev"});

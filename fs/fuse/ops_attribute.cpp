@@ -12,7 +12,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A size of 0 asks for the length alone.
+/// A `size` of 0 asks for the length only.
 void reply_sized(fuse_req_t request, const std::string& value, std::size_t size) {
   if (size == 0)
     fuse_reply_xattr(request, value.size());
@@ -23,7 +23,7 @@ void reply_sized(fuse_req_t request, const std::string& value, std::size_t size)
 }
 
 void op_getxattr(fuse_req_t raw, fuse_ino_t inode, const char* name, std::size_t size) {
-  // The kernel asks for security.capability before each write, which is worth no exception.
+  // The kernel asks for security.capability before each write. An exception would be too expensive.
   if (!is_in_shown_space(name)) {
     fuse_reply_err(raw, EOPNOTSUPP);
     return;

@@ -13,13 +13,13 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Its text ends at a zero byte, or with the request.
+/// `text` may contain a zero byte, which ends it.
 void change_options(KernelRequest& request, const std::string& text) {
   try {
     mount_state(request).running_options->change(text.substr(0, text.find('\0')));
     fuse_reply_ioctl(request, 0, nullptr, 0);
   } catch (const std::invalid_argument&) {
-    fuse_reply_err(request, EINVAL);  // whoever asked has looked at them before
+    fuse_reply_err(request, EINVAL);  // the command has checked the options before
   }
 }
 

@@ -13,10 +13,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Entries are numbered from 1: "." and "..", then those of the handle.
+/// Offsets of entries: 1 and 2 are "." and "..", then come those of the listing.
 constexpr off_t kDots = 2;
 
-/// Of the processor: one listing may be as large as memory allows.
+/// The limit of processor time for a listing, which may be as large as memory allows.
 constexpr std::chrono::hours kMostOfListing{24};
 
 /// Collects entries in a reply buffer of bounded size.
@@ -55,7 +55,7 @@ struct stat type_and_inode(mode_t type, ino_t inode) {
   return st;
 }
 
-/// Adds "." and ".." as far as `offset` asks for them; false once the buffer is full.
+/// Adds "." and ".." unless `offset` is behind them. Returns false once the buffer is full.
 bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
   constexpr const char* kDotNames[] = {".", ".."};
   for (off_t dot = offset; dot < kDots; dot++) {
@@ -68,26 +68,26 @@ bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
   return true;
 }
 
-/// Adds a name alone: whoever looks it up is told what is wrong with it.
+/// Adds a name only. A lookup of the name then reports the error.
 bool add_without_attributes(EntryBuffer& buffer, const DirectoryEntry& entry, off_t next) {
   fuse_entry_param param{};  // inode 0: no reference is taken
   param.attr = type_and_inode(entry.type, entry.inode);
   return buffer.add_plus(entry.shown_name.c_str(), param, next);
 }
 
-/// Adds one entry with its attributes, which takes a reference; false if it did not fit.
+/// Adds an entry with its attributes, which takes a reference. Returns false if it does not fit.
 bool add_with_attributes(Request& request, EntryBuffer& buffer, Source& source, NodeId directory,
                          const DirectoryEntry& entry, off_t next) {
   std::optional<FoundNode> found;
   try {
     found = source.enter(request, directory, entry);
   } catch (const NoSlot&) {
-    // Other entries have taken references, so that the request cannot be served again.
+    // Other entries have taken references, so the request cannot be served again.
     return add_without_attributes(buffer, entry, next);
   } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
-  if (!found) return true;  // gone since the directory was opened
+  if (!found) return true;  // removed since the directory was opened
   if (found->id == 0) return add_without_attributes(buffer, entry, next);
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
   source.forget(found->id, 1);
@@ -98,7 +98,7 @@ void read_directory(KernelRequest& request, fuse_ino_t inode, std::size_t size, 
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   Mount& mount = mount_of(request);
   Source& source = source_of(request);
-  // A listing of a large directory on a slow SOURCE takes long.
+  // Listing a large directory on a slow SOURCE takes long.
   request.limit(kMostOfListing);
   request.limit_if_far(inode);
   const auto listing = mount.directories().entries(request, handle, offset == 0, begun);
@@ -114,9 +114,9 @@ void read_directory(KernelRequest& request, fuse_ino_t inode, std::size_t size, 
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
-  // Entries have taken references.
+  // Entries have taken references, so the request must not be served again.
   const Change change(request);
-  // Behind all that can be told.
+  // After the last entry, reports damage that has left the listing incomplete.
   if (offset >= kDots + static_cast<off_t>(entries.size())) source.require_listed(change, inode);
   buffer.reply();
 }

@@ -24,8 +24,8 @@ void reply_open(KernelRequest& request, const fuse_file_info& info, bool may_be_
     run_unanswered("open", [&](Request& rest) { mount.release(rest, info.fh); });
 }
 
-/// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
-/// so since.
+/// Has the kernel forget the attributes of a changed file, unless another thread has done so since
+/// the change.
 void tell_change(MountState& state, fuse_ino_t inode) {
   Source& source = state.mount->source();
   const MutexLock one_at_a_time(state.telling);
@@ -34,8 +34,9 @@ void tell_change(MountState& state, fuse_ino_t inode) {
   source.end_telling(inode);
 }
 
-/// A file that has changed has its new size when it is open: the kernel does not believe what it
-/// asked while it was told to forget.
+/// Replies to the open of a changed file once the kernel has forgotten its attributes, so that the
+/// program sees the new size. Waits for flushes of the inode first: the kernel ignores attributes
+/// that it requests during an invalidation.
 void reply_open_when_told(KernelRequest& request, fuse_ino_t inode, const fuse_file_info& info,
                           bool may_be_mapped) {
   const auto reply = [=](KernelRequest& told) {
@@ -57,11 +58,12 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
     if (drops_privileges) source.drop_privileges(request, inode);
     const Mount::Opened opened = mount.open(request, inode, info.flags);
     reply.fh = opened.handle;
-    // A container's node is one state of it, so its pages stay right.
+    // A container's node stands for one state of it, so its cached pages stay valid.
     reply.keep_cache = opened.changed ? 0 : 1;
-    // A reader's close has nothing to report.
+    // The close of a read-only handle has nothing to report.
     reply.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
-    // The kernel, which writes no pages while it waits for a truncating open, knows the size then.
+    // A truncating open must not wait for a flush, since the kernel writes no pages before the
+    // reply. The kernel knows the new size without it.
     if (opened.changed && (info.flags & O_TRUNC) == 0)
       reply_open_when_told(request, inode, reply, opened.may_be_mapped);
     else
@@ -70,7 +72,7 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
 }
 
 void op_release(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
-  // The close also happens at the end of the session: a plain file may have to become a frame.
+  // Also serves the close at the end of the session: it may have to turn a plain file into a frame.
   serve(
       raw, inode, Operation::release,
       [number = info->fh](KernelRequest& request) {
@@ -91,8 +93,8 @@ void reply_from_descriptor(KernelRequest& request, const DescriptorRange& range)
 
 void op_read(fuse_req_t raw, fuse_ino_t inode, std::size_t size, off_t offset,
              fuse_file_info* info) {
-  // Tells readahead of this read, once: what follows may be served twice. An error is not replied
-  // here, since the read meets the same one.
+  // Reports this read to the readahead. Only once, so not in the body, which may be called twice.
+  // Errors are ignored here, since the read itself meets and reports them.
   run_unanswered("read", [&](Request&) {
     mount_of(raw).handle(info->fh)->expect_more(offset, static_cast<std::int64_t>(size),
                                                 fuse_req_ctx(raw)->uid);
@@ -124,8 +126,8 @@ void op_lseek(fuse_req_t raw, fuse_ino_t inode, off_t offset, int whence, fuse_f
   });
 }
 
-/// Of a write request. Several who append at once may each have the kernel believe in another end.
-/// With its writeback cache it decides on that alone.
+/// Returns where the bytes of a write request go. If several programs append at once, the kernel
+/// may have a wrong end for some of them. With its writeback cache, only the kernel knows the end.
 WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info) {
   const bool are_pages = info.writepage != 0;
   const bool appends =
@@ -133,13 +135,14 @@ WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info
   return {offset, appends, are_pages};
 }
 
-/// The bytes are in the file: whoever is interrupted while there is no room leaves as if there
-/// were.
+/// Called when the waiting request is interrupted. The bytes are already in the file, so it replies
+/// as if there were room.
 void end_waiting_for_room(fuse_req_t request, void* budget) {
   if (const auto left = static_cast<DirtyBudget*>(budget)->leave(request)) left->reply();
 }
 
-/// Without room the request is kept, and holds no thread.
+/// Replies to a write. If the user has no room, keeps the request without a thread until there is
+/// room.
 void reply_write_when_there_is_room(KernelRequest& request, const FileHandle& handle,
                                     std::size_t count) {
   DirtyBudget& budget = mount_of(request).dirty_budget();
@@ -151,13 +154,13 @@ void reply_write_when_there_is_room(KernelRequest& request, const FileHandle& ha
   const fuse_req_t raw = request;
   const auto reply = later(raw, request.hand_over(), frame::WaitReason::room, Operation::write,
                            [=](KernelRequest& kept) { fuse_reply_write(kept, count); });
-  // Before another thread may have answered the request.
+  // Must come before reply_later(), after which another thread may answer the request.
   fuse_req_interrupt_func(raw, end_waiting_for_room, &budget);
   const auto is_interrupted = [raw] { return fuse_req_interrupted(raw) != 0; };
   if (!budget.reply_later(*user, {raw, count, reply}, is_interrupted)) reply();
 }
 
-/// `cells` are empty where the bytes are in one piece.
+/// `cells` is empty if the bytes are in one piece.
 void write_and_reply(KernelRequest& request, FileHandle& handle, const WritePlace& place,
                      codec::Bytes bytes, std::span<PooledBuffer> cells) {
   const std::size_t count =
@@ -166,7 +169,7 @@ void write_and_reply(KernelRequest& request, FileHandle& handle, const WritePlac
   reply_write_when_there_is_room(request, handle, count);
 }
 
-/// The bytes of a write request for as long as it waits.
+/// Keeps the bytes of a write request while it waits for a slot.
 struct KeptBytes {
   KeptBytes(codec::Bytes in_one_piece, std::span<PooledBuffer> in_cells)
       : cells(std::make_move_iterator(in_cells.begin()), std::make_move_iterator(in_cells.end())) {
@@ -174,7 +177,7 @@ struct KeptBytes {
   }
 
   std::vector<PooledBuffer> cells;
-  std::vector<std::uint8_t> bytes;  ///< where there are no cells
+  std::vector<std::uint8_t> bytes;  ///< if there are no cells
 };
 
 void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
@@ -182,7 +185,7 @@ void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offse
   const bool drops_privileges = request_drops_privileges(raw);
   const WritePlace place = place_of(raw, offset, *info);
   const std::span<PooledBuffer> cells = written_cells(raw);
-  // What is not in cells libfuse has in one piece.
+  // Without cells, libfuse has all bytes in one piece.
   const codec::Bytes bytes(static_cast<const std::uint8_t*>(in->buf[0].mem), in->buf[0].size);
   const auto write = [=, number = info->fh](KernelRequest& request, codec::Bytes piece,
                                             std::span<PooledBuffer> pieces) {
@@ -201,8 +204,9 @@ void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offse
 void op_fsync(fuse_req_t raw, fuse_ino_t inode, int, fuse_file_info* info) {
   serve(raw, inode, Operation::fsync, [=, number = info->fh](KernelRequest& request) {
     mount_of(request).handle(number)->sync(request);
-    // Who has synced reads what is in SOURCE: where another program had replaced the file, the
-    // kernel still has pages of the old state.
+    // After fsync, a program must read what SOURCE holds. If another program has replaced the file,
+    // the kernel may still have pages of the old state, so the reply waits for the flushes of the
+    // inode.
     mount_state(request).kernel_flush->after(
         inode, later(request, request.hand_over(), frame::WaitReason::kernel, Operation::fsync,
                      [](KernelRequest& synced) { fuse_reply_err(synced, 0); }));

@@ -15,10 +15,14 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A missing name that another process looks up again while its file is being made costs the kernel
-/// the new inode, as soon as its maker closes it. The next one has the size that was told when that
-/// look began, and with its writeback cache the kernel believes it: what is appended then goes over
-/// what was written meanwhile. A name that is known to be missing is not looked up again.
+/// How long the kernel caches a missing name, with its writeback cache. Without that, data can be
+/// lost:
+/// 1. One process creates a file while another one looks up the same name, which was missing.
+/// 2. The kernel drops the new inode once the creator has closed the file.
+/// 3. The next inode gets the size as of the start of the other process's lookup, and the kernel
+/// trusts it.
+/// 4. An append then overwrites what was written after that lookup began.
+/// The kernel does not look up a name that it knows to be missing.
 constexpr double kMissingSeconds = 0.1;
 
 void reply_missing(KernelRequest& request) {
@@ -45,7 +49,7 @@ void op_lookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
     Source& source = source_of(request);
     request.limit_if_far(parent);
     if (name == "." || name == "..") {
-      // From a NFS server that holds a node id without a name for it.
+      // From an NFS server that has a node id without a name for it.
       const NodeId id = name == "." ? parent : source.parent(parent);
       const fuse_entry_param entry = entry_param(source.reference(request, id));
       fuse_reply_entry(request, &entry);
@@ -87,8 +91,8 @@ timespec time_of(const timespec& given, bool is_now) {
   return is_now ? timespec{0, UTIME_NOW} : given;
 }
 
-/// All but the size. Nothing at all is what chown(2) asks for with neither owner nor group, but for
-/// the time of change where the kernel keeps that.
+/// Converts all attributes but the size. chown(2) with neither owner nor group sets nothing, except
+/// the ctime where the kernel maintains it: becomes kUnchangedOwner.
 NewAttributes new_attributes(const struct stat& st, int set) {
   NewAttributes wanted;
   if ((set & ~FUSE_SET_ATTR_CTIME) == 0) wanted.owner = kUnchangedOwner;
@@ -111,7 +115,8 @@ void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
     Source& source = source_of(request);
     request.limit_if_far(inode);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      // What is set behind the size may have to wait for a commit.
+      // The slot is taken before the change of size: set_attributes() after it may wait for a
+      // commit.
       request.need_slot();
       if (drops_privileges) source.drop_privileges(request, inode);
       if (handle)

@@ -76,7 +76,7 @@ void op_rename(fuse_req_t raw, fuse_ino_t parent, const char* name, fuse_ino_t n
         });
 }
 
-/// Takes back what a file that could not be opened has been counted.
+/// Drops the reference to a new file that could not be opened.
 class Reference {
  public:
   Reference(Source& source, NodeId node) : source_(source), node_(node) {}
@@ -103,7 +103,7 @@ void op_create(fuse_req_t raw, fuse_ino_t parent, const char* name, mode_t mode,
           auto descriptors = source.take_descriptors(request);
           const FoundNode found = source.create_file(request, parent, name, mode);
           Reference reference(source, found.id);
-          // There is nothing to truncate, which would count as a change.
+          // O_TRUNC is removed: the new file is empty, and truncating it would count as a change.
           reply.fh =
               mount.open(request, found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
           reply.keep_cache = 1;

@@ -24,7 +24,7 @@ namespace bloscfs::fs {
 namespace {
 
 struct Flag {
-  std::string_view set, cleared;  ///< the words of mount(8)
+  std::string_view set, cleared;  ///< the options of mount(8)
   unsigned long bit;
 };
 
@@ -39,11 +39,11 @@ constexpr std::array<Flag, 10> kFlags = {{{"ro", "rw", MS_RDONLY},
                                           {"relatime", "norelatime", MS_RELATIME},
                                           {"strictatime", "", MS_STRICTATIME}}};
 
-/// What the kernel was told when it mounted.
+/// Options that only take effect when the kernel mounts.
 constexpr std::array<std::string_view, 3> kFixed = {"allow_other", "allow_root",
                                                     "default_permissions"};
 
-/// `flags` as these words change them.
+/// Returns `flags` as changed by `words`.
 unsigned long changed(unsigned long flags, const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const Flag& flag : kFlags) {
@@ -75,7 +75,8 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
 
 std::string options_of(const MountEntry& mount) { return ask_attribute(mount, kOptionsAttribute); }
 
-/// Of something that the daemon may have to wait for.
+/// Asks for something that may take the daemon long. Throws once the daemon does not answer quick
+/// questions any more.
 std::string ask_with_timeout(const MountEntry& mount, const std::function<std::string()>& ask) {
   options_of(mount);
   MountQuestion question(mount, ask);
@@ -84,7 +85,8 @@ std::string ask_with_timeout(const MountEntry& mount, const std::function<std::s
   return *std::move(answer);
 }
 
-/// True if there was a daemon that can write, which has committed everything.
+/// Commits everything. Returns false if the daemon serves a mount that was read-only from the
+/// start.
 bool commit_all(const MountEntry& mount) {
   constexpr const char* kReadOnly = "ro";
   return ask_with_timeout(mount, []() -> std::string {
@@ -94,8 +96,8 @@ bool commit_all(const MountEntry& mount) {
          }) != kReadOnly;
 }
 
-/// What is to be told to the daemon, nothing where it has all of `wanted`. Refuses what cannot be
-/// changed.
+/// Returns the options to send to the daemon, or nullopt if it has all of `wanted`. Throws for an
+/// option that cannot be changed.
 std::optional<ChangeText> plan_change(const MountEntry& mount,
                                       const std::vector<std::string>& wanted) {
   if (wanted.empty()) return std::nullopt;
@@ -123,7 +125,7 @@ void change_flags(const MountEntry& mount, unsigned long flags) {
     if (errno == EBUSY) throw std::runtime_error("files are open for writing in it");
     frame::throw_errno("remount");
   }
-  // The kernel has handed over by now what it had collected.
+  // By now the kernel has written all cached data to the daemon.
   if ((flags & MS_RDONLY) != 0) commit_all(mount);
 }
 
@@ -136,7 +138,7 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
         fmt::format("is a mount of user {}: only they and root can change it", mount.user));
   const unsigned long before = changed(0, mount.flags);
   const unsigned long flags = changed(before, options.passed_on);
-  // Nothing is changed unless all can be.
+  // All checks come first, so that either all changes are made or none.
   if (flags != before && ::geteuid() != 0)
     throw std::runtime_error("only root can change flags of a mount such as ro");
   refuse_fixed(mount, options.passed_on);

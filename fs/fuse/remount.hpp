@@ -1,5 +1,5 @@
 #pragma once
-// mount -o remount: changes a mount that is there.
+// mount -o remount: changes an existing mount.
 
 #include <array>
 #include <string>
@@ -12,19 +12,21 @@ namespace bloscfs::fs {
 
 // ioctls of the mount's root, for root and the daemon's user.
 
-/// Commits everything. EROFS if the daemon serves a mount that was read-only from the start.
+/// Commits everything. Fails with EROFS if the mount was read-only from the start.
 inline constexpr unsigned kCommitRequest = _IO('b', 0x62);
-/// Takes over options of bloscfs, separated by commas, with a zero byte behind them. EINVAL for
-/// what change_running() refuses.
+/// Changes options of bloscfs. The text is a comma-separated list with a zero byte at its end.
+/// Fails with EINVAL for what change_running() refuses.
 using ChangeText = std::array<char, 4096>;
 inline constexpr unsigned kChangeRequest = _IOW('b', 0x63, ChangeText);
 
-/// Gives a mount what `options` has of the flags of every filesystem, which only root may, and of
-/// what change_running() knows; all else stays as it is. What was written is committed when it
-/// returns from making the mount read-only. Throws std::system_error, std::invalid_argument and
-/// std::runtime_error with a message for the user: where no bloscfs is mounted, or one that cannot
-/// write, for options that cannot be changed, while files are open for writing. None names the
-/// mountpoint. To be called while there are no other threads.
+/// Changes an existing mount. Applies flags that every filesystem has, which only root may change,
+/// and the options that change_running() supports. Leaves all else as it is. If the mount becomes
+/// read-only, everything is committed on return. To be called while there are no other threads.
+/// | Throws std::system_error, std::invalid_argument, or std::runtime_error with a message for the
+/// user, which does not name the mountpoint:
+/// - if no bloscfs is mounted there, or one that cannot write
+/// - if an option cannot be changed
+/// - if files are open for writing
 void remount(const std::string& mountpoint, const MountOptions& options);
 
 }  // namespace bloscfs::fs

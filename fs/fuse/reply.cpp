@@ -18,7 +18,7 @@ fuse_entry_param entry_param(const FoundNode& found) {
   entry.ino = found.id;
   entry.attr = found.attributes;
   entry.attr_timeout = found.is_cacheable ? kCacheSeconds : 0;
-  // The kernel looks a name up each time if the removal of another file would change it.
+  // Not cached if the removal of another file would change what the name shows.
   entry.entry_timeout = found.is_cacheable && !found.is_fallback ? kCacheSeconds : 0;
   return entry;
 }

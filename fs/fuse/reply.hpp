@@ -1,5 +1,5 @@
 #pragma once
-// What all operations share.
+// Shared by all operations.
 
 #include <atomic>
 #include <chrono>
@@ -20,26 +20,26 @@ class KernelChannel;
 class KernelReadahead;
 class RunningOptions;
 
-/// As errno_of(error); what has no errno is logged with the operation's name.
+/// Returns errno_of(error). Logs an error that has no errno, with the name of the operation.
 int errno_of(const std::exception& error, const char* operation, const Request& request) noexcept;
 
-/// What every operation can reach.
+/// The parts of a session that every operation can reach.
 struct MountState {
   Mount* mount = nullptr;
   fuse_session* session = nullptr;
-  KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
+  KernelChannel* channel = nullptr;  ///< null: libfuse reads requests and writes replies
   KernelFlush* kernel_flush = nullptr;
   KernelReadahead* kernel_readahead = nullptr;
   RunningOptions* running_options = nullptr;
   RequestSlots* slots = nullptr;
-  IdleWatch* idle_watch = nullptr;  ///< null where there is no session
+  IdleWatch* idle_watch = nullptr;  ///< null if there is no session
   RequestWatch watch;
-  Mutex telling{
-      LockLevel::request};  ///< who opens a changed file waits for who tells the kernel of it
+  Mutex telling{LockLevel::request};  ///< held while the kernel is told of a changed file; other
+                                      ///< opens of it wait
   /// When a program last asked for a commit of everything, as `bloscfs --unmount` does.
   std::atomic<std::chrono::steady_clock::time_point> commit_asked{};
   bool writeback = false;  ///< the kernel's writeback cache is wanted
-  bool is_far = false;     ///< what is read may be long in coming
+  bool is_far = false;     ///< reads may take long, for example over a network
 };
 
 inline MountState& mount_state(fuse_req_t request) {
@@ -49,13 +49,13 @@ inline MountState& mount_state(fuse_req_t request) {
 inline Mount& mount_of(fuse_req_t request) { return *mount_state(request).mount; }
 inline Source& source_of(fuse_req_t request) { return mount_of(request).source(); }
 
-/// Seconds that the kernel may keep names and attributes. A change of SOURCE is seen by the next
-/// open all the same.
+/// Seconds for which the kernel may cache names and attributes. The next open sees a change of
+/// SOURCE even within that time.
 inline constexpr double kCacheSeconds = 1.0;
 
 fuse_entry_param entry_param(const FoundNode& found);
 
-/// Adds the operations of one family.
+/// Each adds the operations of one group.
 void add_lookup_operations(fuse_lowlevel_ops& ops);
 void add_file_operations(fuse_lowlevel_ops& ops);
 void add_directory_operations(fuse_lowlevel_ops& ops);

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kHeaders = sizeof(fuse_in_header) + sizeof(fuse_write_in);
 constexpr std::size_t kCells = kRequestSize / kCellSize;
-/// Cells pay for writes of this size: without them, writes of 1 MiB to a frame of floats in LZ4
-/// take 5 to 11 % more of the daemon's processor time.
+/// Minimum size of a write for which cells pay off. Without cells, writes of 1 MiB to a frame of
+/// LZ4-compressed floats take 5 to 11 % more of the daemon's processor time.
 constexpr std::size_t kLargeWrite = kCellSize / 2;
-/// A thread that has seen a large write is ready for another during so many requests.
+/// After a large write, a thread provides cells for this many further requests.
 constexpr int kTimeout = 64;
 
 }  // namespace
@@ -33,7 +33,7 @@ bool RequestCells::make_room() noexcept {
   }
 }
 
-/// The headers, and the rest in cells.
+/// Reads the headers into the buffer, and the rest into cells.
 ssize_t RequestCells::read_with_cells(int fd, std::uint8_t* buffer) {
   std::array<iovec, 1 + kCells> parts;
   parts[0] = {buffer, kHeaders};
@@ -41,7 +41,7 @@ ssize_t RequestCells::read_with_cells(int fd, std::uint8_t* buffer) {
   return ::readv(fd, parts.data(), static_cast<int>(parts.size()));
 }
 
-/// Puts what lies in cells behind the headers, where libfuse expects it.
+/// Copies the contents of the cells behind the headers, where libfuse expects them.
 void RequestCells::move_to(std::uint8_t* buffer, std::size_t size) const {
   for (std::size_t i = 0; size > 0; i++) {
     const std::size_t part = std::min(size, kCellSize);

@@ -1,6 +1,6 @@
 #pragma once
-// Requests of the kernel, read so that what a write brings lies in cells of dirty data already and
-// need not be copied there.
+// Reads requests of the kernel such that the bytes of a write already lie in cells of dirty data.
+// They need not be copied there.
 
 #include <cstddef>
 #include <span>
@@ -12,22 +12,23 @@
 
 namespace bloscfs::fs {
 
-/// The most that one request reads or writes: 256 pages, the most that the kernel asks for.
+/// The largest read or write of one request: 256 pages, the kernel's limit.
 inline constexpr std::size_t kRequestSize = std::size_t{1} << 20;
 
-/// Reads one request after the other. For one thread.
+/// Reads requests one after another. For one thread.
 class RequestCells {
  public:
-  /// `pages` outlives it, and has the cells.
+  /// `pages` provides the cells, and outlives this object.
   explicit RequestCells(PagePool& pages) : pages_(pages) {}
 
-  /// As read(2) from the kernel's device; all of a request but what lies in cells is in `buffer`.
-  /// All of it is there where there is no memory for cells. Throws nothing, but must not be
-  /// noexcept: libfuse ends its threads by cancelling them here, which unwinds their stacks.
+  /// Reads a request from the kernel's device, as read(2) does. Puts all but the bytes in cells
+  /// into `buffer`; without memory for cells, the whole request. Throws nothing, but must not be
+  /// noexcept: libfuse cancels its threads here, which unwinds their stacks.
   ssize_t read(int fd, codec::MutableBytes buffer);
 
-  /// The bytes of the write request that was read last: cells that are full but for the last one.
-  /// Empty where the buffer has the bytes. Whoever takes a cell leaves an empty one.
+  /// Returns the bytes of the last write request, in cells that are full except for the last one.
+  /// Empty if the bytes are in the buffer. A caller that takes a cell leaves an empty one in its
+  /// place.
   std::span<PooledBuffer> written() { return std::span(cells_).first(filled_); }
 
  private:
@@ -38,8 +39,8 @@ class RequestCells {
 
   PagePool& pages_;
   std::vector<PooledBuffer> cells_;
-  std::size_t filled_ = 0;  ///< cells that have the bytes of a write
-  int timeout_ = 0;         ///< requests for which there shall be cells
+  std::size_t filled_ = 0;  ///< cells with bytes of a write
+  int timeout_ = 0;         ///< number of further requests to read with cells
 };
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,5 @@
 #pragma once
-// The options of a mount, of which some can be changed while it goes on.
+// The options of a running mount, some of which can be changed.
 
 #include <functional>
 #include <string>
@@ -14,13 +14,13 @@ namespace bloscfs::fs {
 /// Thread-safe.
 class RunningOptions {
  public:
-  /// `change` has the mount go on with other options, and is called once at a time.
+  /// `change` applies new options to the mount. Calls never overlap.
   RunningOptions(const MountOptions& options, std::function<void(const MountOptions&)> change)
       : change_(std::move(change)), own_(options.own) {}
 
-  /// Those of ours that were given, or changed since, as for -o.
+  /// Returns the options of bloscfs as given, with later changes, in the form of -o.
   std::string list() const EXCLUDES(mutex_);
-  /// Takes over such a list. Throws std::invalid_argument as change_running().
+  /// Applies such a list. Throws std::invalid_argument as change_running() does.
   void change(const std::string& list) EXCLUDES(mutex_);
 
  private:

@@ -9,7 +9,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of the processor, for a request for what is far away.
+/// The limit of processor time for a request that needs a network or a store.
 constexpr std::chrono::seconds kMostOfFar{30};
 
 Caller sender_of(fuse_req_t request) {
@@ -17,12 +17,12 @@ Caller sender_of(fuse_req_t request) {
   return {context->uid, context->gid, context->umask, context->pid};
 }
 
-/// libfuse calls it at once if the request is interrupted already, which finds nothing then.
+/// If the request is already interrupted, libfuse calls this at once. leave() then finds nothing.
 void end_waiting(fuse_req_t request, void* slots) {
   if (static_cast<RequestSlots*>(slots)->leave(request)) fuse_reply_err(request, EINTR);
 }
 
-/// Of what is gone nobody but `user` waits for a lock.
+/// Returns the owner of the node's file; if the file no longer exists, the requesting `user`.
 uid_t owner_of(Source& source, NodeId node, uid_t user) {
   try {
     return source.owner(node);
@@ -75,7 +75,7 @@ bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work
         work();
     };
     RequestSlots::Waiting waiting{request, serve};
-    // Before somebody else may have answered the request.
+    // Must come before take_or_wait(), after which another thread may answer the request.
     fuse_req_interrupt_func(request, end_waiting, state.slots);
     const auto is_over = [request] { return fuse_req_interrupted(request) != 0; };
     const uid_t owner = owner_of(state.mount->source(), node, user);

@@ -1,6 +1,6 @@
 #pragma once
-// The doors for requests of the kernel. Each request is served by a body, whose last act is its
-// reply, or that it hands the request on by later().
+// Serves requests of the kernel. A body serves each request. Its last act is to send the reply, or
+// to pass the request on by later().
 
 #include <cstdint>
 #include <exception>
@@ -18,15 +18,16 @@
 
 namespace bloscfs::fs {
 
-/// Whether nobody waits for the answer any more. A network may keep it for longer than the mount.
+/// True if the reply is no longer wanted. A network may delay a request for longer than the mount
+/// lasts.
 bool is_given_up(fuse_req_t request);
 
-/// A request of the kernel on the thread that serves it. It is listed, and timed, until it ends.
+/// A request of the kernel, on the thread that serves it. It is listed and timed until its end.
 class KernelRequest final : public Request {
  public:
   enum class Slot : std::uint8_t {
     when_needed,
-    not_asked_for,  ///< it has one already, or must do without
+    not_asked_for,  ///< it already has a slot, or must do without
   };
   KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot);
   ~KernelRequest() override;
@@ -36,15 +37,16 @@ class KernelRequest final : public Request {
   // NOLINTNEXTLINE(google-explicit-constructor): it stands for it wherever libfuse is called.
   operator fuse_req_t() const { return request_; }
 
-  /// As Request::limit(), for who gives up.
+  /// Calls Request::limit() so that check() ends the request when is_given_up().
   void limit(std::chrono::milliseconds most = kMostProcessorTime);
-  /// The same where one of the nodes is behind a network or in a store: there a file decides how
-  /// many leaves a listing opens, and how long one is that becomes a file.
+  /// Calls limit() if one of the nodes is behind a network or in a store. In a store, the file
+  /// decides how many leaves a listing opens, and how long a leaf takes to become a file.
   void limit_if_far(NodeId node, NodeId other);
   void limit_if_far(NodeId node) { limit_if_far(node, node); }
 
   void add_bytes(std::size_t count) { entry_.add_bytes(count); }
-  /// It goes on elsewhere: this one has nothing left to do.
+  /// Returns the entry for later(), which serves the request further. This object must not be used
+  /// for it any more.
   RequestWatch::Entry hand_over();
 
  private:
@@ -54,11 +56,12 @@ class KernelRequest final : public Request {
 
 /// What happens to a request that still waits for a slot when the session ends.
 enum class AtSessionEnd : std::uint8_t {
-  refuse,  ///< ENOTCONN, like the kernel's answer to a request that nobody has read
+  refuse,  ///< replies ENOTCONN, like the kernel to a request that was not read
   serve,
 };
 
-/// Runs the body; a failure is replied instead. NoSlot is the caller's.
+/// Runs the body, and replies with the errno if it throws an exception. NoSlot passes through to
+/// the caller.
 template <typename Body>
 void run_body(KernelRequest& request, Operation operation, const Body& body) {
   try {
@@ -72,8 +75,8 @@ inline void note_use(MountState& state) {
   if (state.idle_watch != nullptr) state.idle_watch->note_use();
 }
 
-/// A function that serves the request further, by `body`, on any thread; it takes no slot. Until it
-/// is called the request waits for `reason`.
+/// Returns a function that serves the request further by `body`, on any thread and without a slot.
+/// Until it is called, the request is listed as waiting for `reason`.
 template <typename Body>
 std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame::WaitReason reason,
                             Operation operation, Body body) {
@@ -90,17 +93,17 @@ std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame
   };
 }
 
-/// Has `work` called, which serves a request for `node`, when the request's user has a slot: at
-/// once where there is one by now. Waits for nothing. A request that is interrupted until then is
-/// answered EINTR. True if this thread has a slot of the user now.
+/// Calls `work`, which serves a request for `node`, once the request's user has a slot. If there is
+/// one now, calls it at once. Does not block. A request that is interrupted while it waits gets
+/// EINTR. Returns true if this thread now has a slot of the user.
 bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work,
                      AtSessionEnd at_end) noexcept;
 
-/// Gives back the slot of this thread, and serves those that wait for it.
+/// Gives back this thread's slot, and serves the requests that wait for it.
 void give_back_slot(RequestSlots& slots, uid_t user) noexcept;
 
-/// Serves a request for `node`. Where the body needs a slot and there is none, what `keep` returns
-/// is called in its place later, perhaps by another thread.
+/// Serves a request for `node`. If the body needs a slot and none is free, the result of `keep` is
+/// called later in its place, perhaps by another thread.
 template <typename Body, typename Keep>
 void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body& body,
                 const Keep& keep, AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
@@ -125,7 +128,8 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   note_use(state);
 }
 
-/// The same with a body of which a copy knows all it needs: that is called once more.
+/// Calls serve_kept() with a body that may be copied, and whose copy has all that it needs. The
+/// copy is called later.
 template <typename Body>
 void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
            AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
@@ -133,8 +137,8 @@ void serve(fuse_req_t request, NodeId node, Operation operation, const Body& bod
       request, node, operation, body, [&] { return body; }, at_end);
 }
 
-/// Runs what nobody waits for, such as what a reply calls for that was not delivered: its request
-/// is gone by then.
+/// Runs work that needs no reply, such as undoing an open whose reply could not be delivered. The
+/// kernel's request is gone by then.
 template <typename Work>
 void run_unanswered(const char* operation, const Work& work) noexcept {
   Request request;

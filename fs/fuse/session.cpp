@@ -42,19 +42,19 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr unsigned kDefaultThreads = 8;
-/// Behind a network. Who waits for it uses no processor, but has a slot: all that one user's
-/// programs may wait for at once, before that user's listings wait, too.
+/// Slots for a SOURCE behind a network. A request that waits for the network uses no processor, but
+/// has a slot. So many requests of one user may wait before the user's listings wait too.
 constexpr unsigned kFarTurns = 128;
-/// For decoding ahead there.
+/// Threads that decode ahead for such a SOURCE.
 constexpr unsigned kFarWorkers = 16;
 /// Threads for requests that need no slot.
 constexpr unsigned kQuickThreads = 2;
-/// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
-/// of others that wait for a slot here.
+/// The largest value that the kernel accepts. With a smaller one, a user's requests could wait in
+/// the kernel behind those of others that wait for a slot here.
 constexpr unsigned kMaxBackground = 65535;
 
-/// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
-/// the kernel when those change.
+/// Symlinks are not cached: their texts follow the names that frames are shown by, and nothing
+/// reports a change of those to the kernel.
 constexpr auto kWantedCapabilities =
     static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
                           FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
@@ -63,20 +63,21 @@ constexpr auto kWantedCapabilities =
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
-  // The kernel takes the lesser of this and what the mount has.
+  // The kernel uses the smaller of this and the mount's setting.
   connection->max_readahead = kRequestSize;
   connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
-  // The later form of this is agreed on in fs/fuse/kernel_channel.cpp.
+  // fs/fuse/kernel_channel.cpp accepts the later version of this feature.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
-  // Nobody could interrupt a read that the kernel does not wait for itself.
+  // The kernel does not wait for asynchronous direct reads, so a user could not interrupt them.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
-  // Listing has judged every file, so that its attributes cost less than a lookup later.
+  // A listing has judged every file. Its attributes now cost less than a lookup later.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
-  // op_write_buf takes the bytes from memory.
+  // op_write_buf() takes the bytes from memory.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
-  // The same; and its pages would stay locked when who wants them is killed, so that others wait
-  // for the answer. What is ahead of a reader is on its way all the same.
+  // Asynchronous reads could not be interrupted either. If their reader is killed, their pages stay
+  // locked, so that others wait for the reply. Without them, data ahead of a reader is still
+  // fetched.
   if (static_cast<const MountState*>(state)->is_far)
     connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_READ);
   if (static_cast<const MountState*>(state)->writeback)
@@ -106,7 +107,7 @@ std::string options_text(const MountOptions& options) {
   return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
 }
 
-/// Commas and backslashes would end an option's value.
+/// Escapes commas and backslashes, which would end an option's value.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -157,8 +158,8 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Freed memory goes back to the system at once, so that the process stays near its budget, but for
-/// pieces of the usual block size, which each small commit wants again.
+/// Returns freed memory to the system at once, so that the process stays near its budget. Keeps
+/// pieces of the usual block size, because each small commit needs them again.
 void bound_allocator() {
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, 48 << 10);
@@ -182,8 +183,8 @@ ThreadCounts thread_counts(const SessionSettings& settings) {
   const unsigned all =
       options.threads != 0 ? options.threads : std::min(kDefaultThreads, 2 * processors + 2);
   const unsigned workers = std::max(1u, std::min(processors, all / 2));
-  // Half of the processors are left to those who ask meanwhile: with two that copied files through
-  // the mount, a second thread at commits made them a tenth slower.
+  // Leaves half of the processors to programs that use the mount during commits. With two programs
+  // that copied files through the mount, a second committing thread made them a tenth slower.
   const unsigned committing = std::max(1u, std::min(workers, processors / 2));
   return {std::max(1u, all - workers), {workers, committing}};
 }
@@ -201,8 +202,8 @@ void require_directory(const std::string& mountpoint) {
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
-/// Those that end a mount. nohup has SIGHUP ignored, which one that waits for it would get all the
-/// same.
+/// Returns the signals that end a mount. Leaves out ignored signals, such as SIGHUP under nohup: a
+/// thread that waits for a signal would receive it even though it is ignored.
 sigset_t ending_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -214,7 +215,8 @@ sigset_t ending_signals() {
   return signals;
 }
 
-/// Keeps them for the thread that waits for the end, from it and all that are started from here on.
+/// Blocks the ending signals in this thread and all threads that it starts from now on, so that the
+/// thread that waits for the end receives them.
 void keep_ending_signals() {
   // A shell starts background commands with SIGINT ignored.
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
@@ -223,7 +225,8 @@ void keep_ending_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-/// Opening SOURCE may wait for a server, or read much: a signal that is to end the mount ends that.
+/// Opens SOURCE, which may wait for a server or read much. A signal that ends a mount interrupts
+/// that.
 std::unique_ptr<Mount> show_source(SessionSource& source, const SessionSettings& settings,
                                    const WorkerCounts& workers, PagePool& pages) {
   const frame::Interruption interruption([] {
@@ -250,7 +253,7 @@ class Session {
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
     if (janitor_ != nullptr) janitor_->take_charge();
-    // Who waits for the network is not to keep others from the directory.
+    // A lookup that waits for the network must not block the directory for others.
     const auto requests =
         settings.objects ? DirectoryRequests::at_once : DirectoryRequests::one_by_one;
     if (!settings.options.libfuse_io) state.channel = &channel_.emplace(session_, pages, requests);
@@ -263,11 +266,12 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Serves until the unmount; returns 0, or the number of the error that ended it before.
+  /// Serves until the unmount. Returns 0, or the errno of the error that ended the session before.
   int serve(unsigned threads) {
     const int error =
         channel_ ? channel_->serve(threads, ending_signals()) : serve_by_libfuse(threads);
-    // Nothing that is mounted there while the rest is committed is to be taken for this mount.
+    // Unmounts before the last commits: a filesystem that is mounted there in that time must not be
+    // taken for this one.
     if (janitor_ != nullptr && has_ended()) janitor_->unmount();
     return error;
   }
@@ -303,8 +307,8 @@ class Session {
     return ::poll(&channel, 1, 0) == 1 && (channel.revents & POLLERR) != 0;
   }
 
-  /// Unmounts through the janitor, which libfuse is not to try: from what it then finds in place of
-  /// its channel, a pipe that nobody reads, it takes the mount to have ended.
+  /// Unmounts through the janitor, since libfuse must not try. Replaces the channel by a pipe
+  /// without a reader, from which libfuse takes the mount to have ended.
   void end_connection() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) == 0) {
@@ -327,9 +331,9 @@ class Session {
 void run_session(SessionSettings settings) {
   const frame::WaitClock wait_clock(*settings.clock);
   settings.foreground |= settings.debug;
-  // Threads that wait for requests are cancelled at the end, also one that is telling of an error.
-  // With the lock of standard error that one would keep the mount from ending, before what waits is
-  // committed.
+  // At the end, libfuse's threads that wait for requests are cancelled, even while they print an
+  // error. A cancelled thread that held the lock of stderr would block the mount before its last
+  // commits.
   ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
   log::use_plain("bloscfs");
   if (::access("/proc/self/fd", X_OK) != 0)
@@ -366,7 +370,7 @@ void run_session(SessionSettings settings) {
   state.mount = mount.get();
   RequestSlots slots(threads.slots);
   state.slots = &slots;
-  // Outlives what may still serve requests at the end.
+  // Outlives the threads that may still serve requests at the end.
   IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
                        *settings.clock);
   state.idle_watch = &idle_watch;
@@ -383,7 +387,7 @@ void run_session(SessionSettings settings) {
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
   });
   state.running_options = &running_options;
-  // The place that the command was called from may be unmounted.
+  // The current directory of the command may be on a filesystem that is to be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)
     log::use(std::move(log_file));
@@ -401,7 +405,7 @@ void run_session(SessionSettings settings) {
     mount->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
-    log::error(failure.what());  // nobody hears the exception of a daemon
+    log::error(failure.what());  // a daemon's exception reaches no user
     source->leave_unfinished();
     throw;
   }

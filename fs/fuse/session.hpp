@@ -5,9 +5,9 @@
 
 namespace bloscfs::fs {
 
-/// Returns when the mount has ended. Goes into the background once the mount works, unless told
-/// otherwise. Throws whatever keeps the mount from working, with a message for the user that does
-/// not name SOURCE: FileError where something else is at fault, like the mountpoint.
+/// Returns when the mount has ended. Goes into the background once the mount works, unless
+/// `settings` say otherwise. Throws if the mount cannot work, with a message for the user that does
+/// not name SOURCE. Throws FileError if another path is at fault, such as the mountpoint.
 void run_session(SessionSettings settings);
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,5 @@
 #pragma once
-// What is to be mounted, and how.
+// What to mount, and how.
 
 #include <functional>
 #include <memory>
@@ -12,22 +12,22 @@
 
 namespace bloscfs::fs {
 
-/// How a SOURCE of objects is reached.
+/// How to access a SOURCE of objects.
 struct ObjectSetting {
-  std::string
-      shown;  ///< SOURCE without what may be secret in it: for the mount table, and messages
+  std::string shown;  ///< SOURCE without secrets, for the mount table and messages
   bool is_writable = false;
-  /// Files that are read while it is served, in the place of what the system has.
+  /// Files that the daemon reads while it serves, in place of the system's.
   std::vector<std::string> files;
-  /// Folders that are written; they are there.
+  /// Existing folders that the daemon writes to.
   std::vector<std::string> folders;
-  /// Begins threads, so that it is called late. Throws with a message for the user.
+  /// Starts threads, so it must be called after the sandbox is closed. Throws an exception with a
+  /// message for the user.
   std::function<std::shared_ptr<frame::ObjectTree>()> open;
 };
 
 enum class MountPhase {
   works,
-  ends,  ///< it serves no requests any more; what was written is being committed
+  ends,  ///< serves no requests any more; the last commits are made
 };
 
 struct SessionSettings {
@@ -38,7 +38,7 @@ struct SessionSettings {
   bool debug = false;  ///< libfuse's debugging output; implies foreground
   MountOptions options;
   std::shared_ptr<const ObjectSetting> objects;  ///< null: SOURCE is a path
-  /// Who is to know; called inside the sandbox. Null: nobody.
+  /// Called at the beginning of each phase, inside the sandbox. May be null.
   std::function<void(MountPhase)> tell;
   const frame::Clock* clock = &frame::system_clock();  ///< outlives the session
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a session mounts, in the steps of its beginning: a SOURCE of files, or one of objects.
+// The source of a session: files or objects. Its functions are the steps of the session's start.
 
 #include <cstddef>
 #include <memory>
@@ -15,24 +15,24 @@
 
 namespace bloscfs::fs {
 
-/// In this order, each once. Errors: as run_session()'s.
+/// The functions are called in this order, each once. They throw what run_session() throws.
 class SessionSource {
  public:
   virtual ~SessionSource() = default;
 
-  /// Before the mount. May make it read-only.
+  /// Called before the mount. May make it read-only.
   virtual void open(Sandbox& sandbox, SessionSettings& settings) = 0;
-  /// What the mount table is to tell of it.
+  /// Returns the name for the mount table.
   virtual std::string name(const SessionSettings& settings) const = 0;
-  /// After the mount, where it could be found: what `mount` is.
+  /// Called after the mount, with its entry in the mount table, if that was found.
   virtual void see_mount(const std::optional<MountEntry>& mount,
                          const SessionSettings& settings) = 0;
-  /// Closes the sandbox, before the first thread.
+  /// Closes the sandbox. Called before the first thread is started.
   virtual void close(Sandbox& sandbox, const MountOptions& options) = 0;
-  /// Everything that was given outlives the result.
+  /// The arguments and this object outlive the result.
   virtual std::unique_ptr<Mount> show(const MountOptions& options, const WorkerCounts& workers,
                                       PagePool& pages, const frame::Clock& clock) = 0;
-  /// Something could not be committed.
+  /// Called if something could not be committed.
   virtual void leave_unfinished() {}
 };
 

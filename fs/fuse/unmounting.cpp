@@ -30,9 +30,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kRedraw{100};
-/// A daemon whose mount is gone ends sooner.
+/// A daemon usually ends sooner after its unmount.
 constexpr milliseconds kUsualEnd{2000};
-/// For a daemon to end after its mount, though it stores the last writes first.
+/// The limit for a daemon to end after its unmount; it stores the last writes first.
 constexpr std::chrono::seconds kLongestEnd{30};
 
 MountEntry require_own_mount(const std::string& mountpoint) {
@@ -45,8 +45,8 @@ MountEntry require_own_mount(const std::string& mountpoint) {
   return *std::move(mount);
 }
 
-/// Empty where all went well. A read-only mount gives EROFS, and so does one whose SOURCE has
-/// become read-only: what waits then tells them apart.
+/// Returns "" on success, else the errno. A read-only mount fails with EROFS. So does one whose
+/// SOURCE has become read-only: the list of uncommitted files tells them apart.
 std::string request_commit() {
   return ::ioctl(open_root().get(), kCommitRequest) == 0 ? "" : std::to_string(errno);
 }
@@ -64,7 +64,7 @@ std::vector<Unmounting::Uncommitted> failed_files(const nlohmann::json& answer) 
   return failed;
 }
 
-/// Each of the texts is followed by a NUL.
+/// Puts a NUL after each text.
 std::string text_of(const std::vector<KeptFile>& files) {
   std::string text;
   for (const KeptFile& file : files) (text += file.temporary + '\0') += file.path + '\0';
@@ -127,7 +127,7 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
   }
 }
 
-/// The mount says what its SOURCE is: that may hang, too.
+/// Runs in another process: SOURCE is a path that the mount names, and access to it may hang.
 std::vector<KeptFile> Unmounting::kept_in_source(const std::function<void()>& wait,
                                                  milliseconds limit) const {
   MountQuestion question([&] {
@@ -159,7 +159,7 @@ std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
   }
   std::vector<KeptFile> kept = kept_in_source(
       [this] {
-        // Of a daemon in another namespace its lock tells.
+        // The end of a daemon in another namespace is visible only by its lock.
         if (!daemon_) wait_for_ended_mounts(mount_.source);
       },
       kLongestEnd + kLongestAnswer);

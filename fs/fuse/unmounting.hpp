@@ -1,5 +1,5 @@
 #pragma once
-// Ending a mount so that nothing is lost.
+// Unmounts such that no data is lost.
 
 #include <chrono>
 #include <cstdint>
@@ -17,19 +17,20 @@
 
 namespace bloscfs::fs {
 
-/// The steps, in this order. Each may throw std::system_error, or std::runtime_error with a message
-/// for the user; neither names the mountpoint. To be called while there are no other threads.
+/// The functions are called in this order. Each may throw std::system_error, or std::runtime_error
+/// with a message for the user; neither names the mountpoint. To be called while there are no other
+/// threads.
 class Unmounting {
  public:
-  /// Called now and then, with the bytes that still wait for a commit.
+  /// Called repeatedly, with the number of bytes that still wait for a commit.
   using Progress = std::function<void(std::uint64_t dirty_bytes)>;
 
-  /// Refuses what is no bloscfs, and what is another user's.
+  /// Throws if no bloscfs is mounted there, or if the mount belongs to another user.
   explicit Unmounting(const std::string& mountpoint);
 
   const MountEntry& mount() const { return mount_; }
 
-  /// False where the daemon is gone: then the mountpoint is free, and what the daemon had not
+  /// Returns false if the daemon is gone. The mountpoint is free then, and what the daemon had not
   /// committed is lost.
   bool has_daemon();
 
@@ -42,14 +43,14 @@ class Unmounting {
   /// that does not look like a bloscfs must also commit something every 10 s.
   std::vector<Uncommitted> commit(const Progress& progress);
 
-  /// EBUSY where it is in use.
+  /// Throws EBUSY if the mount is in use.
   void unmount();
 
-  /// Waits up to 30 s for the daemon to end. Returns the files in SOURCE that keep what was written
+  /// Waits up to 30 s for the daemon to end. Returns files in SOURCE with data that was written
   /// after commit() and could not be committed. Throws HeldElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
 
-  /// Other mount namespaces have copies of the mount, which the daemon serves on.
+  /// Other mount namespaces have copies of the mount, so the daemon goes on serving.
   struct HeldElsewhere : std::runtime_error {
     explicit HeldElsewhere(std::vector<MountUser> who)
         : std::runtime_error("held by other mount namespaces"), holders(std::move(who)) {}
@@ -58,13 +59,13 @@ class Unmounting {
 
  private:
   DaemonNumbers numbers() const;
-  /// After `wait` has returned, which is called in another process.
+  /// Calls `wait` in another process, and then lists the kept files.
   std::vector<KeptFile> kept_in_source(const std::function<void()>& wait,
                                        std::chrono::milliseconds limit) const;
 
   const MountEntry mount_;
-  pid_t process_ = 0;       ///< as the mount says
-  frame::UniqueFd daemon_;  ///< stands for that process; empty unless may_serve()
+  pid_t process_ = 0;       ///< reported by the mount
+  frame::UniqueFd daemon_;  ///< a pidfd of that process; empty unless may_serve()
   std::vector<KeptFile> kept_before_;
 };
 
