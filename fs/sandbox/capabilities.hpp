@@ -1,21 +1,21 @@
 #pragma once
-// The few rights of root that a daemon keeps.
+// The few capabilities of root that the daemon keeps.
 
 namespace bloscfs::fs {
 
-/// Takes from the process, which has one thread, all capabilities but those that serving a mount
-/// needs, also from what a program could get that it executed. Reading needs those to find and read
-/// everything; writing needs those to act as others (fs/source/local/files/on_behalf.hpp), and to
-/// make and give away whatever they may. A process without capabilities has none afterwards,
-/// either. Throws std::system_error.
+/// Drops all capabilities that serving a mount does not need, also for programs that the process
+/// might execute. Reading needs capabilities to find and read all files. Writing needs those to act
+/// as other users (fs/source/local/files/on_behalf.hpp), and to make and give away what these users
+/// may. A process without capabilities gets none. The process must have only one thread. Throws
+/// std::system_error.
 struct NeededCapabilities {
   bool writes = false;
-  bool devices = false;         ///< makes some, CAP_MKNOD
-  bool trusted_xattrs = false;  ///< CAP_SYS_ADMIN
+  bool devices = false;         ///< device files can be made: CAP_MKNOD
+  bool trusted_xattrs = false;  ///< needs CAP_SYS_ADMIN
 };
 void keep_needed_capabilities(const NeededCapabilities& needed);
 
-/// The same where SOURCE is none of files: nothing is needed.
+/// Drops all capabilities: for a SOURCE that is a URL.
 void keep_no_capabilities();
 
 }  // namespace bloscfs::fs

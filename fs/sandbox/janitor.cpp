@@ -18,18 +18,19 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr const char* kJanitor = "the process that unmounts";
-/// Newer than the C library's headers: a number that no later mount gets (from Linux 6.8 on).
+/// Newer than the C library's headers (Linux 6.8). Requests a mount number that no later mount
+/// gets.
 constexpr unsigned kUniqueMountId = 0x4000;
 
-/// Which mount something is. Where the kernel has no unique numbers, it gives both again, but not
-/// as long as the daemon serves the mount.
+/// Identifies a mount. A kernel without unique numbers may reuse both values later, but not while
+/// the daemon serves the mount.
 struct MountIdentity {
   std::uint64_t mount = 0;
   std::uint32_t major = 0, minor = 0;
   bool operator==(const MountIdentity&) const = default;
 };
 
-/// Does not ask the filesystem: its daemon may be gone, or be the one that waits.
+/// Does not ask the filesystem: its daemon may be gone, or may be waiting for this call.
 std::optional<MountIdentity> mounted_at(const std::string& point) {
   struct statx st {};
   if (::statx(AT_FDCWD, point.c_str(), AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
@@ -38,13 +39,13 @@ std::optional<MountIdentity> mounted_at(const std::string& point) {
   return MountIdentity{st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor};
 }
 
-/// What the daemon says.
+/// A message of the daemon to the janitor.
 struct JanitorMessage {
   enum class Kind : std::uint8_t { mounted, unmount } kind{};
   MountIdentity identity{};
 };
 
-/// False where the process is gone, too.
+/// Sends a message and waits for the result. Returns false also if the janitor is gone.
 bool is_done_by(int socket, const JanitorMessage& message) {
   bool is_done = false;
   return ::send(socket, &message, sizeof message, MSG_NOSIGNAL) ==
@@ -52,11 +53,11 @@ bool is_done_by(int socket, const JanitorMessage& message) {
          receive_message(socket, is_done) && is_done;
 }
 
-// --- in the process
+// --- in the janitor's process
 
 class JanitorWork {
  public:
-  /// `before`: what was mounted there before the daemon's mount.
+  /// `before`: the mount at the mountpoint before the daemon's mount.
   JanitorWork(int socket, const std::string& mountpoint, std::optional<MountIdentity> before)
       : socket_(socket), mountpoint_(mountpoint), before_(before) {}
 
@@ -67,7 +68,7 @@ class JanitorWork {
         own_ = message.identity;
       } else {
         is_done = unmount();
-        own_ = before_;  // nothing is left to do
+        own_ = before_;  // nothing left to unmount
       }
       ::send(socket_, &is_done, sizeof is_done, MSG_NOSIGNAL);
     }
@@ -80,7 +81,7 @@ class JanitorWork {
     return unmount_lazily(mountpoint_);
   }
 
-  /// The daemon may have ended before it could say what it had mounted.
+  /// Finds the daemon's mount if the daemon ended before it could report it.
   bool has_dead_mount() {
     struct stat st {};
     const auto now = mounted_at(mountpoint_);

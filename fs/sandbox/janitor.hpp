@@ -1,5 +1,5 @@
 #pragma once
-// A process outside of the sandbox that unmounts, whatever happens to the daemon.
+// A process outside the sandbox that unmounts, whatever happens to the daemon.
 
 #include <string>
 
@@ -7,26 +7,25 @@
 
 namespace bloscfs::fs {
 
-/// From the object's construction on a second process waits for the daemon's end, and does nothing
-/// else. It has left the daemon's session, keeps nothing open, and outlives what ends the others:
-/// the signals that stop a service, or the end of the terminal. Of what is mounted at the
-/// mountpoint it unmounts, lazily, the daemon's own mount alone: not one that somebody has made
-/// there since.
+/// Starts a second process that waits for the daemon's end, and does nothing else. It leaves the
+/// daemon's session and keeps no files open. It survives the signals that stop a service, and the
+/// end of the terminal. It lazily unmounts the daemon's own mount, but not a mount that another
+/// program has made at the mountpoint since.
 class Janitor {
  public:
-  /// To be called while there are no other threads, and nothing is held that the process is not to
-  /// hold for a moment, too. `mountpoint` is absolute. Throws std::system_error.
+  /// Forks: the caller must have no other threads, and nothing that the process must not hold for a
+  /// moment. `mountpoint` is absolute. Throws std::system_error.
   explicit Janitor(const std::string& mountpoint);
-  /// Waits until the process has done its work and ended.
+  /// Waits until the process has unmounted and ended.
   ~Janitor();
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;
 
-  /// What is mounted there now is the daemon's. Throws std::system_error, also if the process is
-  /// gone.
+  /// Reports that the present mount at the mountpoint is the daemon's. Throws std::system_error,
+  /// also if the process is gone.
   void take_charge();
-  /// Unmounts now, unless somebody has; false where it is still mounted. From then on whatever is
-  /// mounted there is another's.
+  /// Unmounts the daemon's mount, unless it is unmounted already. Returns false if it is still
+  /// mounted, or the process is gone. From then on, the process unmounts nothing more.
   bool unmount();
 
  private:

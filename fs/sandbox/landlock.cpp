@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kLandlock = "Landlock";
 constexpr int kLeastAbi = 2;
 
-/// As of ABI 6; the headers of older systems have a part of it.
+/// The kernel's struct as of ABI 6. Older headers lack a part of it.
 struct Ruleset {
   std::uint64_t files = 0, net = 0, scoped = 0;
 };
@@ -36,7 +36,7 @@ constexpr std::uint64_t kWriting =
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
 
-/// What an ABI knows: the kernel refuses the rest.
+/// The rules that an ABI supports. The kernel refuses others.
 struct Known {
   int abi;
   Ruleset rules;
@@ -70,12 +70,12 @@ void allow(int ruleset, int below, std::uint64_t access) {
     frame::throw_errno(kLandlock);
 }
 
-/// What is not there needs no rule.
+/// Allows access to a path. A missing path needs no rule.
 void allow(int ruleset, const std::string& path, std::uint64_t access) {
   const frame::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
   if (!place || ::fstat(place.get(), &st) != 0) return;
-  // A file knows less than a directory.
+  // Of these rights, only reading applies to a file.
   if (!S_ISDIR(st.st_mode)) access &= LANDLOCK_ACCESS_FS_READ_FILE;
   allow(ruleset, place.get(), access);
 }
@@ -88,7 +88,7 @@ frame::UniqueFd make_ruleset(const Ruleset& rules, std::size_t size) {
 }
 
 void apply(const frame::UniqueFd& ruleset) {
-  // For the groups of callers.
+  // Group lists of callers are read there.
   allow(ruleset.get(), "/proc", LANDLOCK_ACCESS_FS_READ_FILE);
   if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) frame::throw_errno(kLandlock);
 }

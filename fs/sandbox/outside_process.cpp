@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSocket = 3;
 
-/// Keeps nothing of the daemon's but the socket, which becomes descriptor kSocket.
+/// Closes all inherited descriptors except the socket, which becomes descriptor kSocket.
 bool leave_daemon(int socket, const char* name) {
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing < 0) return false;
@@ -44,7 +44,7 @@ OutsideProcess::OutsideProcess(const char* name, const std::function<void(int so
   if (!leave_daemon(other.get(), name)) ::_exit(1);
   try {
     work(kSocket);
-  } catch (...) {  // nothing of the daemon's is to be unwound here
+  } catch (...) {  // the daemon's stack must not be unwound here
     ::_exit(1);
   }
   ::_exit(0);

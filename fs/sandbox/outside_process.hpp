@@ -1,5 +1,5 @@
 #pragma once
-// A process that stays outside of the sandbox.
+// A process that stays outside the sandbox.
 
 #include <cerrno>
 #include <functional>
@@ -30,8 +30,8 @@ class OutsideProcess {
   pid_t process_ = -1;
 };
 
-/// Receives one message of a fixed size over the socket. False if the other end is gone, or sent
-/// another size.
+/// Receives one message of a fixed size over the socket. Returns false if the other end is gone, or
+/// sent another size.
 template <typename Part>
 bool receive_message(int socket, Part& part) {
   ssize_t got = -1;
@@ -41,7 +41,7 @@ bool receive_message(int socket, Part& part) {
   return got == static_cast<ssize_t>(sizeof part);
 }
 
-/// False if the other end is gone.
+/// Sends one message over the socket. Returns false if the other end is gone.
 template <typename Part>
 bool send_message(int socket, const Part& part) {
   return ::send(socket, &part, sizeof part, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof part);

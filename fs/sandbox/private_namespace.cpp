@@ -49,8 +49,9 @@ UniqueFd new_mount(const char* type, const char* option, const char* value, unsi
                            MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | attributes));
 }
 
-/// Without what is there of the kernel's own settings. Containers may forbid a new one, which would
-/// show what they cover.
+/// Returns a /proc with processes only, without the kernel's settings. A container may forbid that,
+/// because a new /proc would show what the container covers. Then returns a copy of the present
+/// one.
 UniqueFd processes() {
   try {
     return new_mount("proc", "subset", "pid", MOUNT_ATTR_RDONLY);
@@ -67,7 +68,7 @@ void attach(const UniqueFd& mount, int directory, const char* place) {
   check(::move_mount(mount.get(), "", directory, place, flags));
 }
 
-/// What is gone meanwhile, or lies in what another one covers, needs nothing.
+/// Covers a path in the copy. Does nothing if the path is gone, or lies behind another mount.
 void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
@@ -81,9 +82,10 @@ void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) 
          "");
 }
 
-/// A root directory with /proc and what `furnish` puts there.
+/// Builds a root directory with /proc and the mounts that `furnish` adds, and moves the process
+/// there.
 void build(const std::function<void(const UniqueFd&)>& furnish) {
-  // Nothing of what follows is to be seen outside.
+  // Later mounts must not propagate to the outer namespace.
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
   const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const UniqueFd proc = processes();
@@ -100,7 +102,8 @@ void build(const std::function<void(const UniqueFd&)>& furnish) {
   check(::chdir("/"));
 }
 
-/// The process then has that root directory; if it throws, what it had.
+/// Calls build() in a new mount namespace. If that throws, returns to the old namespace and
+/// directories.
 void enter(const std::function<void(const UniqueFd&)>& furnish) {
   const UniqueFd outside = checked(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
   const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -109,7 +112,8 @@ void enter(const std::function<void(const UniqueFd&)>& furnish) {
   try {
     build(furnish);
   } catch (const std::exception&) {
-    // Copies of all mounts would keep those alive that others unmount.
+    // Must not stay in the new namespace: its copies of all mounts would keep them busy after
+    // others unmount them.
     if (::setns(outside.get(), CLONE_NEWNS) != 0 || ::fchdir(old_root.get()) != 0 ||
         ::chroot(".") != 0 || ::fchdir(old_directory.get()) != 0)
       std::terminate();
@@ -117,7 +121,7 @@ void enter(const std::function<void(const UniqueFd&)>& furnish) {
   }
 }
 
-/// Something to mount on at `path`, which is absolute and, outside, a directory or not.
+/// Makes a mountpoint at `path`, which is absolute: a directory or an empty file.
 void make_place(const UniqueFd& root, const std::string& path, bool is_directory) {
   struct stat st {};
   const std::string below = path.substr(1);
@@ -131,13 +135,13 @@ void make_place(const UniqueFd& root, const std::string& path, bool is_directory
     checked(::openat(root.get(), below.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
 }
 
-/// Shows what is at `path`, if something is, under the same name. A symlink stands for what it
-/// leads to now.
+/// Shows the file or directory at `path`, if it exists, under the same name. A symlink is replaced
+/// by its present target.
 void show(const UniqueFd& root, const std::string& path, bool writes) {
   const UniqueFd there(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
   if (!there || ::fstat(there.get(), &st) != 0) return;
-  // With what is mounted below: containers have volumes there.
+  // Includes mounts below it: containers have volumes there.
   const UniqueFd copy = checked(::open_tree(
       there.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   set_attributes(

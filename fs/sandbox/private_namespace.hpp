@@ -9,22 +9,23 @@
 
 namespace bloscfs::fs {
 
-/// The same directory in a copy of its mount that is mounted nowhere yet: from what is opened below
-/// it, no ".." leads further than to it. Devices and set-user-ID bits have no effect there, and
-/// unless the daemon `writes`, nothing can be changed. The
-/// copy has the mounts below it if they are entered, and follows what is mounted and unmounted
-/// there later where the directory's own mount is shared. Throws std::system_error: EPERM without
-/// the right to mount.
+/// Returns the directory in a detached copy of its mount: ".." does not lead out of it. Devices and
+/// set-user-ID bits have no effect in the copy, and unless `writes`, it is read-only. If `others`
+/// are entered, the copy includes the mounts below the directory. If the directory's own mount is
+/// shared, the copy follows later mounts and unmounts there. Throws std::system_error: EPERM
+/// without the right to mount.
 frame::UniqueFd detached_copy(const frame::UniqueFd& directory, OtherMounts others, bool writes);
 
-/// Leaves the process, which has one thread, a root directory in which there are such a copy and a
-/// read-only /proc of processes alone, and makes it the working directory. Something empty covers
-/// each of `left_out`, paths in the copy, which else would show what another mount covers. Throws
-/// std::system_error; the process then sees what it saw before.
+/// Gives the process, which must have one thread, a new root directory, and makes that the working
+/// directory. It contains only `copy` and a read-only /proc that shows only processes. `left_out`
+/// are paths in the copy that other mounts cover outside. They are covered by empty files and
+/// directories, because the copy would show what the mounts hide. Throws std::system_error; the
+/// process then keeps its root directory.
 void enter_private_namespace(const frame::UniqueFd& copy, const std::vector<std::string>& left_out);
 
-/// The same without SOURCE: what is at the paths `read`, to be read alone, and `written`, under
-/// their own names. Paths are absolute; what is not there is left out.
+/// Gives the process a root directory without SOURCE. It contains the paths `read`, read-only, and
+/// `written`, under their own names. Paths are absolute; missing ones are ignored. Otherwise as
+/// above.
 void enter_private_namespace(const std::vector<std::string>& read,
                              const std::vector<std::string>& written);
 

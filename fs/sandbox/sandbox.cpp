@@ -23,7 +23,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What the sanitizers do at the end, to find leaks, is what the sandbox forbids.
+/// At the end, sanitizers look for leaks by calls that the sandbox forbids.
 #ifdef BLOSCFS_SANITIZED
 constexpr bool kIsSanitized = true;
 #else
@@ -34,7 +34,7 @@ OtherMounts others_of(const MountOptions& options) {
   return options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out;
 }
 
-/// What says where a name is, and whom to trust.
+/// The files for looking up names, and for certificates.
 constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf",
                                          "/etc/hosts",
                                          "/etc/host.conf",
@@ -50,7 +50,7 @@ constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf",
                                          "/run/systemd/resolve",
                                          "/run/resolvconf"};
 
-/// Looks up a name for its libraries, which cannot be loaded later.
+/// Looks up a name, so that its libraries are loaded. They cannot be loaded later.
 void load_resolver() {
   addrinfo* found = nullptr;
   if (::getaddrinfo("localhost", nullptr, nullptr, &found) == 0) ::freeaddrinfo(found);
@@ -62,7 +62,7 @@ void set_process(int operation, unsigned long value) {
 
 }  // namespace
 
-/// False where the layer cannot be had, and need not be.
+/// Applies a layer. Returns false if it is unavailable and not required.
 template <typename Work>
 bool Sandbox::apply(const char* layer, const Work& work) const {
   try {
@@ -96,7 +96,7 @@ MountSource Sandbox::open(const std::string& path, const MountOptions& options) 
 
 void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
   frame::UniqueFd outer = std::move(outer_root_);
-  // From what is opened below it, no ".." leads out of it either.
+  // In a detached copy, ".." does not lead out of the rescue folder.
   if (source.rescue) {
     frame::UniqueFd& folder = source.rescue->descriptor();
     apply("private mount namespace",
@@ -110,7 +110,7 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
 
 void Sandbox::close(MountSource& source, const MountOptions& options) {
   if (!janitor_) return;
-  ::tzset();  // the log's times need a file of the system
+  ::tzset();  // loads the time zone for the log: its file cannot be opened later
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
   apply("limit on capabilities", [&] {

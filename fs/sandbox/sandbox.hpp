@@ -1,11 +1,14 @@
 #pragma once
-// What the daemon, which decodes files that anybody may have made, can reach: SOURCE and its mount,
-// even when such a file has made it run somebody's code.
-//
-// In this order, each layer where the kernel has it: a mount namespace in which there is SOURCE
-// alone, or what connections take (root's, since a user namespace would show the owners of files as
-// nobody), the capabilities that serving takes, no new privileges and no dumps, Landlock, seccomp.
-// A janitor outside of it unmounts, which the daemon no longer can.
+// Limits what the daemon can reach to SOURCE and its mount. The daemon decodes files of any origin,
+// and such a file may make it run an attacker's code.
+// | There are these layers, applied in this order where the kernel supports them:
+// 1. A private mount namespace with nothing but SOURCE, or what connections need. Only for root,
+// since a user namespace would show the owners of files as nobody.
+// 2. Only the capabilities that serving needs.
+// 3. No new privileges, and no core dumps.
+// 4. Landlock.
+// 5. seccomp.
+// The daemon can then no longer unmount; a janitor outside the sandbox does.
 
 #include <optional>
 #include <string>
@@ -21,23 +24,23 @@ namespace bloscfs::fs {
 
 class Sandbox {
  public:
-  /// To be made before anything is locked or mounted. With `automatic` there is no sandbox where
+  /// To be made before anything is locked or mounted. With `automatic`, there is no sandbox if
   /// there can be no janitor. Throws std::runtime_error with a message for the user.
   Sandbox(SandboxPolicy policy, const std::string& mountpoint);
 
-  /// Null where the daemon unmounts by itself.
+  /// Null if the daemon unmounts by itself.
   Janitor* janitor() { return janitor_ ? &*janitor_ : nullptr; }
 
-  /// open_source(); what is opened below the result does not lead out of it, where it can be had.
+  /// Calls open_source(). Where possible, the result is such that ".." does not lead out of it.
   MountSource open(const std::string& path, const MountOptions& options);
 
-  /// After the mount, and before the first thread: from here on the process can reach no more than
-  /// it needs. With `automatic`, a layer that cannot be had is left out and logged; with `required`
-  /// it throws std::runtime_error, with a message for the user.
+  /// Restricts the process to what it needs. To be called after the mount, and before the first
+  /// thread. If a layer is not available, `automatic` logs that and continues; `required` throws
+  /// std::runtime_error with a message for the user.
   void close(MountSource& source, const MountOptions& options);
 
-  /// The same without a SOURCE of files: what is left are connections to others, looking up where
-  /// to, `files` (or folders) to read, and `folders` to write.
+  /// Restricts the process as close() does, for a SOURCE that is a URL. It can make connections,
+  /// look up host names, read `files` (or folders), and write to `folders`.
   void close_for_network(const std::vector<std::string>& files,
                          const std::vector<std::string>& folders);
 
@@ -48,7 +51,7 @@ class Sandbox {
 
   const SandboxPolicy policy_;
   std::optional<Janitor> janitor_;
-  frame::UniqueFd outer_root_;  ///< while the namespace is still to be entered
+  frame::UniqueFd outer_root_;  ///< until the namespace is entered
 };
 
 }  // namespace bloscfs::fs

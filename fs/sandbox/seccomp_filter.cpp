@@ -28,23 +28,23 @@ namespace {
 
 constexpr const char* kSeccomp = "seccomp";
 
-/// With any arguments. Each group is what one task takes; where an architecture has two names for a
-/// call, both are here.
+/// Allowed with any arguments, grouped by task. If a call has different names on two architectures,
+/// both are listed.
 constexpr int kCalls[] = {
-    // requests of the kernel, and their answers
+    // requests of the kernel, and replies
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(splice),
     SCMP_SYS(vmsplice), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
-    // files: finding, closing
+    // files: find and close
     SCMP_SYS(close), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
     SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
     SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(lseek), SCMP_SYS(chdir),
-    // their contents
+    // contents of files
     SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(pwritev), SCMP_SYS(ftruncate),
     SCMP_SYS(fallocate), SCMP_SYS(copy_file_range), SCMP_SYS(sync_file_range), SCMP_SYS(fsync),
     SCMP_SYS(fdatasync), SCMP_SYS(syncfs), SCMP_SYS(flock),
-    // their names
+    // names of files
     SCMP_SYS(mkdirat), SCMP_SYS(unlinkat), SCMP_SYS(renameat), SCMP_SYS(renameat2),
-    // in somebody's name
+    // acting as another user
     SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(setgroups), SCMP_SYS(getgroups),
     SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(umask), SCMP_SYS(geteuid), SCMP_SYS(getegid),
     // memory
@@ -54,13 +54,13 @@ constexpr int kCalls[] = {
     SCMP_SYS(sched_getaffinity), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(restart_syscall),
     SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(clock_nanosleep), SCMP_SYS(getrandom),
-    // the background, the log and the janitor
+    // background, log and janitor
     SCMP_SYS(setsid), SCMP_SYS(wait4), SCMP_SYS(recvfrom),
-    // the end
+    // exit
     SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
-/// What a SOURCE of files takes beside that: following changes, other names, and attributes, which
-/// Landlock leaves open for all files.
+/// Additional calls for a SOURCE of files: inotify, links and attributes. Attributes are not
+/// covered by Landlock, which allows them for all files.
 constexpr int kFileCalls[] = {SCMP_SYS(inotify_init1),    SCMP_SYS(inotify_add_watch),
                               SCMP_SYS(inotify_rm_watch), SCMP_SYS(symlinkat),
                               SCMP_SYS(linkat),           SCMP_SYS(fchown),
@@ -70,14 +70,14 @@ constexpr int kFileCalls[] = {SCMP_SYS(inotify_init1),    SCMP_SYS(inotify_add_w
                               SCMP_SYS(listxattr),        SCMP_SYS(flistxattr),
                               SCMP_SYS(removexattr),      SCMP_SYS(fremovexattr)};
 
-/// What connections take instead, and looking up where to.
+/// Additional calls for a SOURCE that is a URL: connections and name lookups.
 constexpr int kNetworkCalls[] = {SCMP_SYS(connect),     SCMP_SYS(sendto),      SCMP_SYS(bind),
                                  SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
                                  SCMP_SYS(sendmsg),     SCMP_SYS(setsockopt),  SCMP_SYS(sendmmsg),
                                  SCMP_SYS(recvmsg),     SCMP_SYS(select),      SCMP_SYS(shutdown),
                                  SCMP_SYS(pselect6),    SCMP_SYS(uname),       SCMP_SYS(eventfd2)};
 
-/// Of fcntl: none by which signals reach other processes.
+/// Allowed commands of fcntl(2): none that sends signals to other processes.
 constexpr int kFileCommands[] = {F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,    F_GETFL,     F_GETPIPE_SZ,
                                  F_SETPIPE_SZ,    F_SETSIG, F_SETLEASE, F_OFD_GETLK, F_OFD_SETLK};
 
@@ -85,7 +85,7 @@ class Filter {
  public:
   Filter() : context_(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), ::seccomp_release) {
     if (!context_) frame::throw_errno(ENOMEM, kSeccomp);
-    // A tree, so that what is often called costs as little as the rest.
+    // Optimizes for a tree, so that frequent calls cost no more than others.
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   }
@@ -115,16 +115,16 @@ scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
 
-/// Of the bits in `mask` those of `value` are set.
+/// True if the bits in `mask` are those of `value`.
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
 constexpr mode_t kSetIds = S_ISUID | S_ISGID;
 
-/// Allows `call` with a mode of which the bits of `mask` are `value`: without set-user-ID and
-/// set-group-ID bits, unless these are needed (else EPERM). A call that hides its mode behind a
-/// pointer, as openat2 does, cannot be allowed at all.
+/// Allows `call` if the bits in `mask` of its mode are those of `value`. Refuses set-user-ID and
+/// set-group-ID bits (EPERM), unless they are needed. A call with its mode behind a pointer, such
+/// as openat2(2), must not be allowed at all: the filter cannot see that mode.
 void allow_mode(Filter& filter, const NeededCalls& needed, int call, unsigned argument,
                 mode_t mask = 0, mode_t value = 0, std::initializer_list<scmp_arg_cmp> when = {}) {
   for (const mode_t bits : {mode_t{0}, mode_t{S_ISUID}, mode_t{S_ISGID}, kSetIds}) {
@@ -137,7 +137,7 @@ void allow_mode(Filter& filter, const NeededCalls& needed, int call, unsigned ar
   }
 }
 
-/// The mode counts where a file is made.
+/// Checks the mode only if openat(2) may make a file.
 void allow_opening(Filter& filter, const NeededCalls& needed) {
   constexpr std::uint64_t kTemporary = O_TMPFILE & ~O_DIRECTORY;
   constexpr std::uint64_t kMaking = O_CREAT | kTemporary;
@@ -163,12 +163,13 @@ void allow_files(Filter& filter, const NeededCalls& needed) {
   allow_mode(filter, needed, SCMP_SYS(fchmod), 1);
   allow_mode(filter, needed, SCMP_SYS(fchmodat), 2);
   allow_special_files(filter, needed);
-  // To where a socket was connected before: the log, the janitor, the service manager.
+  // Only to the address that the socket is connected to: the log, the janitor, the service manager.
   filter.allow(SCMP_SYS(sendto), {equals(4, 0)});
 }
 
 void allow_network(Filter& filter) {
-  // curl wakes its threads by it. Of datagrams it could be connected to something else.
+  // curl wakes its threads by a stream socket pair. A datagram socket could be connected to another
+  // process.
   filter.allow(SCMP_SYS(socketpair), {equals(0, AF_UNIX), has_bits(1, 0xf, SOCK_STREAM)});
   for (const int call : kNetworkCalls) filter.allow(call);
   for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
@@ -193,8 +194,8 @@ void allow_needed_calls(const NeededCalls& needed) {
   const auto self = static_cast<std::uint64_t>(::getpid());
   for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) filter.allow(call, {equals(0, self)});
   for (const int call : {SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr)})
-    filter.allow(call, {equals(0, 0)});                             // of the thread itself
-  filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});  // limits are asked for
+    filter.allow(call, {equals(0, 0)});                             // of the calling thread
+  filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});  // limits can be read, not set
   filter.allow(SCMP_SYS(ioctl), {equals(1, FS_IOC_GETFLAGS)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});

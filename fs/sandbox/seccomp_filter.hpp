@@ -1,17 +1,21 @@
 #pragma once
-// Which system calls the process can make.
+// Restricts the system calls of the process.
 
 namespace bloscfs::fs {
 
-/// Leaves the process, which has one thread and no new privileges, the calls that serving a mount
-/// takes: what is not among them fails with ENOSYS, so that libraries fall back to older calls.
-/// A call of another architecture ends the process. Threads can be made, but no processes, and
-/// nothing can be executed or mapped as executable; signals go to the process itself. No local
-/// socket can be made that connects to others, nor one of a network where there is none. Devices
-/// are made, and set-user-ID and set-group-ID bits are set, only where that is needed (else EPERM).
-/// In builds with sanitizers, which need more than that, it does nothing. Throws std::system_error.
+/// Allows the process, which must have one thread and no new privileges, only the system calls that
+/// serving a mount needs. Does nothing in builds with sanitizers, which need more calls. Throws
+/// std::system_error.
+/// - Other calls fail with ENOSYS, so that libraries fall back to older calls. A call of another
+///   architecture kills the process.
+/// - It can start threads, but no processes. It can execute nothing, and map nothing as executable.
+/// - It can send signals only to itself.
+/// - It can make no local socket that connects to other processes, and network sockets only if
+///   `network`.
+/// - It can make device files, and set set-user-ID and set-group-ID bits, only if that is needed
+///   (else EPERM).
 struct NeededCalls {
-  bool network = false;  ///< SOURCE is reached by a network: no attributes of files are set
+  bool network = false;  ///< SOURCE is a URL: file attributes cannot be set
   bool devices = false;
   bool set_ids = false;
 };

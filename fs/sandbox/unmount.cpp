@@ -17,7 +17,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The way for ordinary users. `status` as of waitpid(2), -1 where there is no such program.
+/// The result of fusermount3, which unmounts for ordinary users. `status` is that of waitpid(2), or
+/// -1 if the program does not exist.
 struct HelperEnd {
   int status = -1;
   std::string complaint;
@@ -61,7 +62,7 @@ HelperEnd run_helper(std::vector<std::string> words) {
   return end;
 }
 
-/// Its last line, without what it puts in front.
+/// Returns the last line of a message, without its prefix up to the path.
 std::string reason_in(std::string complaint, const std::string& point) {
   while (complaint.ends_with('\n')) complaint.pop_back();
   complaint.erase(0, complaint.rfind('\n') + 1);

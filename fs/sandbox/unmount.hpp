@@ -5,15 +5,15 @@
 
 namespace bloscfs::fs {
 
-/// Unmounts what was mounted last at `point`, an absolute path, without asking it, whether or not
-/// it is in use. False where it is still mounted.
+/// Unmounts the last mount at `point`, an absolute path, even if it is in use. Does not ask its
+/// filesystem. Returns false if it is still mounted.
 bool unmount_lazily(const std::string& point);
 
-/// The same, but EBUSY where it is in use. Throws std::system_error, std::runtime_error with a
-/// message for the user; neither names the place.
+/// Unmounts the last mount at `point`, or throws EBUSY if it is in use. Throws std::system_error,
+/// or std::runtime_error with a message for the user; neither names the path.
 void unmount_unused(const std::string& point);
 
-/// Waits for a child's end; its status, or -1.
+/// Waits for a child's end. Returns its wait status, or -1.
 int wait_for_end_of(int process);
 
 }  // namespace bloscfs::fs
