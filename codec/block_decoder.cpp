@@ -25,11 +25,11 @@ constexpr std::size_t kLargeStep = std::size_t{1} << 20;
 }  // namespace
 
 struct BlockDecoder::State {
-  /// Decoding of one block: where its stored bytes stand and how messages call it.
+  /// The decoding of one block.
   struct Job {
     const Chunk& chunk;
     std::int32_t block;
-    Bytes stored;  ///< what is not read yet
+    Bytes stored;  ///< bytes that are not read yet
 
     const ChunkHeader& header() const { return chunk.header(); }
     [[noreturn]] void fail(const std::string& what) const {
@@ -37,7 +37,7 @@ struct BlockDecoder::State {
     }
     std::int32_t read_int32();
     Bytes take(std::size_t size);
-    /// Of a block of `size` bytes, which they share evenly.
+    /// Returns the number of streams of a block of `size` bytes. All have the same size.
     std::size_t stream_count(std::size_t size) const;
   };
 
@@ -58,7 +58,7 @@ struct BlockDecoder::State {
   Checkpoint checkpoint = nullptr;
   std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;
   CodecId latest_id{};
-  Decompressor* latest = nullptr;  ///< for latest_id, once there is any
+  Decompressor* latest = nullptr;  ///< for latest_id, once there is one
   std::vector<std::uint8_t> scratch;
 };
 
@@ -99,7 +99,7 @@ Decompressor& BlockDecoder::State::decompressor(CodecId id) {
 
 MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
   if (scratch.size() < size) {
-    scratch = std::vector<std::uint8_t>();  // first, so that old and new never exist together
+    scratch = std::vector<std::uint8_t>();  // freed first, so that old and new never exist together
     scratch.resize(size);
   }
   return MutableBytes(scratch).first(size);
@@ -113,8 +113,8 @@ void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes 
   }
 }
 
-/// codec/formats/chunk.md, "Streams". Returns where the stream's contents are: in `out`, or, if
-/// they are not compressed, among the stored bytes.
+/// See codec/formats/chunk.md, "Streams". Returns the stream's contents: in `out`, or, if they are
+/// not compressed, in the stored bytes.
 Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size <= 0) {
@@ -133,7 +133,7 @@ Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   return out;
 }
 
-/// codec/formats/chunk.md, "VL blocks".
+/// See codec/formats/chunk.md, "VL blocks".
 void BlockDecoder::State::decode_vl_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size < 0 || static_cast<std::size_t>(size) != out.size()) {
@@ -163,7 +163,7 @@ void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   }
 }
 
-/// Takes streams that are not compressed from where they are stored.
+/// Unshuffles uncompressed streams directly from the stored bytes.
 void BlockDecoder::State::decode_shuffled(Job& job, MutableBytes spare, MutableBytes out) {
   std::array<const std::uint8_t*, kMaxShuffleWidth> streams;
   const std::size_t count = job.stream_count(out.size());

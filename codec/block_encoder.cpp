@@ -20,7 +20,8 @@ constexpr std::size_t kStreamPrefix = 4;
 constexpr std::uint8_t kRunToken = 0x01;
 constexpr std::size_t kMinStream = 16;
 
-/// codec/formats/chunk.md, "Streams": the byte as a size, and a token unless it is zero.
+/// Writes a run: minus the byte as the size, and a token unless the byte is zero
+/// (codec/formats/chunk.md, "Streams").
 std::size_t write_run(std::uint8_t byte, MutableBytes out) {
   const std::size_t size = byte == 0 ? kStreamPrefix : kStreamPrefix + 1;
   if (out.size() < size) return 0;
@@ -31,7 +32,7 @@ std::size_t write_run(std::uint8_t byte, MutableBytes out) {
 
 MutableBytes resized(std::vector<std::uint8_t>& scratch, std::size_t size) {
   if (scratch.size() < size) {
-    scratch = std::vector<std::uint8_t>();  // first, so that old and new never exist together
+    scratch = std::vector<std::uint8_t>();  // freed first, so that old and new never exist together
     scratch.resize(size);
   }
   return MutableBytes(scratch).first(size);
@@ -63,7 +64,7 @@ BlockEncoder::StreamEncoder& BlockEncoder::encoder(CodecId id) {
   return found->second;
 }
 
-/// True for noise without repetitions, which slow codecs would only find out slowly.
+/// True for noise without repetitions, which slow codecs take long to detect.
 bool BlockEncoder::is_hopeless(Bytes stream, MutableBytes out) {
   return looks_random(stream) && encoder(CodecId::lz4).compressor->compress(stream, {}, out) == 0;
 }
@@ -83,7 +84,7 @@ std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, 
   const MutableBytes room = out.subspan(kStreamPrefix);
   std::size_t size = 0;
   if (clevel_ > 0 && stream.size() >= kMinStream) {
-    // A codec stream as long as its contents would be taken for these.
+    // A compressed stream as long as its contents would be taken for uncompressed contents.
     const std::size_t most = std::min(room.size(), stream.size() - 1);
     size = compress(header, stream, dictionary, room.first(most));
   }

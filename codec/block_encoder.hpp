@@ -1,6 +1,7 @@
 #pragma once
-// Encodes one block to its stored bytes: filters, then streams (codec/formats/chunk.md, "Blocks and
-// streams"). Owns codec contexts and scratch memory: one encoder per thread at a time.
+// Encodes one block to its stored bytes: first filters, then streams (codec/formats/chunk.md,
+// "Blocks and streams"). An encoder owns codec contexts and scratch memory, so only one thread at a
+// time may use it.
 
 #include <array>
 #include <cstddef>
@@ -17,30 +18,32 @@ class Compressor;
 
 class BlockEncoder {
  public:
-  /// Level 0 stores streams as they are.
+  /// At level 0, streams are stored uncompressed.
   explicit BlockEncoder(int clevel);
   ~BlockEncoder();
   BlockEncoder(BlockEncoder&&) noexcept;
   BlockEncoder& operator=(BlockEncoder&&) noexcept;
 
-  /// The block as the chunk's filters leave it, valid until the next call or as long as `contents`.
-  /// `own_reference`: the block is its own delta reference; else `reference` is block 0's contents.
+  /// Applies the chunk's filters to a block. The result is valid until the next call, and no longer
+  /// than `contents`. If `own_reference`, the block is its own delta reference; else `reference` is
+  /// the contents of block 0.
   Bytes filter(const ChunkHeader& header, bool own_reference, Bytes reference, Bytes contents);
 
-  /// Writes the streams of a filtered block to the front of `out`, which doesn't overlap it.
-  /// Returns the bytes written, or 0 when they don't fit. The codec is one that we write.
+  /// Writes the streams of a filtered block to the start of `out`, which must not overlap it.
+  /// Returns the number of bytes written, or 0 if they do not fit. The codec must be one that can
+  /// be written.
   std::size_t write_streams(const ChunkHeader& header, Bytes filtered, Bytes dictionary,
                             MutableBytes out);
 
-  /// Bytes of scratch held now, codec contexts not counted.
+  /// Returns the bytes of scratch memory in use, without codec contexts.
   std::size_t scratch_memory() const;
-  /// Gives back scratch above `keep` bytes.
+  /// Frees scratch memory until at most `keep` bytes are in use.
   void trim(std::size_t keep);
 
  private:
   struct StreamEncoder {
     std::unique_ptr<Compressor> compressor;
-    bool slow_on_noise;  ///< at this level
+    bool slow_on_noise;  ///< whether the codec is slow on noise at this level
   };
 
   std::size_t write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,

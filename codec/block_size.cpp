@@ -8,13 +8,13 @@ namespace bloscfs::codec {
 namespace {
 
 constexpr std::int32_t kKi = 1024;
-constexpr std::int32_t kSmallestSized = 32 * kKi;  // chunks below are one block
+constexpr std::int32_t kSmallestSized = 32 * kKi;  // smaller chunks are one block
 constexpr std::int32_t kLargestSplitBlock = 4096 * kKi;
 constexpr std::int32_t kMaxSplitTypesize = 16;
 constexpr std::int32_t kMinSplitItems = 32;
 constexpr std::int32_t kMinSplitItemsBlosc1 = 128;
 
-// By level 0 to 9; split blocks per byte of an item.
+// By level 0 to 9. For split blocks, the size for each byte of an item.
 constexpr std::int32_t kFastBlocks[] = {8 * kKi,   16 * kKi,  32 * kKi,  64 * kKi,  128 * kKi,
                                         128 * kKi, 256 * kKi, 256 * kKi, 256 * kKi, 256 * kKi};
 constexpr std::int32_t kStrongBlocks[] = {16 * kKi,  32 * kKi,  64 * kKi,  128 * kKi, 256 * kKi,
@@ -59,7 +59,7 @@ std::int32_t choose_blocksize(const EncodeSettings& settings, std::int32_t nbyte
 bool splits_blocks(const EncodeSettings& settings, std::int32_t blocksize) {
   const bool small_items = settings.typesize <= kMaxSplitTypesize;
   const std::int32_t items = blocksize / settings.typesize;
-  // Blosc1 knows the flag for "don't" alone; where it is clear the reader decides.
+  // Blosc1 has only a flag against splitting. If it is clear, the reader decides by its own rule.
   if (settings.blosc1_header && (!small_items || items < kMinSplitItemsBlosc1)) return false;
   switch (settings.split) {
     case SplitMode::always:

@@ -12,19 +12,19 @@ namespace bloscfs::codec {
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
-/// So many bytes from there on: of a source, or of a chunk, in its stored bytes or its contents.
+/// A range of a source or of a chunk, in its stored bytes or its contents.
 struct ByteRange {
   std::int64_t offset = 0;
   std::int64_t size = 0;
 };
 
-/// ceil(n / d) without overflow, for n >= 0 and d > 0.
+/// Returns ceil(n / d) without overflow, for n >= 0 and d > 0.
 template <typename T>
 constexpr T ceil_div(T n, T d) {
   return n / d + (n % d != 0 ? 1 : 0);
 }
 
-/// The little-endian int32 at `offset`; the caller has checked that it lies inside.
+/// Returns the little-endian int32 at `offset`. The caller has checked that it lies inside `in`.
 inline std::int32_t load_int32(Bytes in, std::size_t offset) {
   return boost::endian::load_little_s32(in.data() + offset);
 }

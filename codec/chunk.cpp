@@ -14,12 +14,12 @@
 namespace bloscfs::codec {
 namespace {
 
-// Blocks that exist for random access only: the header's own up to a limit.
+// Virtual blocks exist only for random access. They have the header's block size, up to a limit.
 constexpr std::int32_t kMaxVirtualBlocksize = 1 << 20;
 constexpr std::int32_t kVirtualBlocksize = 256 << 10;
 constexpr std::int32_t kDictionarySizeField = 4;
 constexpr std::int32_t kStreamSizeField = 4;
-constexpr std::int32_t kSmallestVlBlock = 5;  // its size and one byte of stream
+constexpr std::int32_t kSmallestVlBlock = 5;  // the size field and one byte of stream
 
 void check_prefix(const ChunkHeader& header, Bytes prefix) {
   const std::int64_t needed = Chunk::prefix_size(header);
@@ -176,11 +176,11 @@ std::int64_t Chunk::next_start(std::int32_t block) const {
 }
 
 std::int64_t Chunk::largest_stored(std::int64_t size) const {
-  // One byte more than a VL block may have: its decoder sees the excess and refuses it.
+  // One byte more than a VL block may have, so that its decoder sees and refuses a longer one.
   if (header_.vl_blocks) return kStreamSizeField + size + 1;
   const std::int64_t streams = header_.stream_count(size);
   const std::int64_t plain = streams * kStreamSizeField + size;
-  // Blosc1 kept Snappy streams that came out longer than their input.
+  // Blosc1 kept Snappy streams that were longer than their input.
   return header_.codec == CodecId::snappy ? plain + streams * 32 + size / 6 : plain;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An opened ("lazy") chunk: header, block starts, dictionary; everything but the blocks.
-// Immutable after construction, so any thread may use it.
+// An opened ("lazy") chunk: header, block starts and dictionary, but not the blocks. Immutable
+// after construction, so any thread may use it.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,40 +13,43 @@ namespace bloscfs::codec {
 
 class Chunk {
  public:
-  /// A special-value chunk that has no stored bytes (an index entry of a frame). Contents are
-  /// `nbytes` bytes of zeros (zero, uninit) or of NaNs of `typesize` 4 or 8 bytes.
+  /// Makes a special-value chunk without stored bytes, which an index entry of a frame describes.
+  /// Its contents are `nbytes` bytes of zeros (zero, uninit), or of NaNs of `typesize` 4 or 8
+  /// bytes.
   static Chunk make_special(SpecialValue value, std::int32_t nbytes, std::int32_t typesize);
 
-  /// Number of leading stored bytes that the constructor needs: header, block starts, size of the
-  /// dictionary; for repeated-value chunks the value. The dictionary itself comes separately.
+  /// Returns how many stored bytes at the start the constructor needs: header, block starts and
+  /// size of the dictionary, or header and repeated value. The dictionary itself is a separate
+  /// argument.
   static std::int64_t prefix_size(const ChunkHeader& header);
-  /// Where the dictionary lies, from the same prefix; size 0 when there is none.
+  /// Returns the place of the dictionary, read from the same prefix. Size 0 if there is none.
   static ByteRange dictionary_range(const ChunkHeader& header, Bytes prefix);
 
-  /// `vl_sizes`: uncompressed size of each block, VL-block chunks only (vl_block_size_at).
-  /// Throws Error if starts, dictionary or sizes contradict the header.
+  /// `vl_sizes`: uncompressed size of each block, only for chunks with VL blocks (see
+  /// parse_block_starts()). Throws Error if starts, dictionary or sizes contradict the header.
   Chunk(const ChunkHeader& header, Bytes prefix, Bytes dictionary,
         const std::vector<std::int32_t>& vl_sizes = {});
 
   const ChunkHeader& header() const { return header_; }
   std::int32_t nbytes() const { return header_.nbytes; }
-  /// Blocks to decode. Special and memcpyed chunks have virtual blocks of a bounded size.
+  /// Returns the number of blocks to decode. Special and memcpyed chunks have virtual blocks of a
+  /// bounded size.
   std::int32_t block_count() const { return block_count_; }
-  /// The block that holds `content_offset` (0 <= content_offset < nbytes()).
+  /// Returns the block that holds `content_offset` (0 <= content_offset < nbytes()).
   std::int32_t block_at(std::int64_t content_offset) const;
   ByteRange block_content(std::int32_t block) const;
-  /// Stored bytes that decoding this block reads, relative to the chunk's start; size 0 for
-  /// special.
+  /// Returns the stored bytes that decoding this block reads, relative to the chunk's start. Size 0
+  /// for special chunks.
   ByteRange block_stored(std::int32_t block) const;
-  /// True if block 0's decoded contents are needed to decode this one (delta filter).
+  /// True if decoding this block needs the decoded contents of block 0 (delta filter).
   bool needs_reference(std::int32_t block) const;
-  /// Upper bound of the bytes of working memory that decoding one block takes: the block itself,
-  /// its stored bytes, scratch of filters and codec, and the reference block.
+  /// Returns an upper bound for the working memory of decoding one block, in bytes: the block
+  /// itself, its stored bytes, scratch of filters and codec, and the reference block.
   std::int64_t decode_memory() const;
-  /// Fills `out` with the contents from `content_offset` on. Special chunks only.
+  /// Fills `out` with the contents from `content_offset` on. Only for special chunks.
   void fill_special(std::int64_t content_offset, MutableBytes out) const;
   Bytes dictionary() const { return dictionary_; }
-  /// Bytes of memory that this object holds.
+  /// Returns the bytes of memory that this object uses.
   std::size_t memory() const;
 
  private:
@@ -61,7 +64,7 @@ class Chunk {
   std::int32_t block_count_ = 0;
   std::int32_t virtual_blocksize_ = 0;
   std::vector<std::int32_t> starts_;
-  std::vector<std::int32_t> sorted_starts_;  ///< only when starts_ are out of order
+  std::vector<std::int32_t> sorted_starts_;  ///< only if starts_ is out of order
   std::vector<std::int64_t> vl_offsets_;  ///< prefix sums of VL block sizes, one more than blocks
   std::vector<std::uint8_t> dictionary_;
   std::vector<std::uint8_t> value_;  ///< the repeated value
@@ -83,11 +86,11 @@ inline bool Chunk::needs_reference(std::int32_t block) const {
          header_.has_filter(FilterId::delta);
 }
 
-/// Opens a chunk that lies in memory completely. Throws Error.
+/// Opens a chunk that is completely in memory. Throws Error.
 Chunk open_chunk(Bytes chunk, std::int32_t full_typesize, const BlockShape& block_shape = {});
 
-/// Checked stored extents of VL blocks: the position of each block's 4-byte size, in order. For
-/// building `vl_sizes` before the Chunk exists.
+/// Returns the checked start of each block. In a chunk with VL blocks, each start is the position
+/// of the block's 4-byte size, from which the caller builds `vl_sizes` before the Chunk exists.
 std::vector<std::int32_t> parse_block_starts(const ChunkHeader& header, Bytes prefix);
 
 }  // namespace bloscfs::codec

@@ -12,27 +12,27 @@
 namespace bloscfs::codec {
 namespace {
 
-constexpr std::int32_t kMinCompressible = 32;  // contents below are stored as they are
+constexpr std::int32_t kMinCompressible = 32;  // smaller contents are stored uncompressed
 
 const EncodeSettings& checked(const EncodeSettings& settings) {
   check_settings(settings);
   return settings;
 }
 
-/// Contents of a block, which are the filters' input.
+/// Returns the contents of a block before filters.
 Bytes block_of(const ChunkHeader& header, Bytes contents, std::int32_t block) {
   const std::size_t blocksize = static_cast<std::size_t>(header.blocksize);
   const Bytes rest = contents.subspan(static_cast<std::size_t>(block) * blocksize);
   return rest.first(std::min(blocksize, rest.size()));
 }
 
-/// Room for a chunk that is smaller than its contents stored as they are.
+/// Returns room for a chunk that is smaller than its uncompressed form.
 MutableBytes worthwhile(const ChunkHeader& header, MutableBytes out) {
   return out.first(static_cast<std::size_t>(header.header_size + header.nbytes - 1));
 }
 
 EncodedSize finish(ChunkLayout& layout, const ChunkHeader& header) {
-  // Filters that lose bits make zeros, too; Blosc1 has no chunks without blocks.
+  // Lossy filters can make zeros too. Chunks for Blosc1 must have blocks.
   if (header.header_size == kExtendedHeaderSize && layout.is_zero()) {
     return {SpecialValue::zero, 0};
   }
@@ -135,7 +135,7 @@ EncodedSize ChunkEncoder::encode_into(Bytes contents, MutableBytes out) {
   }
   if (small || settings_.clevel == 0) {
     const EncodedSize stored = store_plain(header, contents, out);
-    // As C-Blosc2 marks what no codec has seen.
+    // C-Blosc2 marks contents that no codec has processed in this way.
     if (!settings_.blosc1_header) {
       out[offsetof(RawChunkHeader, flags)] = kFlagExtendedHeader | kFlagMemcpy;
     }
@@ -161,7 +161,7 @@ std::vector<std::uint8_t> ChunkEncoder::encode_stored(Bytes contents) {
 MutableBytes ChunkEncoder::buffer_of(std::size_t size) {
   const std::size_t needed = max_stored_size(size);
   if (buffer_.size() < needed) {
-    buffer_ = std::vector<std::uint8_t>();  // first, so that old and new never exist together
+    buffer_ = std::vector<std::uint8_t>();  // freed first, so that old and new never exist together
     buffer_.resize(needed);
   }
   return MutableBytes(buffer_).first(needed);

@@ -1,6 +1,6 @@
 #pragma once
-// Builds chunks from their contents, and from older chunks of which some blocks have changed.
-// Owns codec contexts and scratch memory: one encoder per thread at a time.
+// Builds chunks from their contents, or from older chunks with some changed blocks. An encoder owns
+// codec contexts and scratch memory, so only one thread at a time may use it.
 
 #include <cstdint>
 #include <span>
@@ -14,61 +14,68 @@
 
 namespace bloscfs::codec {
 
-/// A chunk for a frame. Zeros and NaNs, if whole items, have no stored bytes: the frame's index
-/// says it all.
+/// A chunk for a frame. A chunk with whole items that are all zero or all NaN has no stored bytes:
+/// the frame's index describes it.
 struct EncodedChunk {
   SpecialValue special = SpecialValue::none;  ///< none, zero or nan
   std::vector<std::uint8_t> bytes;            ///< empty unless special is none
 };
 
-/// The same where the caller has the bytes.
+/// The result of encoding into the caller's memory.
 struct EncodedSize {
   SpecialValue special = SpecialValue::none;
   std::size_t stored = 0;  ///< bytes written, 0 unless special is none
 };
 
-/// New contents of one block, as many bytes as it has.
+/// New contents of one block. They have the size of the old ones.
 struct BlockUpdate {
   std::int32_t block = 0;
   Bytes contents;
 };
 
-/// The same contents and settings give the same bytes, whatever was encoded before.
+/// Encodes chunks. The result depends only on contents and settings, not on earlier calls.
 class ChunkEncoder {
  public:
-  /// Throws Error as check_settings does.
+  /// Throws Error as check_settings() does.
   explicit ChunkEncoder(const EncodeSettings& settings);
 
   const EncodeSettings& settings() const { return settings_; }
-  /// Others for what follows. Codec contexts are kept where the level stays: to make one takes as
-  /// long as to compress some ten KiB. Throws as the constructor does, and changes nothing then.
+  /// Changes the settings for later calls. Keeps codec contexts if the level stays the same, since
+  /// making one takes as long as compressing some ten KiB. If it throws, as the constructor does,
+  /// nothing changes.
   void use(const EncodeSettings& settings);
 
-  /// The most that a chunk of `nbytes` takes, stored.
+  /// Returns the largest stored size of a chunk of `nbytes`.
   static std::size_t max_stored_size(std::size_t nbytes) { return nbytes + kExtendedHeaderSize; }
 
-  /// A chunk of all `contents`. Chunks for Blosc1 are never special. Throws Error (too_large)
+  /// Encodes `contents` as one chunk. Chunks for Blosc1 are never special. Throws Error (too_large)
   /// beyond kMaxChunkNbytes.
   EncodedChunk encode(Bytes contents);
-  /// The same into the front of `out`, which has max_stored_size() bytes and overlaps nothing.
+  /// Like encode(), but writes to the start of `out`, which has at least max_stored_size() bytes
+  /// and overlaps no input.
   EncodedSize encode_into(Bytes contents, MutableBytes out);
-  /// The same with special chunks written out as well, for chunks that stand alone.
+  /// Like encode(), but also writes out special chunks, for chunks outside a frame.
   std::vector<std::uint8_t> encode_stored(Bytes contents);
 
-  /// `old`, whose stored bytes are `old_stored`, with new contents of some blocks. The others'
-  /// bytes are copied, and the chunk keeps its codec, filters, block size and dictionary. Where
-  /// that cannot be (the chunk has no blocks or is of a kind that we only read, its codec or
-  /// filters lose something every time, all blocks are new, or block 0 is and others refer to it,
-  /// or the result would outgrow max_stored_size()), all is decoded and encoded afresh by the
-  /// settings; that throws Error for blocks that don't decode.
+  /// Returns `old`, whose stored bytes are `old_stored`, with new contents of some blocks. Copies
+  /// the stored bytes of the other blocks. The chunk keeps its codec, filters, block size and
+  /// dictionary.
+  /// || Instead decodes the chunk and encodes it again by the settings in these cases:
+  /// - the chunk has no blocks, or is of a kind that is only read
+  /// - its codec or filters lose something each time
+  /// - all blocks change
+  /// - block 0 changes and others refer to it
+  /// - the result would exceed max_stored_size()
+  /// This throws Error if a block does not decode.
   EncodedChunk update(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed);
-  /// The same into the front of `out`, which has max_stored_size() bytes and overlaps nothing.
+  /// Like update(), but writes to the start of `out`, which has at least max_stored_size() bytes
+  /// and overlaps no input.
   EncodedSize update_into(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed,
                           MutableBytes out);
 
-  /// Bytes of scratch held now, codec contexts not counted.
+  /// Returns the bytes of scratch memory in use, without codec contexts.
   std::size_t scratch_memory() const;
-  /// Gives back scratch above `keep` bytes.
+  /// Frees scratch memory until at most `keep` bytes are in use.
   void trim(std::size_t keep);
 
  private:
@@ -92,8 +99,8 @@ class ChunkEncoder {
 
   EncodeSettings settings_;
   BlockEncoder blocks_;
-  BlockDecoder decoder_;              ///< of chunks to update
-  std::vector<std::uint8_t> buffer_;  ///< a chunk as it is built
+  BlockDecoder decoder_;              ///< decodes chunks to update
+  std::vector<std::uint8_t> buffer_;  ///< a chunk while it is built
 };
 
 }  // namespace bloscfs::codec

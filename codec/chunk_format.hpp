@@ -21,7 +21,7 @@ static_assert(sizeof(RawChunkHeader) == 16 && alignof(RawChunkHeader) == 1);
 
 inline constexpr int kFilterSlots = 6;
 
-/// The 16 bytes behind it when both kFlagShuffle and kFlagBitshuffle are set.
+/// The next 16 bytes, present if kFlagShuffle and kFlagBitshuffle are both set.
 struct RawExtendedHeader {
   std::uint8_t filters[kFilterSlots];
   std::uint8_t codec_id;
@@ -39,7 +39,7 @@ inline constexpr std::uint8_t kFlagDelta = 0x08;
 inline constexpr std::uint8_t kFlagDontSplit = 0x10;
 inline constexpr std::uint8_t kFlagExtendedHeader = kFlagShuffle | kFlagBitshuffle;
 inline constexpr int kCodecFormatShift = 5;
-/// Stream format of codecs that are named by id in the extended header; such ids begin at 32.
+/// Stream format of codecs whose id is in the extended header; such ids start at 32.
 inline constexpr std::uint8_t kCodecFormatById = 6;
 inline constexpr std::uint8_t kFirstPluginCodec = 32;
 
@@ -61,12 +61,12 @@ inline constexpr std::int32_t kMaxBlocksize = 0x1FFFF000;
 inline constexpr std::int32_t kMaxChunkNbytes = 0x7FFFFFFF - 32;
 inline constexpr std::int32_t kMaxDictionarySize = 32768;
 
-/// Compressor ids as they stand in extended headers and in frame headers.
+/// Codec ids, as stored in extended headers and in frame headers.
 enum class CodecId : std::uint8_t {
   blosclz = 0,
   lz4 = 1,
   lz4hc = 2,
-  snappy = 3,  ///< Blosc1 only, where its stream format number is 2
+  snappy = 3,  ///< only Blosc1, where its stream format number is 2
   zlib = 4,
   zstd = 5,
   ndlz = 32,
@@ -80,7 +80,7 @@ enum class CodecId : std::uint8_t {
   htj2k = 40,
 };
 
-/// Filter ids of the pipeline's slots.
+/// Filter ids, as stored in the slots of the pipeline.
 enum class FilterId : std::uint8_t {
   none = 0,
   shuffle = 1,

@@ -39,7 +39,7 @@ void parse_short(const RawChunkHeader& raw, std::uint64_t available, ChunkHeader
   if (h.typesize == 0) bad("typesize 0");
 }
 
-/// Blosc1 names its one or two filters in the flags.
+/// Blosc1 stores its one or two filters in the flags.
 void deduce_filters(std::uint8_t flags, ChunkHeader& h) {
   if ((flags & kFlagShuffle) != 0 && h.typesize > 1) h.filters[5].id = FilterId::shuffle;
   if ((flags & kFlagBitshuffle) != 0) h.filters[5].id = FilterId::bitshuffle;
@@ -69,7 +69,7 @@ void parse_extended(const RawExtendedHeader& raw, ChunkHeader& h) {
   h.instrumented = (raw.blosc2_flags & kBlosc2Instrumented) != 0;
 }
 
-/// The codec by stream format; `id` is the extended header's codec byte, or 0.
+/// Returns the codec of a stream format. `id` is the extended header's codec byte, or 0.
 const CodecRow* codec_of_stream(int format, std::uint8_t id) {
   const CodecRow* found = nullptr;
   for (const CodecRow& row : codec_rows()) {
@@ -96,8 +96,8 @@ CodecId parse_codec(int format, std::uint8_t id, const ChunkHeader& h) {
   return codec->id;
 }
 
-/// Of a codec that we don't have nobody here knows whether it takes dictionaries: such chunks are
-/// unsupported because of the codec, not malformed.
+/// Reports a dictionary as malformed only if the codec is supported. A chunk with another codec is
+/// unsupported, whether or not the codec takes dictionaries.
 void check_dictionary(const ChunkHeader& h) {
   const CodecRow* const codec = find_codec(h.codec);
   if (codec == nullptr || codec->make_decompressor == nullptr || codec->takes_dictionary) return;
@@ -129,7 +129,7 @@ void set_blocks(ChunkHeader& h) {
     h.blocksize = 0;
   } else if (h.nbytes > 0) {
     h.blocksize = std::min(h.blocksize, h.nbytes);
-    // One writer stored the blocksize that it was asked for, not the rounded one that it used.
+    // One writer stored the requested blocksize, not the rounded one that it used.
     const std::int32_t unit =
         h.typesize == 1 && h.full_typesize > 255 ? h.full_typesize : h.typesize;
     if (h.has_block_starts() && h.version >= kChunkVersionBlosc2 && h.blocksize > unit) {
@@ -213,7 +213,7 @@ ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32
     deduce_filters(raw.flags, h);
   }
   check_layout(h);
-  // Where no streams exist the codec bits may be anything.
+  // Without streams, the codec bits have no meaning.
   if (h.has_block_starts())
     h.codec = parse_codec(raw.flags >> kCodecFormatShift, extended.codec_id, h);
   if (h.has_dictionary) check_dictionary(h);

@@ -1,5 +1,5 @@
 #pragma once
-// A chunk's header as a value that cannot be wrong (codec/formats/chunk.md, "Header").
+// A checked chunk header (codec/formats/chunk.md, "Header").
 
 #include <array>
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace bloscfs::codec {
 struct ChunkHeader {
   std::uint8_t version = 0;
   std::int32_t header_size = 0;    ///< 16 or 32 bytes
-  std::int32_t typesize = 1;       ///< header byte, 1..255; filters and splitting use this one
+  std::int32_t typesize = 1;       ///< from the header, 1..255; used by filters and for splitting
   std::int32_t full_typesize = 1;  ///< the container's item size, which may exceed 255
   std::int32_t nbytes = 0;         ///< decoded size
-  std::int32_t blocksize = 0;      ///< bytes, <= nbytes unless nbytes is 0; 0 in VL-block chunks
+  std::int32_t blocksize = 0;      ///< bytes, <= nbytes unless nbytes is 0; 0 with VL blocks
   std::int32_t block_count = 0;
   std::int32_t cbytes = 0;  ///< stored size, header included
   CodecId codec = CodecId::blosclz;
   std::uint8_t codec_meta = 0;
   std::array<FilterStep, kFilterSlots> filters{};
-  BlockShape block_shape;  ///< as the container has it
+  BlockShape block_shape;  ///< from the container
   SpecialValue special = SpecialValue::none;
   std::int32_t value_size = 0;  ///< bytes of the repeated value (SpecialValue::value only)
   bool memcpyed = false;
@@ -32,11 +32,11 @@ struct ChunkHeader {
   bool instrumented = false;
 
   bool is_special() const { return special != SpecialValue::none; }
-  /// True if blocks stand for themselves in the stored bytes: header | starts | blocks.
+  /// True if the stored bytes have separate blocks: header | starts | blocks.
   bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
   bool has_filter(FilterId id) const;
   bool is_filtered() const { return filters != std::array<FilterStep, kFilterSlots>{}; }
-  /// Streams that a block of `block_size` decoded bytes is stored in (codec/formats/chunk.md,
+  /// Returns how many streams store a block of `block_size` decoded bytes (codec/formats/chunk.md,
   /// "Blocks and streams").
   std::int32_t stream_count(std::int64_t block_size) const;
 };
@@ -50,23 +50,25 @@ inline bool ChunkHeader::has_filter(FilterId id) const {
 
 inline std::int32_t ChunkHeader::stream_count(std::int64_t block_size) const {
   if (vl_blocks || dont_split || block_size != blocksize) return 1;
-  // Blosc1 had no flag for it but a rule.
+  // Blosc1 had no flag for this, but a rule.
   if (version <= kChunkVersionBlosc1 && (typesize > 16 || blocksize / typesize < 128)) return 1;
   return typesize;
 }
 
-/// Bytes that parse_chunk_header looks at, at most.
+/// The most bytes that parse_chunk_header() reads.
 inline constexpr std::size_t kChunkHeaderBytes = 32;
 
-/// Parses the start of a chunk. `prefix` holds its first bytes (32, or all of a shorter chunk),
-/// `available` is the number of stored bytes that the container leaves for the chunk,
-/// `full_typesize` the container's item size (0: the header's own), `block_shape` that of its
-/// blocks where it is an array: nobody has compared it with the block size.
+/// Parses the start of a chunk.
+/// - `prefix`: the first 32 bytes, or all of a shorter chunk.
+/// - `available`: how many stored bytes the container has for the chunk.
+/// - `full_typesize`: the container's item size; 0: the header's own.
+/// - `block_shape`: the shape of an array's blocks. It is not compared with the block size.
 /// Throws Error: malformed, or unsupported for future versions.
 ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize,
                                const BlockShape& block_shape = {});
 
-/// The header's stored bytes, the first `header_size` of them. Not for VL-block chunks.
+/// Returns the header as stored: the first `header_size` bytes are used. Not for chunks with VL
+/// blocks.
 std::array<std::uint8_t, kChunkHeaderBytes> serialize_chunk_header(const ChunkHeader& header);
 
 }  // namespace bloscfs::codec

@@ -1,5 +1,5 @@
 #pragma once
-// Puts the parts of a chunk where they belong: header, block starts, dictionary, blocks in order
+// Writes the parts of a chunk in their order: header, block starts, dictionary, blocks
 // (codec/formats/chunk.md, "Layout").
 
 #include <cstdint>
@@ -11,16 +11,17 @@ namespace bloscfs::codec {
 
 class ChunkLayout {
  public:
-  /// Begins a chunk in `out`, which is borrowed and bounds it.
+  /// Starts a chunk in `out`. The chunk is at most as large as `out`, which must outlive this
+  /// object.
   ChunkLayout(const ChunkHeader& header, Bytes dictionary, MutableBytes out);
 
-  /// Where the next block's stored bytes go; empty when nothing more fits.
+  /// Returns the place for the next block's stored bytes; empty if nothing more fits.
   MutableBytes room() const { return out_.subspan(written_); }
-  /// Ends the block that `size` bytes were put into room() for.
+  /// Ends a block of which `size` bytes were written to room().
   void end_block(std::size_t size);
-  /// True if the blocks are runs of zeros and nothing else, and make whole items (find_special).
+  /// True if all blocks are runs of zeros, and the contents are whole items; see find_special().
   bool is_zero() const;
-  /// Writes the header; returns the chunk's stored size.
+  /// Writes the header. Returns the chunk's stored size.
   std::size_t finish();
 
  private:
@@ -31,7 +32,7 @@ class ChunkLayout {
   std::size_t blocks_ = 0;
 };
 
-/// Writes the header alone, with `stored_size` as the chunk's. Returns its size.
+/// Writes only the header, with `stored_size` as the chunk's size. Returns the size of the header.
 std::size_t put_chunk_header(ChunkHeader header, std::size_t stored_size, MutableBytes out);
 
 }  // namespace bloscfs::codec

@@ -1,4 +1,4 @@
-// Chunks of which some blocks have changed: the update() of ChunkEncoder.
+// Updates chunks of which some blocks have changed: ChunkEncoder::update().
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace bloscfs::codec {
 namespace {
 
-/// The changed blocks by their number; null: unchanged.
+/// The changed blocks by number; null for unchanged ones.
 using Changes = std::span<const BlockUpdate* const>;
 
 Bytes stored_block(const Chunk& chunk, Bytes stored, std::int32_t block) {
@@ -52,14 +52,14 @@ bool goes_by_shape(const ChunkHeader& header) {
   });
 }
 
-/// True if we write such chunks, and some blocks remain as they are stored.
+/// True if the chunk is of a kind that can be written, and some blocks stay as they are stored.
 bool keeps_layout(const ChunkHeader& header, Changes changes) {
   if (header.version != kChunkVersionBlosc2 || header.header_size != kExtendedHeaderSize ||
       header.vl_blocks || header.blocksize % header.stream_count(header.blocksize) != 0) {
     return false;
   }
   if (!codec_problem(header).empty() || !filter_problem(header).empty()) return false;
-  // What is written now is to be read as it was written, and what is kept is to lose no more.
+  // New blocks must be read back as written, and kept blocks must not lose more.
   if (loss_of(header.codec, header.filters) == Loss::every_time) return false;
   if (goes_by_shape(header) && header.nbytes % header.blocksize != 0) return false;
   if (changes[0] != nullptr && header.has_filter(FilterId::delta)) return false;
@@ -71,7 +71,7 @@ MutableBytes part_of(MutableBytes contents, ByteRange range) {
                           static_cast<std::size_t>(range.size));
 }
 
-/// The contents of a chunk without blocks, which may have very many virtual ones.
+/// Returns the contents of a chunk without blocks, which may have very many virtual blocks.
 std::vector<std::uint8_t> plain_contents(const Chunk& chunk, Bytes stored) {
   std::vector<std::uint8_t> contents(static_cast<std::size_t>(chunk.nbytes()));
   if (contents.empty()) return contents;
@@ -90,7 +90,7 @@ void ChunkEncoder::decode_block(const Chunk& old, Bytes old_stored, std::int32_t
   decoder_.decode(old, block, stored_block(old, old_stored, block), reference, out);
 }
 
-/// Block 0 as other blocks refer to it; empty where none does.
+/// Returns block 0 if other blocks refer to it, else nothing.
 std::vector<std::uint8_t> ChunkEncoder::decode_reference(const Chunk& old, Bytes old_stored) {
   if (old.block_count() < 2 || !old.needs_reference(1)) return {};
   std::vector<std::uint8_t> reference(static_cast<std::size_t>(old.block_content(0).size));
@@ -115,7 +115,7 @@ std::vector<std::uint8_t> ChunkEncoder::merged_contents(const Chunk& old, Bytes 
   return contents;
 }
 
-/// Stored size 0 when the chunk became too large.
+/// Returns stored size 0 if the chunk became too large.
 EncodedSize ChunkEncoder::replace_blocks(const Chunk& old, Bytes old_stored, Changes changes,
                                          MutableBytes out) {
   const ChunkHeader& header = old.header();

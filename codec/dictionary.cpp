@@ -7,17 +7,17 @@
 namespace bloscfs::codec {
 namespace {
 
-constexpr std::size_t kNbytesPerDictionary = 20;  // a dictionary is at most that part of a chunk
+constexpr std::size_t kNbytesPerDictionary = 20;  // a dictionary is at most 1/20 of a chunk
 constexpr std::size_t kMinSize = 256;
 constexpr std::size_t kMinStreams = 8;
-constexpr std::size_t kSamplePart = 16;  // of a stream
+constexpr std::size_t kSamplePart = 16;  // samples are 1/16 of a stream
 
 struct Samples {
   std::vector<std::uint8_t> bytes;
   std::vector<std::size_t> sizes;
 };
 
-/// The first `size` bytes of each stream.
+/// Returns the first `size` bytes of each stream.
 Samples take_samples(const ChunkHeader& header, Bytes filtered, std::size_t size) {
   Samples samples;
   const auto blocksize = static_cast<std::size_t>(header.blocksize);
@@ -54,7 +54,7 @@ std::vector<std::uint8_t> make_dictionary(const ChunkHeader& header, Bytes filte
   const std::size_t sample = filtered.size() / std::max(streams, kMinStreams) / kSamplePart;
   if (most < kMinSize || sample == 0) return {};
   if (header.codec == CodecId::zstd) return train(take_samples(header, filtered, sample), most);
-  // The nearest samples cost least, but any stream may need them: some of each.
+  // LZ4 encodes near samples best, but any stream may need any sample: takes some of each stream.
   Samples samples = take_samples(header, filtered, std::max<std::size_t>(most / streams, 1));
   samples.bytes.resize(std::min(samples.bytes.size(), most));
   return std::move(samples.bytes);

@@ -9,8 +9,9 @@
 
 namespace bloscfs::codec {
 
-/// A dictionary for the chunk whose filtered blocks are `filtered`, one after the other: trained
-/// for Zstandard, samples for LZ4. Empty where the chunk is too small for one or training fails.
+/// Makes a dictionary for a chunk. `filtered` is the chunk's filtered blocks, one after another.
+/// Trains a dictionary for Zstandard; takes samples for LZ4. Returns an empty one if the chunk is
+/// too small, or if training fails.
 std::vector<std::uint8_t> make_dictionary(const ChunkHeader& header, Bytes filtered);
 
 }  // namespace bloscfs::codec

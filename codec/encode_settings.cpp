@@ -23,7 +23,7 @@ void check_range(const char* name, std::int64_t value, std::int64_t least, std::
   }
 }
 
-/// What all chunks with these settings have in common.
+/// Returns the part of the header that is the same for all chunks with these settings.
 ChunkHeader common_header(const EncodeSettings& settings) {
   ChunkHeader h;
   h.version = settings.blosc1_header ? kChunkVersionBlosc1 : kChunkVersionBlosc2;
@@ -37,8 +37,8 @@ ChunkHeader common_header(const EncodeSettings& settings) {
   return h;
 }
 
-/// Blosc1 knows one of the shuffles, by item size. Its flags have a bit for delta, too, but C-Blosc
-/// 1.21 refuses it.
+/// True if the only filter, if any, is one of the two shuffles. Blosc1's flags have a bit for delta
+/// too, but C-Blosc 1.21 refuses it.
 bool fits_blosc1(const EncodeSettings& settings) {
   int active = 0;
   for (const FilterStep& step : settings.filters) {
@@ -54,7 +54,8 @@ std::int32_t whole_word(const ChunkHeader& h, const FilterStep& step) {
   return filter != nullptr && filter->whole_word != nullptr ? filter->whole_word(h, step) : 1;
 }
 
-/// Whether all blocks of the chunk can be filtered by that slot, and readers get the same back.
+/// True if the filter can be applied to all blocks of the chunk, such that readers restore the
+/// contents.
 bool fits_chunk(const ChunkHeader& h, const FilterStep& step) {
   const FilterRow* const filter = find_filter(step.id);
   if (filter != nullptr && filter->goes_by_shape)

@@ -1,5 +1,5 @@
 #pragma once
-// How chunks are to be encoded.
+// Settings for encoding chunks.
 
 #include <array>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace bloscfs::codec {
 
-/// Whether blocks are stored as one stream per byte of an item; numbers as in C-Blosc2's interface,
-/// frames store one less.
+/// Whether a block is stored as one stream for each byte of an item. The numbers are those of
+/// C-Blosc2's interface; frames store one less.
 enum class SplitMode : std::uint8_t {
   always = 1,
   never = 2,
@@ -19,27 +19,33 @@ enum class SplitMode : std::uint8_t {
 
 struct EncodeSettings {
   CodecId codec = CodecId::blosclz;
-  std::uint8_t codec_meta = 0;  ///< parameter of codecs that have one
-  int clevel = 5;               ///< 0 (stored as it is) to 9
+  std::uint8_t codec_meta = 0;  ///< for codecs that have a parameter
+  int clevel = 5;               ///< 0 (uncompressed) to 9
   std::array<FilterStep, kFilterSlots> filters{};
   std::int32_t typesize = 1;   ///< bytes of an item, may exceed 255
-  std::int32_t blocksize = 0;  ///< bytes; 0 chooses by codec and level
-  BlockShape block_shape;      ///< of an array's blocks, which have blocksize bytes
+  std::int32_t blocksize = 0;  ///< bytes; 0: depends on codec and level
+  BlockShape block_shape;      ///< of an array; its blocks have blocksize bytes
   SplitMode split = SplitMode::forward_compatible;
-  bool use_dictionary = false;  ///< of codecs that take one; C-Blosc2 2.17 reads it with Zstandard
-  bool blosc1_header = false;   ///< chunks that Blosc1 reads too
+  bool use_dictionary =
+      false;  ///< for codecs that take one; C-Blosc2 2.17 reads it only with Zstandard
+  bool blosc1_header = false;  ///< chunks that Blosc1 can read too
   bool operator==(const EncodeSettings&) const = default;
 };
 
-/// Throws Error (unwritable, with the reason in words) unless chunks can be written so: a codec
-/// that we only read, a level, size or split mode out of range, delta behind another filter,
-/// a filter that doesn't go with the item size, a codec or filter that doesn't go with the shape of
-/// blocks, more than Blosc1 knows.
+/// Throws Error (unwritable, with the reason as text) if no chunk can be written with these
+/// settings:
+/// - the codec can only be read
+/// - the level, a size or the split mode is out of range
+/// - delta comes after another filter
+/// - a filter does not fit the item size
+/// - a codec or filter does not fit the shape of blocks
+/// - Blosc1 does not support a setting, for blosc1_header
 void check_settings(const EncodeSettings& settings);
 
-/// The header of a chunk of `nbytes`, all but its stored size. Filters whose last bytes C-Blosc2
-/// loses where nbytes or blocks are no whole items (codec/formats/filters.md, "Delta") are left
-/// out, and so are those that go by a shape which the chunk's blocks have not.
+/// Returns the header of a chunk of `nbytes`, without its stored size. Leaves out some filters. One
+/// kind is filters with which C-Blosc2 loses the last bytes if nbytes or blocks are not whole items
+/// (codec/formats/filters.md, "Delta"). The other is filters that need a shape that the chunk's
+/// blocks do not have.
 ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes);
 
 }  // namespace bloscfs::codec

@@ -1,5 +1,5 @@
 #pragma once
-// The one exception type for bad input, and its mapping to errno values.
+// The only exception type for bad input, and its mapping to errno values.
 
 #include <string>
 #include <system_error>
@@ -8,15 +8,15 @@ namespace bloscfs::codec {
 
 enum class FormatErrc {
   malformed = 1,  ///< the bytes break the format: EIO
-  unsupported,    ///< valid, but needs a codec, filter or version that we lack: EOPNOTSUPP
-  too_large,      ///< would need more memory than the budget allows: EFBIG
+  unsupported,    ///< valid, but needs an unsupported codec, filter or version: EOPNOTSUPP
+  too_large,      ///< needs more memory than the budget allows: EFBIG
   unwritable,     ///< settings that no chunk can be written with: EINVAL
 };
 
 const std::error_category& format_category() noexcept;
 std::error_code make_error_code(FormatErrc e) noexcept;
 
-/// what() is the context alone: "cframe trailer at 4096: length 9000 > 512".
+/// what() returns only the context, such as "cframe trailer at 4096: length 9000 > 512".
 class Error : public std::system_error {
  public:
   Error(FormatErrc code, std::string context);

@@ -1,5 +1,5 @@
 #pragma once
-// What codecs and filters lose of contents.
+// How much codecs and filters change contents.
 
 #include <cstdint>
 #include <span>
@@ -10,11 +10,11 @@ namespace bloscfs::codec {
 
 enum class Loss : std::uint8_t {
   none,
-  once,        ///< what it has left of contents it leaves alone: bits that are cut off
-  every_time,  ///< the more, the more often contents are encoded
+  once,        ///< the first encoding cuts off bits; later ones lose no more
+  every_time,  ///< each encoding loses more
 };
 
-/// The larger of what the codec and the filters lose. Unknown ones lose nothing.
+/// Returns the largest loss of the codec and the filters. Unknown ones count as lossless.
 Loss loss_of(CodecId codec, std::span<const FilterStep> filters);
 
 }  // namespace bloscfs::codec

@@ -7,21 +7,21 @@ namespace {
 
 constexpr std::uint32_t kValues = 256;
 constexpr std::uint32_t kPieces = 16;
-constexpr std::uint32_t kPieceSize = kValues;  // by chance, each value comes up once
+constexpr std::uint32_t kPieceSize = kValues;  // on average, each value occurs once
 constexpr std::uint32_t kSample = kPieces * kPieceSize;
 
 // Chi-squared of such counts has a mean of 255 and a standard deviation of 22.6. Noise stays within
-// six or so; most bytes that a Huffman code would shorten by a hundredth do not. The sum over the
-// pieces tells what is uneven in each place, though it may be even on the whole.
+// about six deviations. Most data that a Huffman code would shorten by 1 % does not. The sum over
+// the pieces detects data that is uneven in each place, but even on the whole.
 constexpr std::uint32_t kMostInSample = 255 + 6 * 23;
 constexpr std::uint32_t kMostInPiece = 255 + 8 * 23;
 constexpr std::uint32_t kMostInPieces = kPieces * 255 + 6 * 4 * 23;
 
-/// How often each value comes up, and the sum of the squares of that.
+/// Counts how often each value occurs, and sums the squares of the counts.
 class Counts {
  public:
   void add(std::uint8_t value) { squares_ += 2U * counts_[value]++ + 1U; }
-  /// Of bytes that should come up `expected` times each and altogether did.
+  /// Returns chi-squared, if the total number of bytes is 256 times `expected`.
   std::uint32_t chi_squared(std::uint32_t expected) const {
     return (squares_ - kValues * expected * expected) / expected;
   }

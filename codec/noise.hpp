@@ -1,12 +1,12 @@
 #pragma once
-// A quick look at contents that may not be worth a slow codec's time.
+// A quick check whether a slow codec is worth its time.
 
 #include "codec/bytes.hpp"
 
 namespace bloscfs::codec {
 
-/// True if a sample of the bytes is spread as evenly over all values as chance would have it. That
-/// says nothing about repetitions. Short streams never look random.
+/// True if the byte values in a sample are as evenly distributed as random ones. Does not detect
+/// repetitions. False for short streams.
 bool looks_random(Bytes stream);
 
 }  // namespace bloscfs::codec

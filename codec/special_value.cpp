@@ -13,7 +13,8 @@ constexpr std::uint8_t kZero[] = {0};
 constexpr std::uint8_t kFloatNan[] = {0, 0, 0xC0, 0x7F};
 constexpr std::uint8_t kDoubleNan[] = {0, 0, 0, 0, 0, 0, 0xF8, 0x7F};
 
-/// Comparing the bytes with themselves, shifted, is one call and stops at the first difference.
+/// True if `bytes` repeat with that period. Comparing them with themselves, shifted, is one call
+/// and stops at the first difference.
 bool repeats(Bytes bytes, std::size_t period) {
   return std::memcmp(bytes.data(), bytes.data() + period, bytes.size() - period) == 0;
 }

@@ -22,7 +22,8 @@ inline constexpr unsigned kChangeRequest = _IOW('b', 0x63, ChangeText);
 /// Changes an existing mount. Applies flags that every filesystem has, which only root may change,
 /// and the options that change_running() supports. Leaves all else as it is. If the mount becomes
 /// read-only, everything is committed on return. To be called while there are no other threads.
-/// | Throws std::system_error, std::invalid_argument, or std::runtime_error with a message for the
+///
+/// Throws std::system_error, std::invalid_argument, or std::runtime_error with a message for the
 /// user, which does not name the mountpoint:
 /// - if no bloscfs is mounted there, or one that cannot write
 /// - if an option cannot be changed

@@ -15,6 +15,7 @@ namespace bloscfs::fs {
 /// - Of other processes, it can read what /proc shows to all users. It can neither signal nor trace
 ///   them.
 /// - If the kernel supports it: no TCP and no abstract sockets.
+///
 /// Files that are already open stay usable. Throws std::system_error; EOPNOTSUPP if the kernel's
 /// Landlock is older than ABI 2, with which no file could be renamed into another directory.
 void restrict_to_source(int source, bool writes, int rescue);

@@ -1,13 +1,15 @@
 #pragma once
 // Limits what the daemon can reach to SOURCE and its mount. The daemon decodes files of any origin,
 // and such a file may make it run an attacker's code.
-// | There are these layers, applied in this order where the kernel supports them:
+//
+// There are these layers, applied in this order where the kernel supports them:
 // 1. A private mount namespace with nothing but SOURCE, or what connections need. Only for root,
 // since a user namespace would show the owners of files as nobody.
 // 2. Only the capabilities that serving needs.
 // 3. No new privileges, and no core dumps.
 // 4. Landlock.
 // 5. seccomp.
+//
 // The daemon can then no longer unmount; a janitor outside the sandbox does.
 
 #include <optional>
