@@ -60,13 +60,15 @@ class ChunkEncoder {
   /// Returns `old`, whose stored bytes are `old_stored`, with new contents of some blocks. Copies
   /// the stored bytes of the other blocks. The chunk keeps its codec, filters, block size and
   /// dictionary.
-  /// || Instead decodes the chunk and encodes it again by the settings in these cases:
+  ///
+  /// Instead decodes the chunk and encodes it again by the settings in these cases:
   /// - the chunk has no blocks, or is of a kind that is only read
   /// - its codec or filters lose something each time
   /// - all blocks change
   /// - block 0 changes and others refer to it
   /// - the result would exceed max_stored_size()
-  /// This throws Error if a block does not decode.
+  ///
+  /// Decoding throws Error if a block does not decode.
   EncodedChunk update(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed);
   /// Like update(), but writes to the start of `out`, which has at least max_stored_size() bytes
   /// and overlaps no input.

@@ -26,9 +26,8 @@ struct EncodeSettings {
   std::int32_t blocksize = 0;  ///< bytes; 0: depends on codec and level
   BlockShape block_shape;      ///< of an array; its blocks have blocksize bytes
   SplitMode split = SplitMode::forward_compatible;
-  bool use_dictionary =
-      false;  ///< for codecs that take one; C-Blosc2 2.17 reads it only with Zstandard
-  bool blosc1_header = false;  ///< chunks that Blosc1 can read too
+  bool use_dictionary = false;  ///< for codecs that take one; C-Blosc2 2.17: only Zstandard
+  bool blosc1_header = false;   ///< chunks that Blosc1 can read too
   bool operator==(const EncodeSettings&) const = default;
 };
 

@@ -6,12 +6,12 @@ namespace bloscfs::codec {
 namespace {
 
 constexpr std::size_t kMaxLiteral = 32;
-constexpr unsigned kLongMatch = 7;          // the length goes on in extension bytes
+constexpr unsigned kLongMatch = 7;          // extension bytes follow with the rest of the length
 constexpr std::size_t kMinMatch = 2;        // added to the stored length
-constexpr std::size_t kFarDistance = 8192;  // distances from here on take two more bytes
+constexpr std::size_t kFarDistance = 8192;  // larger distances take two more bytes
 
-/// Copies `size` bytes as `Step`-byte pieces and up to Step-1 bytes too many. A piece may read
-/// what the one before it wrote.
+/// Copies `size` bytes in pieces of `Step` bytes, so up to Step-1 bytes too many. A piece may read
+/// what an earlier piece wrote.
 template <std::size_t Step>
 void copy_pieces(const std::uint8_t* from, std::uint8_t* to, std::size_t size) {
   for (std::size_t i = 0; i < size; i += Step) {
@@ -21,8 +21,8 @@ void copy_pieces(const std::uint8_t* from, std::uint8_t* to, std::size_t size) {
   }
 }
 
-/// Copies within the output; source and target overlap where `distance` < `size`. `room` is what
-/// the output has from `to` on, at least `size`.
+/// Copies within the output. Source and target overlap if `distance` < `size`. `room` is the size
+/// of the output from `to` on, at least `size`.
 void copy_match(std::uint8_t* to, std::size_t distance, std::size_t size, std::size_t room) {
   const std::uint8_t* const from = to - distance;
   if (distance >= 16 && room >= size + 16) return copy_pieces<16>(from, to, size);
@@ -35,7 +35,7 @@ void copy_match(std::uint8_t* to, std::size_t distance, std::size_t size, std::s
     return;
   }
   if (distance >= 8 && room >= size + 8) return copy_pieces<8>(from, to, size);
-  if (room >= size + 8) {  // spread a short period over 8 bytes, then go on in whole periods
+  if (room >= size + 8) {  // spreads a short period over 8 bytes, then copies whole periods
     for (std::size_t i = 0; i < 8; ++i) to[i] = from[i];
     const std::size_t period = (7 + distance) / distance * distance;
     if (size > 8) copy_pieces<8>(to + 8 - period, to + 8, size - 8);
@@ -44,25 +44,25 @@ void copy_match(std::uint8_t* to, std::size_t distance, std::size_t size, std::s
   for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
 }
 
-/// The two ends of one decompression. Offsets, so that nothing points beyond a buffer.
+/// The state of one decompression. Uses offsets, so that no pointer leaves a buffer.
 class BloscLz {
  public:
   BloscLz(Bytes in, MutableBytes out) : in_(in), out_(out) {}
 
   bool run() {
     if (in_.empty()) return false;
-    unsigned op = next() & 31U;  // the first one is a literal whatever its top bits say
+    unsigned op = next() & 31U;  // the first one is a literal, whatever its top bits
     for (;;) {
       const bool good = op < 32 ? literal(op + 1) : match(op);
       if (!good) return false;
-      if (read_ == in_.size()) return op < 32 && written_ == out_.size();  // a match never ends it
+      if (read_ == in_.size()) return op < 32 && written_ == out_.size();  // no match at the end
       op = next();
     }
   }
 
  private:
-  /// Callers know that there is one: std::span would look again, at 2.5 % of a decompression's
-  /// time.
+  /// Callers have checked that there is a byte. The check in std::span would take 2.5 % of the
+  /// decompression time.
   std::uint8_t next() { return in_.data()[read_++]; }
 
   bool literal(std::size_t size) {
@@ -99,7 +99,7 @@ class BloscLz {
     return true;
   }
 
-  /// Adds the extension bytes of a long match.
+  /// Adds the extension bytes of a long match to `size`.
   bool extend(std::size_t& size, std::size_t room) {
     std::uint8_t more = 255;
     while (more == 255) {

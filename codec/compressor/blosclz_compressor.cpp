@@ -1,5 +1,5 @@
-// The encoder's way through a stream is in local variables: what it writes are bytes, which could
-// change any member for all that the compiler knows.
+// The encoder keeps its positions in local variables. It writes bytes, which the compiler must
+// assume to alias any member.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,25 +15,26 @@ namespace {
 
 constexpr std::size_t kMinInput = 32;
 constexpr std::size_t kLiteralGroup = 32;
-constexpr std::size_t kLongStoredMatch = 7;    // stored lengths from here on take more bytes
-constexpr std::size_t kLengthBase = 2;         // what is not stored of a length
-constexpr std::uint32_t kNearDistance = 8191;  // distances beyond take two more bytes
-constexpr std::uint32_t kFarMark = 0x1FFF;     // stands in the place of a near distance
+constexpr std::size_t kLongStoredMatch = 7;    // longer matches take more bytes
+constexpr std::size_t kLengthBase = 2;         // subtracted from a stored length
+constexpr std::uint32_t kNearDistance = 8191;  // larger distances take two more bytes
+constexpr std::uint32_t kFarMark = 0x1FFF;     // stored in place of a near distance
 constexpr std::uint32_t kMaxDistance = 73727;
-constexpr std::ptrdiff_t kMinNear = 4;  // shorter matches win nothing
+constexpr std::ptrdiff_t kMinNear = 4;  // shorter matches save nothing
 constexpr std::ptrdiff_t kMinFar = 6;
-constexpr std::ptrdiff_t kSequence = 4;  // bytes that are hashed
-constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads stay inside
+constexpr std::ptrdiff_t kSequence = 4;  // number of hashed bytes
+constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads stay inside the input
 
 struct Effort {
   int hash_bits;
-  int skip_shift;              ///< after 2^skip_shift misses the search steps over one byte more
-  std::ptrdiff_t min_ratio;    ///< in percent; where less is won, parts are stored unsearched
-  std::size_t probes;          ///< parts that are looked at before a stream is given up; 0: none is
-  std::ptrdiff_t probe_ratio;  ///< in percent; what one of them must win
+  int skip_shift;              ///< after 2^skip_shift misses the search skips one more byte
+  std::ptrdiff_t min_ratio;    ///< in percent; if less is saved, parts are stored without a search
+  std::size_t probes;          ///< parts that are tried before a stream is given up; 0: no trial
+  std::ptrdiff_t probe_ratio;  ///< in percent; what one of these parts must save
 };
 
-/// By level. The higher ones search all: what repeats at a distance shows in no small part.
+/// By level. The higher levels search everything: repetitions at a distance do not show in a small
+/// part.
 constexpr Effort kEfforts[] = {{},
                                {12, 4, 250, 2, 200},
                                {12, 4, 180, 4, 130},
@@ -45,17 +46,18 @@ constexpr Effort kEfforts[] = {{},
                                {14, 6, 105, 0, 0},
                                {14, 7, 100, 0, 0}};
 
-// Ratios in percent: a part that wins so much speaks for its stream, one that wins less only for a
-// trial, and what wins less than that goes on for nothing.
+// Compression ratios in percent, of the best part. With kStrong or more, the whole stream is
+// encoded. With less, encoding starts as a trial. If the trial's ratio is below kWeak, encoding
+// stops.
 constexpr std::ptrdiff_t kStrong = 125;
-/// A percentage of a percentage that is one.
+/// 100 %, as the product of two percentages.
 constexpr std::ptrdiff_t kWhole = 10'000;
 constexpr std::ptrdiff_t kWeak = 103;
 
 std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
 std::uint64_t load64(const std::uint8_t* from) { return boost::endian::load_little_u64(from); }
 
-/// Where sequences stood last in a stream, whose bytes are borrowed.
+/// The last position of each sequence in a stream, whose bytes are borrowed.
 struct Positions {
   std::uint32_t* slots;
   int shift;
@@ -70,8 +72,8 @@ struct Positions {
   }
 };
 
-/// Memory for them. Positions count on from stream to stream, so that what earlier ones left behind
-/// lies before the present one, as if it had been cleared.
+/// Memory for positions. They count on from stream to stream. Entries of earlier streams thus lie
+/// before the present stream, and are ignored without clearing the table.
 class PositionTable {
  public:
   explicit PositionTable(int bits) : shift_(32 - bits), slots_(std::size_t{1} << bits) {}
@@ -92,8 +94,8 @@ class PositionTable {
   std::vector<std::uint32_t> slots_;
 };
 
-/// Goes on from `at` to a sequence that was seen before, at `distance`. Null if none is found
-/// before `limit`.
+/// Returns the next sequence from `at` on that has occurred before, and its `distance`. Returns
+/// null if there is none before `limit`.
 const std::uint8_t* find(const Positions& positions, const std::uint8_t* at,
                          const std::uint8_t* limit, int skip_shift, std::uint32_t& distance) {
   std::size_t misses = std::size_t{1} << skip_shift;
@@ -105,7 +107,7 @@ const std::uint8_t* find(const Positions& positions, const std::uint8_t* at,
     at = next;
     next += step;
     std::uint32_t* const slot = next_slot;
-    next_slot = &positions.slot(next);  // early: it takes the processor long
+    next_slot = &positions.slot(next);  // early, since the access is slow
     const std::uint32_t position = positions.of(at);
     distance = position - *slot;
     *slot = position;
@@ -116,14 +118,14 @@ const std::uint8_t* find(const Positions& positions, const std::uint8_t* at,
   }
 }
 
-/// The match at `at`, grown to the front, but not beyond `anchor`.
+/// Returns the begin of the match at `at`, extended to the front up to `anchor`.
 const std::uint8_t* match_begin(const std::uint8_t* at, std::ptrdiff_t distance,
                                 const std::uint8_t* begin, const std::uint8_t* anchor) {
   while (at > anchor && at - begin > distance && at[-1] == at[-1 - distance]) --at;
   return at;
 }
 
-/// The same match, grown to the back, up to `end`.
+/// Returns the end of that match, extended to the back up to `end`.
 const std::uint8_t* match_end(const std::uint8_t* at, std::ptrdiff_t distance,
                               const std::uint8_t* end) {
   at += kSequence;
@@ -136,7 +138,7 @@ const std::uint8_t* match_end(const std::uint8_t* at, std::ptrdiff_t distance,
   return at;
 }
 
-/// The stream that is written.
+/// The place where the stream is written.
 struct Output {
   std::uint8_t* at;
   std::uint8_t* end;
@@ -144,7 +146,8 @@ struct Output {
   std::size_t room() const { return static_cast<std::size_t>(end - at); }
 };
 
-/// Literals from..to of an input that goes on to `in_end`. False if they don't fit.
+/// Writes the literals from..to of an input that ends at `in_end`. Returns false if they do not
+/// fit.
 bool put_literals(Output& out, const std::uint8_t* from, const std::uint8_t* to,
                   const std::uint8_t* in_end) {
   std::size_t count = static_cast<std::size_t>(to - from);
@@ -152,7 +155,7 @@ bool put_literals(Output& out, const std::uint8_t* from, const std::uint8_t* to,
   if (count <= kLiteralGroup && static_cast<std::size_t>(in_end - from) >= kLiteralGroup &&
       out.room() > kLiteralGroup) {
     *out.at++ = static_cast<std::uint8_t>(count - 1);
-    // A fixed size copies faster; the rest is written over.
+    // A fixed size copies faster. Later output overwrites the excess.
     std::memcpy(out.at, from, kLiteralGroup);
     out.at += count;
     return true;
@@ -187,12 +190,13 @@ bool put_match(Output& out, std::uint32_t distance, std::size_t length) {
   return true;
 }
 
-/// Watches what is won, window by window: where it is little, parts that grow are left unsearched.
+/// Measures how much is saved in each window. If it is little, growing parts are not searched.
 class Gauge {
  public:
   Gauge(const std::uint8_t* in, std::ptrdiff_t min_ratio) : in_(in), min_ratio_(min_ratio) {}
 
-  /// Where the search goes on when everything before `in` is written, in `written` bytes.
+  /// Returns where the search continues, after everything before `in` has been written in `written`
+  /// bytes.
   const std::uint8_t* next(const std::uint8_t* in, std::ptrdiff_t written,
                            const std::uint8_t* limit) {
     if (in - in_ < kWindow) return in;
@@ -214,7 +218,8 @@ class Gauge {
   std::ptrdiff_t skip_ = kWindow;
 };
 
-/// `trial` is 0, or how far it goes on if that wins nothing worth mentioning.
+/// Encodes a stream. If `trial` is not 0, gives up after so many bytes unless they saved enough.
+/// Returns the bytes written, or 0.
 std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort,
                    std::ptrdiff_t trial) {
   const Positions positions = table.begin(in);
@@ -222,10 +227,10 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
   const std::uint8_t* const limit = end - kTail;
   Output output{out.data(), out.data() + out.size()};
   Gauge gauge(in.data(), effort.min_ratio);
-  const std::uint8_t* anchor = in.data();  // all before it is written
+  const std::uint8_t* anchor = in.data();  // everything before it is written
   positions.slot(anchor) = positions.base;
   std::uint32_t distance = 0;
-  const std::uint8_t* at = anchor + 1;  // a stream begins with a literal
+  const std::uint8_t* at = anchor + 1;  // a stream starts with a literal
   while (at <= limit && (at = find(positions, at, limit, effort.skip_shift, distance)) != nullptr) {
     const std::uint8_t* const from = match_begin(at, distance, in.data(), anchor);
     const std::uint8_t* const to = match_end(at, distance, end - 1);  // and ends with one
@@ -251,8 +256,8 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
   return static_cast<std::size_t>(output.at - out.data());
 }
 
-/// Encodes small parts from all over the stream. Returns the least size of one, in percent; 0 for
-/// streams that are too short to tell. `out` is overwritten.
+/// Encodes small parts from all over the stream. Returns the size of the smallest one, in percent;
+/// 0 if the stream is too short to tell. Overwrites `out`.
 std::ptrdiff_t best_part(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
   constexpr std::size_t kPart = 1024;
   const std::size_t parts = std::min(effort.probes, in.size() / (4 * kPart));

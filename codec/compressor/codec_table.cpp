@@ -66,7 +66,7 @@ constexpr CodecRow kCodecRows[] = {
      .stream_format = 4,
      .takes_dictionary = true,
      .splits_up_to_level = 5,
-     .slow_on_noise_from_level = 2,  // the first level gives up sooner than a look takes
+     .slow_on_noise_from_level = 2,  // level 1 gives up on noise faster than a check would
      .make_decompressor = make_zstd_decompressor,
      .make_compressor = make_zstd_compressor},
     {.id = CodecId::ndlz,
@@ -121,7 +121,7 @@ std::string codec_problem(const ChunkHeader& header) {
   const std::string codec = "codec " + codec_name(header.codec);
   if (!can_compress(header.codec)) return codec + " cannot be written";
   const CodecRow& row = *find_codec(header.codec);
-  // It would lose digits of what the filters have left, which are no numbers any more.
+  // A lossy codec would lose digits of filtered bytes, which are no numbers any more.
   if (row.loss == Loss::every_time && header.is_filtered()) return codec + ": takes no filters";
   if (row.problem == nullptr) return {};
   const std::int64_t size = header.blocksize;

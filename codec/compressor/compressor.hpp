@@ -1,5 +1,5 @@
 #pragma once
-// One interface for the stream formats (codec/formats/codecs.md). codec_table.hpp finds them by id.
+// One interface for all stream formats (codec/formats/codecs.md). codec_table.hpp finds them by id.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,32 +11,33 @@
 
 namespace bloscfs::codec {
 
-/// What a stream belongs to. Most codecs go by the bytes alone. Borrowed for the call.
+/// The context of a stream. Most codecs use only the stream's bytes. Borrowed for the call.
 struct CodecUse {
-  Bytes dictionary = {};      ///< the chunk's, or empty
-  CodecId id = {};            ///< the chunk's codec
-  std::uint8_t meta = 0;      ///< its parameter
+  Bytes dictionary = {};      ///< of the chunk, or empty
+  CodecId id = {};            ///< of the chunk
+  std::uint8_t meta = 0;      ///< the codec's parameter
   std::int32_t typesize = 1;  ///< bytes of the container's items
-  BlockShape shape = {};      ///< of the container's blocks, where it is an array
+  BlockShape shape = {};      ///< of the container's blocks, if it is an array
 };
 
-/// Decodes the streams of one format. Holds its library's context: one thread at a time.
+/// Decodes streams of one format. Owns its library's context, so only one thread at a time may use
+/// it.
 class Decompressor {
  public:
   virtual ~Decompressor() = default;
-  /// Decodes `in` to exactly `out`. False if the stream is damaged or has another length; `out` is
-  /// then unspecified. Throws Error where a codec that goes by an array's shape cannot do so with
-  /// this one.
+  /// Decodes `in` to exactly `out`. Returns false if the stream is damaged or has another length;
+  /// `out` is then unspecified. Throws Error if a codec needs the shape of an array, and this one
+  /// does not fit.
   virtual bool decompress(Bytes in, const CodecUse& use, MutableBytes out) = 0;
 };
 
-/// Encodes streams of one format at one level. Holds its library's context: one thread at a time.
-/// The result depends on `in`, `use` and the level alone, not on earlier calls.
+/// Encodes streams of one format at one level. Owns its library's context, so only one thread at a
+/// time may use it. The result depends only on `in`, `use` and the level, not on earlier calls.
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  /// Encodes `in` to the front of `out`, which doesn't overlap it; returns the bytes written, or 0
-  /// when they don't fit. Codecs that take no dictionary ignore it.
+  /// Encodes `in` to the start of `out`, which must not overlap it. Returns the number of bytes
+  /// written, or 0 if they do not fit. Codecs that take no dictionary ignore it.
   virtual std::size_t compress(Bytes in, const CodecUse& use, MutableBytes out) = 0;
 };
 

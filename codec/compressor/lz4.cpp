@@ -13,7 +13,7 @@ namespace {
 const char* chars(const std::uint8_t* bytes) { return reinterpret_cast<const char*>(bytes); }
 char* chars(std::uint8_t* bytes) { return reinterpret_cast<char*>(bytes); }
 
-/// LZ4 takes sizes as int, and refuses what is larger than that itself.
+/// LZ4 takes sizes as int, and refuses larger streams itself.
 int size_of(Bytes bytes) {
   return static_cast<int>(std::min<std::size_t>(bytes.size(), std::numeric_limits<int>::max()));
 }
@@ -41,8 +41,8 @@ struct FreeStream {
   void operator()(LZ4_streamHC_t* stream) const { LZ4_freeStreamHC(stream); }
 };
 
-/// Starts each stream from a cleared state: the library's quicker resets leave traces of the stream
-/// before, and with them other results.
+/// Starts each stream from a cleared state. The library's faster resets keep traces of earlier
+/// streams, which would change the result.
 class Lz4Compressor final : public Compressor {
  public:
   explicit Lz4Compressor(int acceleration)
@@ -76,7 +76,7 @@ class Lz4HcCompressor final : public Compressor {
 
   std::size_t compress(Bytes in, const CodecUse& use, MutableBytes out) override {
     const Bytes dictionary = use.dictionary;
-    // What that leaves behind in the 256 KiB of tables counts as too far away to match.
+    // The 256 KiB of tables keep old entries, which count as too far away to match.
     LZ4_resetStreamHC_fast(state_.get(), level_);
     if (!dictionary.empty()) {
       LZ4_loadDictHC(state_.get(), chars(dictionary.data()), size_of(dictionary));
@@ -96,7 +96,7 @@ std::unique_ptr<Decompressor> make_lz4_decompressor() {
   return std::make_unique<Lz4Decompressor>();
 }
 
-// Acceleration costs ratio. C-Blosc2 2.17 uses none; here the lower levels hurry.
+// Acceleration makes streams larger. C-Blosc2 2.17 uses none; here the lower levels use it.
 std::unique_ptr<Compressor> make_lz4_compressor(int clevel) {
   return std::make_unique<Lz4Compressor>(std::max(6 - clevel, 1));
 }

@@ -23,13 +23,13 @@ constexpr std::uint8_t kLiteralToken = 0x00;
 constexpr std::uint8_t kFillToken = 0x40;
 constexpr std::uint8_t kMatchToken = 0xC0;
 
-/// Rows of a cell that stand somewhere else in the stream; bit r for row r.
+/// A token for rows of a cell that occur earlier in the stream; bit r stands for row r.
 struct RowToken {
   std::uint8_t token;
   std::uint8_t rows;
 };
 
-/// The first of two pairs; the other two rows have an offset of their own.
+/// The rows of the first of two pairs. The other two rows have an offset of their own.
 constexpr RowToken kTwoPairs[] = {{0x28, 0b0011}, {0x30, 0b0101}, {0x38, 0b1001}};
 constexpr RowToken kRows4[] = {{0x80, 0b1100}, {0x88, 0b0011}, {0x90, 0b0101}, {0x98, 0b1001},
                                {0xB0, 0b0110}, {0xB8, 0b1010}, {0xE0, 0b1110}, {0xE8, 0b0111},
@@ -37,7 +37,7 @@ constexpr RowToken kRows4[] = {{0x80, 0b1100}, {0x88, 0b0011}, {0x90, 0b0101}, {
 constexpr std::uint8_t kPair8 = 0x88, kLastPair8 = 0x8E;      // rows r and r + 1
 constexpr std::uint8_t kTriple8 = 0xA8, kLastTriple8 = 0xAD;  // rows r to r + 2
 
-/// The rows that a token takes from one place; 0: no such token.
+/// Returns the rows that a token copies from one place; 0 if there is no such token.
 std::uint8_t matched_rows(std::size_t side, std::uint8_t token) {
   if (side == 4) {
     const auto* const found = std::find_if(std::begin(kRows4), std::end(kRows4),
@@ -57,13 +57,13 @@ std::uint8_t first_pair(std::size_t side, std::uint8_t token) {
   return 0;
 }
 
-/// Where a cell lies among the bytes of the block.
+/// The place of a cell in the block.
 struct CellPlace {
-  std::size_t at;  ///< of its first byte
+  std::size_t at;  ///< offset of its first byte
   std::size_t height, width;
 };
 
-/// Calls `visit` for each cell until one gives false; returns whether none did.
+/// Calls `visit` for each cell until one call returns false. Returns true if no call did.
 template <typename Visit>
 bool for_each_cell(std::size_t rows, std::size_t columns, std::size_t side, Visit visit) {
   for (std::size_t y = 0; y < rows; y += side) {
@@ -152,7 +152,7 @@ class NdlzReader {
     return in_.subspan(std::exchange(next_, next_ + size), size);
   }
 
-  /// Bytes of the stream so far before the token as the next two bytes say.
+  /// Reads an offset of two bytes. Returns bytes of the stream that lie so far before the token.
   std::optional<Bytes> take_reference(std::size_t size) {
     const auto field = take(2);
     if (!field) return std::nullopt;
@@ -165,8 +165,8 @@ class NdlzReader {
   const std::size_t side_;
   const MutableBytes out_;
   std::size_t columns_ = 0;
-  std::size_t next_ = 0;      ///< what is read next
-  std::size_t token_at_ = 0;  ///< of the cell: offsets count from there
+  std::size_t next_ = 0;      ///< offset of the next byte to read
+  std::size_t token_at_ = 0;  ///< offset of the present cell's token; references count from there
 };
 
 class NdlzDecompressor final : public Decompressor {
@@ -176,11 +176,12 @@ class NdlzDecompressor final : public Decompressor {
   }
 };
 
-/// Places of literal cells in the stream, by their bytes; a later one takes an earlier one's place.
+/// Maps the bytes of literal cells to their place in the stream. A later cell replaces an earlier
+/// one.
 class CellTable {
  public:
-  /// Where these bytes stood before `token_at`, near enough for an offset; 0: nowhere. Notes that
-  /// they will stand at `place`.
+  /// Returns the place of an equal cell before `token_at` that an offset can reach; 0 if there is
+  /// none, and then stores `place` for this cell.
   std::size_t exchange(Bytes cell, Bytes stream, std::size_t token_at, std::size_t place) {
     std::size_t& known = places_[hash(cell)];
     if (known != 0 && token_at - known <= kMaxOffset &&
@@ -208,7 +209,7 @@ class NdlzWriter {
   NdlzWriter(Bytes in, std::size_t columns, std::size_t side, MutableBytes out)
       : in_(in), columns_(columns), side_(side), out_(out) {}
 
-  /// Bytes written, or 0 where they do not fit.
+  /// Returns the bytes written, or 0 if they do not fit.
   std::size_t write() {
     if (out_.size() < kHeaderSize) return 0;
     const std::size_t rows = in_.size() / columns_;
@@ -229,7 +230,7 @@ class NdlzWriter {
       std::memcpy(bytes.data() + row * place.width, in_.data() + place.at + row * columns_,
                   place.width);
     const Bytes cell = Bytes(bytes).first(size);
-    // Other writers take cells at the edge for literals alone.
+    // Other writers store cells at the edge only as literals.
     if (size < side_ * side_) return put(kLiteralToken, cell);
     if (std::all_of(cell.begin(), cell.end(), [&](std::uint8_t b) { return b == cell[0]; }))
       return put(kFillToken, cell.first(1));

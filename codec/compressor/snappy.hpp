@@ -1,5 +1,5 @@
 #pragma once
-// Raw Snappy blocks, which only Blosc1 wrote.
+// Raw Snappy blocks, which only Blosc1 has written.
 
 #include "codec/compressor/compressor.hpp"
 

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxDimensions = 4;
 constexpr std::int32_t kCellSide = 4;
 constexpr int kMaxPercent = 100;
 
-/// What keeps streams from being ZFP's at all.
+/// Returns why a stream cannot be a ZFP stream, as text; empty if it can.
 std::string stream_problem(const CodecUse& use, std::int64_t size) {
   if (use.typesize != 4 && use.typesize != 8)
     return "takes items of 4 or 8 bytes, not " + std::to_string(use.typesize);
@@ -46,7 +46,7 @@ std::string zfp_problem(const CodecUse& use, std::int64_t size) {
 #ifdef HAVE_ZFP
 namespace {
 
-constexpr std::size_t kLargestWord = 8;  // of a bit stream: builds differ
+constexpr std::size_t kLargestWord = 8;  // of a bit stream; builds of libzfp differ
 
 std::size_t whole_words(std::size_t size) {
   return (size + kLargestWord - 1) / kLargestWord * kLargestWord;
@@ -71,7 +71,7 @@ zfp_type scalar_type(const CodecUse& use) {
   return use.typesize == 4 ? zfp_type_float : zfp_type_double;
 }
 
-/// Library and block of one call. `items` is only written to by a decoder.
+/// The library's objects for one call. Only a decoder writes to `items`.
 class Session {
  public:
   Session(const CodecUse& use, void* items)
@@ -80,15 +80,15 @@ class Session {
     maximum_ = ::zfp_stream_maximum_size(stream_.get(), field_.get());
   }
 
-  /// Bytes that a stream has at most, and that reading one looks at.
+  /// Returns the most bytes that a stream can have, and that decoding it reads.
   std::size_t maximum() const { return maximum_; }
 
-  /// Bytes of `words` that were read; 0: the stream is damaged.
+  /// Returns how many bytes of `words` were read; 0 if the stream is damaged.
   std::size_t decompress(std::vector<std::uint64_t>& words) {
     open(words);
     return ::zfp_decompress(stream_.get(), field_.get());
   }
-  /// Bytes of `words` that were written; 0: none.
+  /// Returns how many bytes of `words` were written; 0 on failure.
   std::size_t compress(std::vector<std::uint64_t>& words) {
     open(words);
     return ::zfp_compress(stream_.get(), field_.get());
@@ -98,7 +98,7 @@ class Session {
   static zfp_field* field_of(const CodecUse& use, void* items) {
     const zfp_type type = scalar_type(use);
     const auto extents = use.shape.extents();
-    // The last dimension is ZFP's first.
+    // ZFP orders dimensions the other way round.
     const auto extent = [&](std::size_t i) {
       return static_cast<std::size_t>(extents[extents.size() - 1 - i]);
     };
@@ -165,7 +165,7 @@ class ZfpDecompressor final : public Decompressor {
   static bool decompress_to(void* items, Bytes in, const CodecUse& use) {
     Session session(use, items);
     if (session.maximum() == 0) return false;
-    // The library reads on behind the end of a stream: zeros, in words of 1 or 8 bytes.
+    // The library reads beyond the end of a stream, in words of 1 or 8 bytes. It finds zeros there.
     const std::size_t room = whole_words(std::max(session.maximum(), in.size())) + kLargestWord;
     std::vector<std::uint64_t> words(room / kLargestWord);
     std::memcpy(words.data(), in.data(), in.size());
@@ -195,9 +195,9 @@ class ZfpCompressor final : public Compressor {
       std::memcpy(aligned.data(), in.data(), in.size());
       in = {reinterpret_cast<const std::uint8_t*>(aligned.data()), in.size()};
     }
-    Session session(use, const_cast<std::uint8_t*>(in.data()));  // an interface without const
+    Session session(use, const_cast<std::uint8_t*>(in.data()));  // libzfp's interface lacks const
     std::vector<std::uint64_t> words(whole_words(session.maximum()) / kLargestWord + 1);
-    // Whole words: readers whose library has larger ones than ours take no more than that.
+    // Whole words, as required by readers whose library has larger words.
     const std::size_t size = whole_words(session.compress(words));
     if (size == 0 || size > out.size()) return 0;
     std::memcpy(out.data(), words.data(), size);

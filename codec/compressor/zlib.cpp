@@ -26,7 +26,7 @@ class ZlibDecompressor final : public Decompressor {
   }
 
   bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
-    // Without a place for the actual size, only a stream of exactly out.size() succeeds.
+    // Without an argument for the actual size, only a stream of exactly out.size() succeeds.
     std::size_t read = 0;
     return ::libdeflate_zlib_decompress_ex(context_.get(), in.data(), in.size(), out.data(),
                                            out.size(), &read, nullptr) == LIBDEFLATE_SUCCESS &&
@@ -41,7 +41,7 @@ struct FreeCompressor {
   void operator()(libdeflate_compressor* c) const { ::libdeflate_free_compressor(c); }
 };
 
-// Beyond that it takes as long as zlib, for streams less than a thousandth smaller.
+// Higher levels take as long as zlib, for streams less than 0.1 % smaller.
 constexpr int kMaxDeflateLevel = 8;
 
 class ZlibCompressor final : public Compressor {
@@ -83,7 +83,7 @@ class ZlibCompressor final : public Compressor {
   std::size_t compress(Bytes in, const CodecUse&, MutableBytes out) override {
     constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
     if (in.size() > kMax || deflateReset(&stream_) != Z_OK) return 0;
-    stream_.next_in = const_cast<Bytef*>(in.data());  // an interface older than const
+    stream_.next_in = const_cast<Bytef*>(in.data());  // zlib's interface lacks const
     stream_.avail_in = static_cast<uInt>(in.size());
     stream_.next_out = out.data();
     stream_.avail_out = static_cast<uInt>(std::min(out.size(), kMax));

@@ -35,7 +35,8 @@ class ZstdDecompressor final : public Decompressor {
   }
 
  private:
-  /// Null if the dictionary is damaged. Compares contents: chunks come and go at one address.
+  /// Returns null if the dictionary is damaged. Compares contents, because different chunks may use
+  /// the same address.
   const ZSTD_DDict* digest(Bytes dictionary) {
     if (!std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
       digested_.reset(ZSTD_createDDict(dictionary.data(), dictionary.size()));
@@ -46,14 +47,14 @@ class ZstdDecompressor final : public Decompressor {
 
   std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
   std::unique_ptr<ZSTD_DDict, FreeContext> digested_;
-  std::vector<std::uint8_t> source_;  ///< of digested_
+  std::vector<std::uint8_t> source_;  ///< the bytes of digested_
 };
 
-/// Levels of the library by those of Blosc (codec/formats/codecs.md, "Levels").
+/// Levels of the library for the levels of Blosc (codec/formats/codecs.md, "Levels").
 constexpr int kLevels[] = {0, 1, 3, 5, 7, 9, 11, 13, 15, 22};
 
-/// From this version on a context salts its hashes with how often it was used, so that only the
-/// first result of each is reproducible.
+/// From this version on, a context salts its hashes with the number of its uses. Only its first
+/// result is reproducible.
 constexpr unsigned kFirstSaltedVersion = 10505;
 
 class ZstdCompressor final : public Compressor {
@@ -83,7 +84,7 @@ class ZstdCompressor final : public Compressor {
                                     dictionary);
   }
 
-  /// Null if the dictionary is damaged, as that of an old chunk may be.
+  /// Returns null if the dictionary is damaged, which an old chunk's may be.
   const ZSTD_CDict* digest(Bytes dictionary) {
     if (!std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
       digested_.reset(ZSTD_createCDict(dictionary.data(), dictionary.size(), level_));
@@ -95,7 +96,7 @@ class ZstdCompressor final : public Compressor {
   int level_;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
   std::unique_ptr<ZSTD_CDict, FreeContext> digested_;
-  std::vector<std::uint8_t> source_;  ///< of digested_
+  std::vector<std::uint8_t> source_;  ///< the bytes of digested_
 };
 
 }  // namespace

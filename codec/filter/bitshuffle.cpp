@@ -6,8 +6,8 @@
 #include "codec/filter/highest_target.hpp"
 #include "codec/filter/shuffle.hpp"
 
-// Vectors of unknown length cannot stand in arrays; and what has SSSE3 but not SSE4 is too rare to
-// compile for.
+// Arrays cannot contain vectors of unknown length. Processors with SSSE3 but without SSE4 are too
+// rare to compile for.
 #define HWY_DISABLED_TARGETS \
   (BLOSCFS_ABOVE_AVX3 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -20,12 +20,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace bloscfs::codec::HWY_NAMESPACE {
 
-// Bytes of one stream (byte j of consecutive elements) and the 8 bit rows that it is stored as:
-// byte i of row k holds bit k of the stream's bytes 8*i .. 8*i+7.
+// These functions convert between one stream (byte j of consecutive elements) and the 8 bit rows
+// that it is stored as. Byte i of row k holds bit k of the stream's bytes 8*i .. 8*i+7.
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Exchanges the bits of `a` above `shift` with those of `b` below it, in the places of `mask`.
+/// Exchanges the bits of `a` above `kShift` with those of `b` below it, in the bits of `mask`.
 template <int kShift, class V>
 HWY_INLINE void exchange_bits(V& a, V& b, V mask) {
   const hn::DFromV<V> d;
@@ -36,7 +36,7 @@ HWY_INLINE void exchange_bits(V& a, V& b, V mask) {
   a = hn::Xor(a, hn::BitCast(d, hn::ShiftLeft<kShift>(hn::BitCast(d16, t))));
 }
 
-/// Transposes the 8x8 bits that the registers have in each byte; its own inverse.
+/// Transposes the 8x8 bits that the registers have in each byte. It is its own inverse.
 template <class V>
 HWY_INLINE void transpose_bits(V (&v)[8]) {
   const hn::DFromV<V> d;
@@ -54,7 +54,8 @@ HWY_INLINE void transpose_bits(V (&v)[8]) {
   for (std::size_t i = 0; i < 4; ++i) exchange_bits<1>(v[2 * i], v[2 * i + 1], mask1);
 }
 
-/// Bytes of each row from `i` on, a vector of each at a time; returns where it stopped.
+/// Converts bytes of each row, from `i` on and one vector of each row at a time. Returns where it
+/// stopped.
 template <class D>
 HWY_INLINE std::size_t gather_rows(D d, const std::uint8_t* rows, std::size_t stride, std::size_t i,
                                    std::size_t count, std::uint8_t* stream) {
@@ -78,7 +79,7 @@ HWY_INLINE std::size_t rows_to_stream_simd(const std::uint8_t* rows, std::size_t
   return gather_rows(Block(), rows, stride, wide, count, stream);
 }
 
-/// The first bytes of the stream; returns how many of each row.
+/// Converts the first bytes of the stream. Returns how many bytes of each row it has written.
 HWY_INLINE std::size_t stream_to_rows_simd(const std::uint8_t* stream, std::size_t count,
                                            std::size_t stride, std::uint8_t* rows) {
   const Block d;
@@ -111,7 +112,7 @@ HWY_INLINE std::size_t stream_to_rows_simd(const std::uint8_t*, std::size_t, std
 
 #endif
 
-/// Transposes the 8x8 bits of the bytes of one word; its own inverse.
+/// Transposes the 8x8 bits of one word. It is its own inverse.
 HWY_INLINE std::uint64_t transpose_word(std::uint64_t x) {
   std::uint64_t t = ((x >> 28) ^ x) & 0x00000000F0F0F0F0ULL;
   x ^= t ^ (t << 28);
@@ -121,7 +122,7 @@ HWY_INLINE std::uint64_t transpose_word(std::uint64_t x) {
   return x ^ t ^ (t << 7);
 }
 
-/// `count` bytes of each row, the rows `stride` apart, to 8 * count bytes of stream.
+/// Converts `count` bytes of each row to 8 * count bytes of stream. The rows are `stride` apart.
 void rows_to_stream(const std::uint8_t* rows, std::size_t stride, std::size_t count,
                     std::uint8_t* stream) {
   std::size_t i = rows_to_stream_simd(rows, stride, count, stream);
@@ -158,11 +159,11 @@ namespace {
 HWY_EXPORT(rows_to_stream);
 HWY_EXPORT(stream_to_rows);
 
-// Elements pass through a buffer that stays in the nearest caches.
+// Elements pass through a buffer that fits into the nearest caches.
 constexpr std::size_t kTileBytes = 32768;
 
 std::size_t tile_elements(std::size_t typesize) {
-  return kTileBytes / typesize / 128 * 128;  // 128 at least: 16 bytes of each row
+  return kTileBytes / typesize / 128 * 128;  // at least 128: 16 bytes of each row
 }
 
 std::size_t shuffled_elements(std::size_t size, std::size_t typesize) {

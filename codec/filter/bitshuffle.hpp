@@ -9,12 +9,12 @@
 namespace bloscfs::codec {
 
 /// Both directions, by the rule of Blosc2: elements beyond the last multiple of eight, and bytes
-/// behind the last element, are copied. `in` and `out` have equal sizes and don't overlap;
+/// after the last element, are copied. `in` and `out` have equal sizes and must not overlap.
 /// `typesize` is 1..255 bytes.
 void bitshuffle(Bytes in, MutableBytes out, std::size_t typesize);
 void bitunshuffle(Bytes in, MutableBytes out, std::size_t typesize);
 
-/// The same, bit by bit: what tests compare with.
+/// Reference versions for tests, which work bit by bit.
 void bitshuffle_scalar(Bytes in, MutableBytes out, std::size_t typesize);
 void bitunshuffle_scalar(Bytes in, MutableBytes out, std::size_t typesize);
 

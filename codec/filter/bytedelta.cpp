@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
 std::size_t running_sum_simd(std::uint8_t*, std::size_t) { return 0; }
 #else
-/// Each block of 16 bytes gets the last byte of the block `distance` before it, all over; the first
+/// Fills each block of 16 bytes with the last byte of the block `distance` before it. The first
 /// blocks get zeros.
 template <typename D>
 hn::Vec<D> blocks_before(D d, hn::Vec<D> lasts, std::uint64_t distance) {
@@ -29,8 +29,8 @@ hn::Vec<D> blocks_before(D d, hn::Vec<D> lasts, std::uint64_t distance) {
   return hn::BitCast(d, hn::IfThenZeroElse(hn::FirstN(d64, 2 * distance), taken));
 }
 
-/// Running sum of the first bytes; returns how many. Sums within 16 bytes, then over the blocks of
-/// a vector, then a carry.
+/// Computes the running sum of the first bytes: within 16 bytes, then over the blocks of a vector,
+/// then with a carry. Returns the number of bytes.
 std::size_t running_sum_simd(std::uint8_t* data, std::size_t size) {
   const hn::CappedTag<std::uint8_t, 64> d;
   const hn::Repartition<std::uint64_t, decltype(d)> d64;
@@ -56,7 +56,7 @@ std::size_t running_sum_simd(std::uint8_t* data, std::size_t size) {
 }
 #endif
 
-/// out[k] = in[k] - in[k - 1] for the first bytes behind the very first; returns where it stopped.
+/// Computes out[k] = in[k] - in[k - 1] for the first bytes after in[0]. Returns where it stopped.
 std::size_t differences_simd(const std::uint8_t* in, std::size_t size, std::uint8_t* out) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t step = hn::Lanes(d);
@@ -88,11 +88,11 @@ void differences_rest(Bytes run, MutableBytes out, std::size_t i) {
   for (; i < run.size(); ++i) out[i] = static_cast<std::uint8_t>(run[i] - run[i - 1]);
 }
 
-/// Calls `run(offset, size)` for each range that the differences run through without a restart.
+/// Calls `run(offset, size)` for each range of differences without a restart.
 template <typename Run>
 void for_each_run(std::size_t size, std::size_t streams, BytedeltaKind kind, const Run& run) {
   const std::size_t length = size / streams;
-  if (length == 0) return;  // there may be many streams of nothing
+  if (length == 0) return;  // there may be many empty streams
   const std::size_t vectorised = kind == BytedeltaKind::old ? length - length % 16 : length;
   for (std::size_t j = 0; j < streams; ++j) {
     run(j * length, vectorised);

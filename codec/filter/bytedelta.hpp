@@ -10,16 +10,16 @@ namespace bloscfs::codec {
 
 enum class BytedeltaKind {
   current,
-  old,  ///< filter 34: vectorised writers started again at each stream's last 0..15 bytes
+  old,  ///< filter 34: vectorised writers restarted at the last 0..15 bytes of each stream
 };
 
-/// `data` is `streams` >= 1 byte streams of equal length; bytes behind them are copied. `in` and
-/// `out` have equal sizes and don't overlap.
+/// Applies bytedelta. The input consists of `streams` >= 1 byte streams of equal length; bytes
+/// after them are copied. `in` and `out` have equal sizes and must not overlap.
 void bytedelta(Bytes in, MutableBytes out, std::size_t streams, BytedeltaKind kind);
-/// Undoes bytedelta.
+/// Undoes bytedelta().
 void unbytedelta(MutableBytes data, std::size_t streams, BytedeltaKind kind);
 
-/// The same, byte by byte: what tests compare with.
+/// Reference versions for tests, which work byte by byte.
 void bytedelta_scalar(Bytes in, MutableBytes out, std::size_t streams, BytedeltaKind kind);
 void unbytedelta_scalar(MutableBytes data, std::size_t streams, BytedeltaKind kind);
 

@@ -9,9 +9,9 @@
 namespace bloscfs::codec {
 namespace {
 
-constexpr int kMaxMeanSide = 127;  // the parameter is a signed byte there
+constexpr int kMaxMeanSide = 127;  // the parameter of NDMEAN is a signed byte
 
-/// Whether cells of that side have more items than the block.
+/// True if a cell of that side has more items than the block.
 bool outgrow(const BlockShape& shape, std::int64_t side) {
   std::int64_t items = 1, cell = 1;
   for (const std::int32_t extent : shape.extents()) {
@@ -21,8 +21,9 @@ bool outgrow(const BlockShape& shape, std::int64_t side) {
   return cell > items;
 }
 
-/// C-Blosc2 steps by the first dimension's side in all of them. In blocks of 3x20 and cells of 4,
-/// which are 3x4, it averages other places than it fills.
+/// True if C-Blosc2 misplaces means. It advances by the side of cells in the first dimension, in
+/// all dimensions. Example: in blocks of 3x20 with cells of side 4, which are 3x4, it averages
+/// other places than it fills.
 bool misplaced_by_others(const BlockShape& shape, std::int32_t side) {
   const auto extents = shape.extents();
   return extents.front() < side &&
@@ -41,7 +42,8 @@ std::string side_problem(const ChunkHeader& header, const FilterStep& step) {
              : "";
 }
 
-/// To the next position below `limits` in the first `count` dimensions; false behind the last.
+/// Advances to the next position below `limits` in the first `count` dimensions. Returns false
+/// after the last position.
 template <typename Extents>
 bool advance(Extents& at, const Extents& steps, const Extents& limits, std::size_t count) {
   for (std::size_t i = count; i-- > 0;) {
@@ -126,7 +128,7 @@ void CellGrid::from_cells(Bytes cells, MutableBytes block) const {
   });
 }
 
-/// Sums in the items' own type and order: so the result is the same bytes as C-Blosc2's.
+/// Sums in the items' own type and order, so that the result is identical to C-Blosc2's.
 template <typename Float>
 void CellGrid::put_means(Bytes block, MutableBytes cells) const {
   std::uint8_t* out = cells.data();

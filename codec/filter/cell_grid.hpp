@@ -1,7 +1,7 @@
 #pragma once
-// A block of an array cut into cells, and the two filters that go by them: NDCELL, which stores
-// item by item cell after cell, and NDMEAN, which puts a cell's mean in place of each of its items
-// (codec/formats/plugins.md). A grid cannot be wrong.
+// A block of an array divided into cells, and the two filters that use cells
+// (codec/formats/plugins.md). NDCELL stores the items of one cell after another. NDMEAN replaces
+// each item of a cell by the cell's mean.
 
 #include <array>
 #include <cstdint>
@@ -15,30 +15,31 @@ namespace bloscfs::codec {
 
 class CellGrid {
  public:
-  /// The grid of a slot with NDCELL or NDMEAN in blocks of `size` bytes. Throws Error: unsupported
-  /// without a shape of blocks, malformed for what problem() names.
+  /// Makes the grid for a slot with NDCELL or NDMEAN, in blocks of `size` bytes. Throws Error:
+  /// unsupported without a shape of blocks, malformed if problem() returns one.
   CellGrid(const ChunkHeader& header, const FilterStep& step, std::size_t size);
 
-  /// What is wrong with such a slot in blocks of `size` bytes, in words; empty: nothing.
+  /// Returns why such a slot cannot be used in blocks of `size` bytes, as text; empty if it can.
   static std::string problem(const ChunkHeader& header, const FilterStep& step, std::int64_t size);
 
-  /// From a block's own order to that of its cells, and back. Both are blocks, and don't overlap.
+  /// Convert a block from its own order to the order of its cells, and back. Both arguments have
+  /// the size of a block, and must not overlap.
   void to_cells(Bytes block, MutableBytes cells) const;
   void from_cells(Bytes cells, MutableBytes block) const;
-  /// As to_cells, with each cell's mean in place of its items, which are floating-point numbers of
-  /// 4 or 8 bytes.
+  /// Like to_cells(), but replaces each item by the mean of its cell. Items are floating-point
+  /// numbers of 4 or 8 bytes.
   void to_means(Bytes block, MutableBytes cells) const;
 
  private:
   using Extents = std::array<std::int64_t, BlockShape::kMaxDimensions>;
   struct Cell {
-    Extents origin;   ///< items
-    Extents extents;  ///< items, cut off at the block's end
+    Extents origin;   ///< in items
+    Extents extents;  ///< in items, cut off at the block's end
   };
 
   template <typename Visit>
   void for_each_cell(Visit visit) const;
-  /// Calls `visit` for each run of items of a cell, with where it begins in the block, in bytes.
+  /// Calls `visit` for each row of items of a cell, with the row's offset in the block in bytes.
   template <typename Visit>
   void for_each_row(const Cell& cell, Visit visit) const;
   std::size_t row_size(const Cell& cell) const;
@@ -47,7 +48,7 @@ class CellGrid {
 
   std::size_t dimensions_;
   std::size_t typesize_;
-  Extents shape_{}, sides_{}, strides_{};  ///< items
+  Extents shape_{}, sides_{}, strides_{};  ///< in items
 };
 
 }  // namespace bloscfs::codec

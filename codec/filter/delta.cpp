@@ -15,9 +15,9 @@ namespace bloscfs::codec::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each kernel handles the first bytes and returns how many.
+// Each kernel processes the first bytes, and returns how many.
 
-/// out[k] = a[k] ^ b[k]
+/// Computes out[k] = a[k] ^ b[k].
 std::size_t xor_simd(const std::uint8_t* a, const std::uint8_t* b, std::size_t size,
                      std::uint8_t* out) {
   const hn::ScalableTag<std::uint8_t> d;
@@ -32,7 +32,8 @@ std::size_t xor_simd(const std::uint8_t* a, const std::uint8_t* b, std::size_t s
 #if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
 std::size_t running_xor_simd(std::uint8_t*, std::size_t, std::size_t) { return 0; }
 #else
-/// Running XOR of words of kWord bytes within 16 bytes, then a carry of the last word.
+/// Computes the running XOR of words of kWord bytes, within 16 bytes, with a carry of the last
+/// word.
 template <int kWord>
 std::size_t running_xor(std::uint8_t* data, std::size_t size) {
   const hn::FixedTag<std::uint8_t, 16> d;
@@ -86,7 +87,7 @@ void xor_bytes(Bytes in, Bytes reference, MutableBytes out, std::size_t size) {
   for (; i < size; ++i) out[i] = static_cast<std::uint8_t>(in[i] ^ reference[i]);
 }
 
-/// Bytes from `i` on, which is not in the first word.
+/// Undoes the bytes from `i` on. The first word stays as it is.
 void undelta_rest(MutableBytes data, std::size_t word, std::size_t i) {
   const std::size_t end = whole_words(data.size(), word);
   for (i = std::max(i, word); i < end; ++i) {

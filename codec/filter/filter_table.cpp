@@ -37,7 +37,8 @@ void undo_shuffle(const FilterUse& use, MutableBytes data, MutableBytes out) {
   unshuffle(data, out, shuffle_width(use.header, use.step));
 }
 
-/// Blosc1 left blocks alone whose elements don't come in eights.
+/// True if Blosc1 did not filter the block, because its number of elements is not a multiple of
+/// eight.
 bool leaves_alone(const ChunkHeader& header, Bytes block) {
   return header.version <= kChunkVersionBlosc1 && block.size() / item_size(header) % 8 != 0;
 }
@@ -58,7 +59,7 @@ void undo_bitshuffle(const FilterUse& use, MutableBytes data, MutableBytes out) 
   }
 }
 
-/// C-Blosc2 forgets the rest in Blosc1's chunks only.
+/// Only in chunks of Blosc1, C-Blosc2 loses the bytes after the last element.
 std::int32_t bitshuffle_word(const ChunkHeader& header, const FilterStep&) {
   return header.version <= kChunkVersionBlosc1 ? header.typesize : 1;
 }
@@ -214,7 +215,7 @@ constexpr FilterRow kFilterRows[] = {
 
 constexpr std::uint8_t kNoRow = 0xFF;
 
-/// Number of the row of each id: blocks ask for each of their slots.
+/// Maps each id to the number of its row. A table, since each block looks up each of its slots.
 constexpr std::array<std::uint8_t, 256> row_numbers() {
   std::array<std::uint8_t, 256> numbers{};
   for (std::uint8_t& number : numbers) number = kNoRow;

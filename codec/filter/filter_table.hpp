@@ -1,6 +1,6 @@
 #pragma once
-// What is known of each filter: the one place where its name, how it is applied and undone, and
-// what it asks of the bytes stand. The pipeline (pipeline.hpp) has their order.
+// The table of filters, the only place for the name of each filter, how it is applied and undone,
+// and its requirements. The pipeline (pipeline.hpp) determines their order.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,48 +13,49 @@
 
 namespace bloscfs::codec {
 
-/// One slot of a chunk's pipeline, at work on one block. Borrowed for the call.
+/// One slot of a chunk's pipeline, applied to one block. Borrowed for the call.
 struct FilterUse {
   const ChunkHeader& header;
   const FilterStep& step;
   bool own_reference;  ///< the block is its own delta reference
-  Bytes reference;     ///< else block 0's contents
+  Bytes reference;     ///< otherwise the contents of block 0
 };
 
 enum class Undoing { impossible, not_needed, in_place, into_other_buffer };
 
 struct FilterRow {
   FilterId id;
-  const char* name;            ///< as attributes, options and messages spell it
-  const char* parameter = "";  ///< as texts about options append it to the name
+  const char* name;            ///< as in attributes, options and messages
+  const char* parameter = "";  ///< appended to the name in texts about options
   Loss loss = Loss::none;
-  /// Goes by the shape of an array's blocks, so that nothing else can be written with it; undoing
-  /// and applying it throw Error where the shape is not known, or not the block's.
+  /// The filter needs the shape of an array's blocks, so it can only write arrays. Applying and
+  /// undoing it throw Error if the shape is unknown, or does not fit the block.
   bool goes_by_shape = false;
-  /// How slots of a chunk are undone; null: impossible, the filter is known by name only.
+  /// Returns how a slot is undone. Null: it cannot be undone, only the filter's name is known.
   Undoing (*undoing)(const ChunkHeader& header, const FilterStep& step) = nullptr;
-  /// Undoes it in `data`, or from `data` to `out`, of the same size, if into_other_buffer.
+  /// Undoes the filter in `data`, or from `data` to `out`, of the same size, if into_other_buffer.
   void (*undo)(const FilterUse& use, MutableBytes data, MutableBytes out) = nullptr;
-  /// From `in` to `out`, which have equal sizes and don't overlap. Null: not written.
+  /// Applies the filter from `in` to `out`, which have equal sizes and do not overlap. Null: cannot
+  /// be written.
   void (*apply)(const FilterUse& use, Bytes in, MutableBytes out) = nullptr;
-  /// Whether a slot alters blocks when applied; null: if it has to be undone.
+  /// True if applying a slot changes a block. Null: it does if the filter has to be undone.
   bool (*alters)(const ChunkHeader& header, const FilterStep& step) = nullptr;
-  /// What is wrong with writing a slot of chunks with that header, in words; `is_first`: of those
-  /// in use. Null, or empty: nothing.
+  /// Returns why a slot of chunks with that header cannot be written, as text; empty if it can.
+  /// `is_first`: the slot is the first one in use. Null: never a problem.
   std::string (*problem)(const ChunkHeader& header, const FilterStep& step,
                          bool is_first) = nullptr;
-  /// Bytes of the words of which chunks and blocks must have whole ones, since other readers lose
-  /// the rest. Null: single bytes.
+  /// Returns a word size in bytes. Chunks and blocks must consist of whole words, since other
+  /// readers lose the rest. Null: 1.
   std::int32_t (*whole_word)(const ChunkHeader& header, const FilterStep& step) = nullptr;
 };
 
-/// All rows, by id.
+/// Returns all rows, by id.
 std::span<const FilterRow> filter_rows();
 
-/// The filter's row, or null.
+/// Returns the filter's row, or null.
 const FilterRow* find_filter(FilterId id);
 
-/// Width of the items that a slot with shuffle works on, in bytes.
+/// Returns the size of the elements that a slot with shuffle uses, in bytes.
 std::size_t shuffle_width(const ChunkHeader& header, const FilterStep& step);
 
 }  // namespace bloscfs::codec

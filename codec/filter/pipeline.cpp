@@ -24,7 +24,7 @@ std::ptrdiff_t buffer_changes(const ChunkHeader& header) {
   });
 }
 
-/// Slots that alter the block when applied.
+/// True if applying the slot changes the block.
 bool alters(const ChunkHeader& header, const FilterStep& step) {
   if (step.id == FilterId::none) return false;
   const FilterRow* const filter = find_filter(step.id);
@@ -32,7 +32,8 @@ bool alters(const ChunkHeader& header, const FilterStep& step) {
   return undoing(header, step) != Undoing::not_needed;
 }
 
-/// Filters that are only read, or don't go with the item size, or with what stands before them.
+/// Returns why the slot cannot be written: its filter can only be read, or does not fit the header
+/// or the slots before it.
 std::string step_problem(const ChunkHeader& header, const FilterStep& step, bool is_first) {
   if (step.id == FilterId::none) return {};
   const FilterRow* const filter = find_filter(step.id);

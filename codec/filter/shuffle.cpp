@@ -6,8 +6,8 @@
 
 #include "codec/filter/highest_target.hpp"
 
-// Vectors of unknown length cannot stand in arrays; and what has SSSE3 but not SSE4 is too rare to
-// compile for.
+// Arrays cannot contain vectors of unknown length. Processors with SSSE3 but without SSE4 are too
+// rare to compile for.
 #define HWY_DISABLED_TARGETS \
   (BLOSCFS_ABOVE_AVX3 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -29,7 +29,7 @@ std::size_t shuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uin
 
 using Full = hn::ScalableTag<std::uint8_t>;
 
-// Each kernel handles the first elements and returns how many.
+// Each kernel processes the first elements, and returns how many.
 
 std::size_t unshuffle_2(Streams in, std::size_t n, std::uint8_t* out) {
   const Full d;
@@ -196,7 +196,7 @@ void copy_from(Bytes in, MutableBytes out, std::size_t offset) {
   if (offset < in.size()) std::memcpy(out.data() + offset, in.data() + offset, in.size() - offset);
 }
 
-/// Elements from `i` on, and the bytes behind the last one.
+/// Shuffles the elements from `i` on, and copies the bytes after the last element.
 void shuffle_rest(Bytes in, MutableBytes out, std::size_t width, std::size_t i) {
   const std::size_t n = in.size() / width;
   for (; i < n; ++i) {

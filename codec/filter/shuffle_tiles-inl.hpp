@@ -1,5 +1,5 @@
-// Shuffling elements of any size, tile by tile, compiled once per instruction set.
-// Include guard of Highway's "-inl" kind: open again for every target.
+// Shuffles elements of any size, tile by tile. Compiled once for each instruction set. The include
+// guard is of Highway's "-inl" kind: it opens again for each target.
 #if defined(BLOSCFS_CODEC_FILTER_SHUFFLE_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef BLOSCFS_CODEC_FILTER_SHUFFLE_TILES_INL_HPP
 #undef BLOSCFS_CODEC_FILTER_SHUFFLE_TILES_INL_HPP
@@ -16,38 +16,38 @@
 HWY_BEFORE_NAMESPACE();
 namespace bloscfs::codec::HWY_NAMESPACE {
 
-/// Streams that lie anywhere.
+/// Streams at any addresses.
 using Streams = const std::uint8_t* const*;
 
 #if HWY_TARGET != HWY_SCALAR  // has no vectors of 16 bytes
 
-// Elements are handled 16 streams at a time, or 8 where no more are left; the last ones may
-// overlap others, with the same result. Streams often lie a power of two apart, where their cache
-// lines displace each other, so a run of each passes through a buffer.
+// Handles 16 streams at a time, or 8 if no more are left. The last group may overlap another one,
+// with the same result. The distance of streams is often a power of two, so that their cache lines
+// evict each other. So a run of each stream passes through a buffer.
 constexpr std::size_t kRun = 512;
 
-/// Elements of `n` in whole tiles of `step`. Some remain behind where elements are narrow, so that
-/// the 16-byte pieces of a tile stay inside the buffer.
+/// Returns how many of `n` elements are in whole tiles of `step`. Leaves some narrow elements, so
+/// that the 16-byte pieces of a tile stay inside the buffer.
 HWY_INLINE std::size_t tiled_elements(std::size_t n, std::size_t width, std::size_t step) {
   const std::size_t margin = width < 16 ? 16 / width + 1 : 0;
   return n < margin ? 0 : (n - margin) / step * step;
 }
 
-/// The streams that are handled together.
+/// Streams that are handled together.
 struct Group {
   std::size_t first;
   std::size_t count;
 };
 
-/// Those from `begin` on, in elements of `width` bytes.
+/// Returns the group of streams from `begin` on, for elements of `width` bytes.
 HWY_INLINE Group group_at(std::size_t begin, std::size_t width) {
   const std::size_t most = width - begin <= 8 ? 8 : 16;
   const std::size_t count = width < most ? width : most;
   return {begin + count <= width ? begin : width - count, count};
 }
 
-/// `count` <= 8 streams, `stride` apart, become a piece of 8 bytes in each of some elements.
-/// Pieces longer than the element spill into the next one, which is stored later.
+/// Converts `count` <= 8 streams, `stride` apart, into pieces of 8 bytes, one for each element. A
+/// piece that is longer than an element spills into the next element, which is stored later.
 HWY_INLINE void unshuffle_tile_8(const std::uint8_t* in, std::size_t stride, std::size_t count,
                                  std::size_t width, std::uint8_t* out) {
   const Wide d;
@@ -65,7 +65,7 @@ HWY_INLINE void unshuffle_tile_8(const std::uint8_t* in, std::size_t stride, std
   for (std::size_t k = 0; k < 8; ++k) store_upper_halves(v[k], width, out + (16 + 2 * k) * width);
 }
 
-/// The same with 16 streams and bytes.
+/// Converts up to 16 streams into pieces of 16 bytes.
 HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t stride, std::size_t count,
                                std::size_t width, std::uint8_t* out) {
   if (count <= 8) return unshuffle_tile_8(in, stride, count, width, out);
@@ -105,7 +105,7 @@ HWY_INLINE std::size_t unshuffle_any(Streams in, std::size_t n, std::size_t widt
   return end;
 }
 
-/// 16 elements' pieces of 8 bytes, `width` apart, become 8 streams, `stride` apart.
+/// Converts pieces of 8 bytes of 16 elements, `width` apart, into 8 streams, `stride` apart.
 HWY_INLINE void shuffle_tile_8(const std::uint8_t* in, std::size_t width, std::size_t stride,
                                std::uint8_t* out) {
   const Block d;
@@ -120,7 +120,7 @@ HWY_INLINE void shuffle_tile_8(const std::uint8_t* in, std::size_t width, std::s
   for (std::size_t j = 0; j < 8; ++j) hn::StoreU(v[j], d, out + j * stride);
 }
 
-/// The same with 16 bytes and streams.
+/// Converts pieces of 16 bytes into 16 streams.
 HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t width, std::size_t stride,
                              std::size_t count, std::uint8_t* out) {
   if (count <= 8) return shuffle_tile_8(in, width, stride, out);

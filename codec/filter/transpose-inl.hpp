@@ -1,5 +1,5 @@
-// Byte transposes in registers, compiled once per instruction set.
-// Include guard of Highway's "-inl" kind: open again for every target.
+// Transposes bytes in registers. Compiled once for each instruction set. The include guard is of
+// Highway's "-inl" kind: it opens again for each target.
 #if defined(BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP
 #undef BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP
@@ -12,7 +12,7 @@
 
 #include <hwy/highway.h>
 
-// g++ -O2 keeps arrays of vectors in memory unless their loops are unrolled by request.
+// g++ -O2 keeps arrays of vectors in memory unless a pragma unrolls their loops.
 #undef BLOSCFS_UNROLL
 #if HWY_COMPILER_GCC_ACTUAL
 #define BLOSCFS_UNROLL _Pragma("GCC unroll 16")
@@ -30,9 +30,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Block = hn::FixedTag<std::uint8_t, 16>;
 using Wide = hn::CappedTag<std::uint8_t, 32>;  // one or two blocks
 
-/// Seen as N rows of 16 bytes, a byte's place is the number "row, column". One stage rotates the
-/// bits of that number left by one; so 4 stages transpose 16 rows, and with 8 rows 3 stages
-/// interleave them and 4 stages undo that. Wide vectors do so per block.
+/// The vectors are N rows of 16 bytes. A byte's place is a number whose bits are the row and then
+/// the column. One stage rotates these bits left by one. So 4 stages transpose 16 rows. With 8
+/// rows, 3 stages interleave them, and 4 stages undo that. Wide vectors do this for each block of
+/// 16 bytes.
 template <class V, std::size_t N>
 HWY_INLINE void rotate_stage(V (&v)[N]) {
   V t[N];
@@ -56,7 +57,7 @@ HWY_INLINE void store_lower(V v, std::uint8_t* to) {
   }
 }
 
-/// Stores the second 16 bytes, where there are any.
+/// Stores the second 16 bytes of a wide vector, if there are any.
 template <class V>
 HWY_INLINE void store_upper(V v, std::uint8_t* to) {
   if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
@@ -64,20 +65,20 @@ HWY_INLINE void store_upper(V v, std::uint8_t* to) {
   }
 }
 
-/// Loads 8 bytes, and 8 that lie `distance` behind them.
+/// Loads 8 bytes at `from`, and 8 bytes at `distance` from there.
 HWY_INLINE hn::Vec<Block> load_halves(const std::uint8_t* from, std::size_t distance) {
   const hn::Half<Block> d;
   return hn::Combine(Block(), hn::LoadU(d, from + distance), hn::LoadU(d, from));
 }
 
-/// Stores them so.
+/// Stores 8 bytes at `to`, and 8 bytes at `distance` from there.
 HWY_INLINE void store_halves(hn::Vec<Block> v, std::size_t distance, std::uint8_t* to) {
   const hn::Half<Block> d;
   hn::StoreU(hn::LowerHalf(d, v), d, to);
   hn::StoreU(hn::UpperHalf(d, v), d, to + distance);
 }
 
-/// Does so with the first 16 bytes of a wide vector.
+/// Stores the first 16 bytes of a wide vector as store_halves() does.
 template <class V>
 HWY_INLINE void store_lower_halves(V v, std::size_t distance, std::uint8_t* to) {
   if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
@@ -87,7 +88,7 @@ HWY_INLINE void store_lower_halves(V v, std::size_t distance, std::uint8_t* to) 
   }
 }
 
-/// Does so with the second 16 bytes, where there are any.
+/// Stores the second 16 bytes of a wide vector, if there are any, as store_halves() does.
 template <class V>
 HWY_INLINE void store_upper_halves(V v, std::size_t distance, std::uint8_t* to) {
   if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
@@ -95,7 +96,7 @@ HWY_INLINE void store_upper_halves(V v, std::size_t distance, std::uint8_t* to) 
   }
 }
 
-/// Stores 8 wide vectors: all first blocks in a row, then all second blocks.
+/// Stores 8 wide vectors: first all first blocks, then all second blocks.
 template <class V>
 HWY_INLINE void store_rows(const V (&v)[8], std::uint8_t* to) {
   BLOSCFS_UNROLL

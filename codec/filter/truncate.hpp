@@ -1,6 +1,6 @@
 #pragma once
-// Truncation: low bits of every element become zero (codec/formats/filters.md, "Truncate precision"
-// and "Int_trunc"). Nothing to undo.
+// Truncation: sets low bits of each element to zero (codec/formats/filters.md, "Truncate precision"
+// and "Int_trunc"). Nothing has to be undone.
 
 #include <cstddef>
 #include <optional>
@@ -10,13 +10,14 @@
 
 namespace bloscfs::codec {
 
-/// Low bits that trunc_prec or int_trunc clears in elements of `typesize` bytes; nothing where the
-/// filter doesn't go with that size, or its parameter leaves no bit or asks for more than there
-/// are.
+/// Returns how many low bits trunc_prec or int_trunc clears in elements of `typesize` bytes.
+/// Returns nullopt if the filter does not support that size, or if the parameter leaves no bit or
+/// exceeds the bits of an element.
 std::optional<int> truncated_bits(const FilterStep& step, std::size_t typesize);
 
-/// `typesize` is 1, 2, 4 or 8 bytes, `bits` less than an element has. `in` and `out` have equal
-/// sizes and don't overlap; bytes behind the last whole element are copied.
+/// Clears the lowest `bits` of each element, fewer than it has. `typesize` is 1, 2, 4 or 8 bytes.
+/// `in` and `out` have equal sizes and must not overlap. Bytes after the last whole element are
+/// copied.
 void truncate(Bytes in, MutableBytes out, std::size_t typesize, int bits);
 
 }  // namespace bloscfs::codec

@@ -1,5 +1,5 @@
-// The two functions of Highway's library that its dispatch calls. The library itself spends
-// milliseconds on measuring clocks whenever it is loaded; with these it is not.
+// Replaces the two functions of Highway's library that its dispatch calls. When the library is
+// loaded, it measures clocks for milliseconds. With these functions it is not loaded.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@
 
 namespace hwy {
 
-/// What each target takes for granted, beside what the one before does. Those above HWY_AVX3 are
-/// not made (codec/filter/highest_target.hpp).
+/// Each target requires these features, in addition to those of the target before. Targets above
+/// HWY_AVX3 are not compiled (codec/filter/highest_target.hpp).
 std::int64_t SupportedTargets() {
   std::int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
   if (!CPU_FEATURE_ACTIVE(SSSE3)) return targets;
