@@ -135,7 +135,7 @@ EncodedSize ChunkEncoder::encode_into(Bytes contents, MutableBytes out) {
   }
   if (small || settings_.clevel == 0) {
     const EncodedSize stored = store_plain(header, contents, out);
-    // C-Blosc2 marks contents that no codec has processed in this way.
+    // The flags with which C-Blosc2 marks contents that no codec has processed.
     if (!settings_.blosc1_header) {
       out[offsetof(RawChunkHeader, flags)] = kFlagExtendedHeader | kFlagMemcpy;
     }

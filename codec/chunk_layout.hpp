@@ -17,7 +17,7 @@ class ChunkLayout {
 
   /// Returns the place for the next block's stored bytes; empty if nothing more fits.
   MutableBytes room() const { return out_.subspan(written_); }
-  /// Ends a block of which `size` bytes were written to room().
+  /// Ends the block whose `size` stored bytes were written to room().
   void end_block(std::size_t size);
   /// True if all blocks are runs of zeros, and the contents are whole items; see find_special().
   bool is_zero() const;

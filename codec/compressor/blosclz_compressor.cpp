@@ -28,9 +28,9 @@ constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads sta
 struct Effort {
   int hash_bits;
   int skip_shift;              ///< after 2^skip_shift misses the search skips one more byte
-  std::ptrdiff_t min_ratio;    ///< in percent; if less is saved, parts are stored without a search
+  std::ptrdiff_t min_ratio;    ///< in percent; below it, parts are stored without a search
   std::size_t probes;          ///< parts that are tried before a stream is given up; 0: no trial
-  std::ptrdiff_t probe_ratio;  ///< in percent; what one of these parts must save
+  std::ptrdiff_t probe_ratio;  ///< in percent; one of these parts must reach it
 };
 
 /// By level. The higher levels search everything: repetitions at a distance do not show in a small
@@ -118,7 +118,7 @@ const std::uint8_t* find(const Positions& positions, const std::uint8_t* at,
   }
 }
 
-/// Returns the begin of the match at `at`, extended to the front up to `anchor`.
+/// Returns the start of the match at `at`, extended to the front up to `anchor`.
 const std::uint8_t* match_begin(const std::uint8_t* at, std::ptrdiff_t distance,
                                 const std::uint8_t* begin, const std::uint8_t* anchor) {
   while (at > anchor && at - begin > distance && at[-1] == at[-1 - distance]) --at;
@@ -190,7 +190,8 @@ bool put_match(Output& out, std::uint32_t distance, std::size_t length) {
   return true;
 }
 
-/// Measures how much is saved in each window. If it is little, growing parts are not searched.
+/// Measures how much is saved in each window. If it is little, parts of growing size
+/// are not searched.
 class Gauge {
  public:
   Gauge(const std::uint8_t* in, std::ptrdiff_t min_ratio) : in_(in), min_ratio_(min_ratio) {}
@@ -218,7 +219,8 @@ class Gauge {
   std::ptrdiff_t skip_ = kWindow;
 };
 
-/// Encodes a stream. If `trial` is not 0, gives up after so many bytes unless they saved enough.
+/// Encodes a stream. If `trial` is not 0, gives up after so many input bytes
+/// unless enough was saved.
 /// Returns the bytes written, or 0.
 std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort,
                    std::ptrdiff_t trial) {

@@ -18,7 +18,7 @@ inline constexpr int kNoLevel = -1;
 inline constexpr int kMaxLevel = 9;
 inline constexpr int kBeyondLevels = kMaxLevel + 1;
 
-/// A missing parameter has no default.
+/// The codec has no default parameter.
 inline constexpr int kNoParameter = -1;
 
 struct CodecRow {

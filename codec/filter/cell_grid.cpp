@@ -21,9 +21,9 @@ bool outgrow(const BlockShape& shape, std::int64_t side) {
   return cell > items;
 }
 
-/// True if C-Blosc2 misplaces means. It advances by the side of cells in the first dimension, in
-/// all dimensions. Example: in blocks of 3x20 with cells of side 4, which are 3x4, it averages
-/// other places than it fills.
+/// True if C-Blosc2 misplaces means. It advances by the cells' extent in the first
+/// dimension, in all dimensions. Example: in blocks of 3x20 with cells of side 4, which are 3x4, it
+/// averages other places than it fills.
 bool misplaced_by_others(const BlockShape& shape, std::int32_t side) {
   const auto extents = shape.extents();
   return extents.front() < side &&

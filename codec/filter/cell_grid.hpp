@@ -16,7 +16,7 @@ namespace bloscfs::codec {
 class CellGrid {
  public:
   /// Makes the grid for a slot with NDCELL or NDMEAN, in blocks of `size` bytes. Throws Error:
-  /// unsupported without a shape of blocks, malformed if problem() returns one.
+  /// unsupported without a shape of blocks, malformed with the text of problem().
   CellGrid(const ChunkHeader& header, const FilterStep& step, std::size_t size);
 
   /// Returns why such a slot cannot be used in blocks of `size` bytes, as text; empty if it can.

@@ -67,8 +67,8 @@ struct KernelFlush::State {
     }
   }
 
-  /// Calls the reply of the first task. Returns false without a call once the KernelFlush is being
-  /// destroyed, since its destructor waits for a call only if it has begun.
+  /// Calls the reply of the first task. Returns false, without a call, once the KernelFlush is
+  /// being destroyed. The destructor waits for a call that has begun.
   bool reply() {
     std::function<void()> call;
     {
@@ -78,8 +78,7 @@ struct KernelFlush::State {
       is_calling = true;
     }
     call();
-    call = nullptr;  // before is_calling is reset: captures may use objects that end after the
-                     // destructor
+    call = nullptr;  // captures may need objects that end soon
     const MutexLock lock(mutex);
     tasks.pop_front();
     is_calling = false;

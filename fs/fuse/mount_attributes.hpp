@@ -13,8 +13,8 @@ namespace bloscfs::fs {
 
 /// For all users who may read the root: a JSON object with an entry for each operation that was
 /// requested. Each has `count`, `total_us`, `bytes` (moved bytes of contents) and `buckets`. A
-/// bucket's key is its longest time in microseconds; requests that were faster than the previous
-/// key count there.
+/// bucket counts the requests that took at most as many microseconds as its key, and longer than
+/// the key before.
 inline constexpr std::string_view kOperationsAttribute = "user.bloscfs.operations";
 /// For the owner of the mount and root: a JSON object with the `count` of requests in progress, and
 /// `requests`, oldest first, without those of the calling process. Each has `operation`, `name`,

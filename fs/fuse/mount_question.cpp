@@ -41,8 +41,8 @@ void write_all(int file, std::string_view text) {
 }
 
 void enter_root(const MountEntry& mount) {
-  // Opened before the change of user. The owner may have no access to the path, and root may have
-  // none to the directory.
+  // Opened before the change of user. The owner may have no access to the path, and
+  // only the owner may have access to the mount's root.
   const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!place) frame::throw_errno();
   become_owner(mount);

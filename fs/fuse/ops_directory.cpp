@@ -55,7 +55,7 @@ struct stat type_and_inode(mode_t type, ino_t inode) {
   return st;
 }
 
-/// Adds "." and ".." unless `offset` is behind them. Returns false once the buffer is full.
+/// Adds "." and ".." unless `offset` is past them. Returns false once the buffer is full.
 bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
   constexpr const char* kDotNames[] = {".", ".."};
   for (off_t dot = offset; dot < kDots; dot++) {

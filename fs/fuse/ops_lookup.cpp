@@ -15,8 +15,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How long the kernel caches a missing name, with its writeback cache. Without that, data can be
-/// lost:
+/// How long the kernel caches a missing name, with its writeback cache. Without that
+/// caching, data can be lost:
 /// 1. One process creates a file while another one looks up the same name, which was missing.
 /// 2. The kernel drops the new inode once the creator has closed the file.
 /// 3. The next inode gets the size as of the start of the other process's lookup, and the kernel

@@ -34,8 +34,7 @@ struct MountState {
   RequestSlots* slots = nullptr;
   IdleWatch* idle_watch = nullptr;  ///< null if there is no session
   RequestWatch watch;
-  Mutex telling{LockLevel::request};  ///< held while the kernel is told of a changed file; other
-                                      ///< opens of it wait
+  Mutex telling{LockLevel::request};  ///< one notice of a changed file at a time
   /// When a program last asked for a commit of everything, as `bloscfs --unmount` does.
   std::atomic<std::chrono::steady_clock::time_point> commit_asked{};
   bool writeback = false;  ///< the kernel's writeback cache is wanted

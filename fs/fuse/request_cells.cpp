@@ -41,7 +41,7 @@ ssize_t RequestCells::read_with_cells(int fd, std::uint8_t* buffer) {
   return ::readv(fd, parts.data(), static_cast<int>(parts.size()));
 }
 
-/// Copies the contents of the cells behind the headers, where libfuse expects them.
+/// Copies the contents of the cells after the headers, where libfuse expects them.
 void RequestCells::move_to(std::uint8_t* buffer, std::size_t size) const {
   for (std::size_t i = 0; size > 0; i++) {
     const std::size_t part = std::min(size, kCellSize);

@@ -39,8 +39,8 @@ class KernelRequest final : public Request {
 
   /// Calls Request::limit() so that check() ends the request when is_given_up().
   void limit(std::chrono::milliseconds most = kMostProcessorTime);
-  /// Calls limit() if one of the nodes is behind a network or in a store. In a store, the file
-  /// decides how many leaves a listing opens, and how long a leaf takes to become a file.
+  /// Calls limit() if one of the nodes is behind a network or in a store. A store's own contents
+  /// determine how many leaves a listing opens, and how much work it is to show a leaf as a file.
   void limit_if_far(NodeId node, NodeId other);
   void limit_if_far(NodeId node) { limit_if_far(node, node); }
 

@@ -68,7 +68,7 @@ void attach(const UniqueFd& mount, int directory, const char* place) {
   check(::move_mount(mount.get(), "", directory, place, flags));
 }
 
-/// Covers a path in the copy. Does nothing if the path is gone, or lies behind another mount.
+/// Covers a path in the copy. Does nothing if the path is gone, or another mount covers it.
 void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
