@@ -1,5 +1,5 @@
 #pragma once
-// Positional reads from where a container is stored: a local file today.
+// Positional reads from a container's storage: a local file, or an object behind a network.
 
 #include <atomic>
 #include <cstdint>
@@ -38,24 +38,24 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
-/// A descriptor that several use.
+/// A file descriptor with several owners.
 using SharedFd = std::shared_ptr<const UniqueFd>;
 
-/// What tells one state of a file from another.
+/// Distinguishes one state of a file from another.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
-  /// Since 1970, where files may have any number, and what is more than that second.
+  /// Since 1970: the seconds, which a file may set to any number, and the nanoseconds above them.
   std::int64_t mtime_s = 0, mtime_ns = 0;
   bool operator==(const FileStamp&) const = default;
 };
 FileStamp stamp_of(const struct stat& st);
 
-/// fstat. Throws std::system_error.
+/// Calls fstat(2). Throws std::system_error.
 struct stat status_of(int fd);
 
-/// Which file or directory something is.
+/// Identifies a file or directory.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -63,13 +63,13 @@ struct FileId {
 };
 inline FileId id_of(const FileStamp& stamp) { return {stamp.device, stamp.inode}; }
 
-/// Who may read a file, as far as its mode says.
+/// The users who may read a file according to its mode.
 struct FileReaders {
   uid_t owner = 0;
-  bool has_others = false;  ///< beside the owner
+  bool has_others = false;  ///< users other than the owner
 };
 
-/// Counts reads of all sources of a mount.
+/// Counts the reads of all sources of a mount.
 struct SourceCounters {
   std::atomic<std::uint64_t> reads{0};
   std::atomic<std::uint64_t> bytes{0};
@@ -82,20 +82,20 @@ class ByteSource {
   /// Fills `out` from `offset` on; returns less than out.size() only at the end of the source.
   virtual std::size_t read_at(std::uint64_t offset, MutableBytes out) const = 0;
   virtual FileStamp stamp() const = 0;
-  /// True where a read costs a round trip, so that expect() is worth some work.
+  /// True if a read costs a network round trip, so that expect() is worth some work.
   virtual bool is_far() const { return false; }
-  /// These will be read soon: a source that is far away asks for them at once, as far as it has
-  /// room, and waits for nothing. What is not inside the source counts as not said.
+  /// Announces ranges that will be read soon. A far source requests them at once, as far as it has
+  /// room. Never waits. Ignores ranges outside the source.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
-  /// False where reading these would wait for a source that is far away.
+  /// False if reading these ranges would wait for a far source.
   virtual bool is_at_hand(std::span<const ByteRange> ranges) const {
     static_cast<void>(ranges);
     return true;
   }
-  /// Nothing where it is no file.
+  /// Returns nothing if the source is not a local file.
   virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 
-  /// Throws codec::Error (malformed) when the source ends before `out` is full.
+  /// Throws codec::Error (malformed) if the source ends before `out` is full.
   void read_exactly_at(std::uint64_t offset, MutableBytes out, const char* what) const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where containers are written: the counterpart of ByteSource. Whatever this library changes on
-// disk it changes through these interfaces, so that tests can record, fail or lose every operation.
+// The interfaces for writing containers, the counterpart of ByteSource. This library makes every
+// change on disk through them, so that tests can record, fail or lose each operation.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace bloscfs::frame::inline store {
 
-/// What a file's replacement takes over from it.
+/// The attributes that a file's replacement takes over.
 struct FileAttributes {
   struct Extended {
     std::string name;
@@ -41,41 +41,46 @@ struct FileTimes {
   timespec accessed, modified;  ///< as utimensat(2) takes them
 };
 
-/// What bytes are written to. Errors are std::system_error with the errno.
+/// A target for written bytes. Errors are std::system_error with the errno.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
-  /// Writes all of `bytes`, or throws; what stands in that range is then unspecified.
+  /// Writes all of `bytes`, or throws. After an error the contents of the range are unspecified.
   virtual void write_at(std::uint64_t offset, Bytes bytes) = 0;
 };
 
-/// A regular file open for reading and writing. Reads may run beside one writer.
+/// A regular file open for reading and writing. Reads may run at the same time as one writer.
 /// Errors are std::system_error with the errno.
 class StoreFile : public ByteSource, public ByteSink {
  public:
   virtual void truncate(std::uint64_t size) = 0;
-  /// Gives the range's space back; it then reads as zeros, or as before where that is not possible.
+  /// Releases the range's disk space. The range then reads as zeros, or as before if the filesystem
+  /// cannot punch holes.
   virtual void punch(std::uint64_t offset, std::uint64_t size) = 0;
-  /// Makes contents and size durable. After a failure what was written since the last success may
-  /// be lost, whatever a later call says.
+  /// Makes contents and size durable. After a failure, everything written since the last success
+  /// may be lost, even if a later call succeeds.
   virtual void sync() = 0;
-  /// Has the disk begin to write what sync() would wait for; promises nothing.
+  /// Starts writing to disk what sync() would wait for. Guarantees nothing.
   virtual void begin_sync() {}
   virtual std::uint64_t link_count() const = 0;
   virtual FileAttributes attributes() const = 0;
-  /// Owner and group are set where that is permitted, extended attributes where they are supported,
-  /// and set-user-ID and set-group-ID bits where both are as wanted then. Where the group is not,
-  /// its members get what others have, or nothing where there is an access list, which goes.
+  /// Sets the attributes as far as the system permits:
+  ///
+  /// - owner and group where that is permitted, extended attributes where they are supported;
+  /// - set-user-ID and set-group-ID only if owner and group are then as wanted;
+  /// - if the group could not be set, the actual group gets the permissions of others. If there is
+  ///   an access control list, the list is removed, and neither group nor others get any
+  ///   permission.
   virtual void set_attributes(const FileAttributes& attributes) = 0;
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
-  /// Excludes the others that call this of the same file, in any process, as long as the result
-  /// lives; waits for them, up to 30 s: then LockedByOthers. Null where that is not possible, as
-  /// where somebody has locked it for reading.
+  /// Locks the file against other callers of lock(), in any process, until the result is destroyed.
+  /// Waits up to 30 s, then throws LockedByOthers. Returns null if the file cannot be locked, for
+  /// example because another program has a read lock on it.
   virtual std::shared_ptr<void> lock() { return nullptr; }
-  /// True if no other open file description, in any process, refers to the file. False when that
-  /// cannot be told.
+  /// True if no other open file description, in any process, refers to the file. False if that
+  /// cannot be determined.
   virtual bool is_sole_user() const = 0;
-  /// How long nobody has written to the file; zero where that is not known.
+  /// Returns how long ago the file or its attributes were last changed. Zero if unknown.
   virtual std::chrono::nanoseconds untouched_for(
       std::chrono::system_clock::time_point /*now*/) const {
     return {};
@@ -84,18 +89,18 @@ class StoreFile : public ByteSource, public ByteSink {
 
 enum class RenameMode {
   replace,
-  no_replace,  ///< EEXIST where the new name is taken
-  exchange,    ///< both must be there; EINVAL where the filesystem cannot do that
+  no_replace,  ///< EEXIST if the new name is taken
+  exchange,    ///< both names must exist; EINVAL if the filesystem cannot exchange
 };
 
-/// An open directory. Names are single components, and symlinks are not followed.
-/// Errors are std::system_error with the errno.
+/// An open directory. Names are single components. Symlinks are not followed. Errors are
+/// std::system_error with the errno.
 class StoreDirectory {
  public:
   virtual ~StoreDirectory() = default;
   /// Opens a regular file for reading and writing.
   virtual std::shared_ptr<StoreFile> open(const std::string& name) = 0;
-  /// Opens a regular file for reading; null if there is none of that name.
+  /// Opens a regular file for reading. Returns null if no regular file has that name.
   virtual std::shared_ptr<const ByteSource> open_source(const std::string& name) const = 0;
   /// Makes a new file. Fails with EEXIST if the name is taken.
   virtual std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) = 0;
@@ -103,16 +108,18 @@ class StoreDirectory {
   virtual void unlink(const std::string& name) = 0;
   virtual void make_directory(const std::string& name, mode_t mode) = 0;
   virtual std::shared_ptr<StoreDirectory> open_directory(const std::string& name) = 0;
-  /// Stamp of what has that name; nothing if there is none.
+  /// Returns the stamp of the file or directory of that name, or nothing if the name does not
+  /// exist.
   virtual std::optional<FileStamp> stamp(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
 
-  // Where opening and reading a file costs round trips; otherwise nothing happens.
+  // For directories where opening and reading a file costs network round trips. Elsewhere these
+  // functions do nothing.
 
   virtual bool is_far() const { return false; }
-  /// Bytes that are worth being under way for one who reads its files one after the other.
+  /// Number of bytes worth keeping under way for a reader that reads the files in order.
   virtual std::int64_t most_under_way() const { return 0; }
-  /// As of ByteSource, of a file that may not be open yet.
+  /// Like ByteSource::expect() and is_at_hand(), for a file that need not be open yet.
   virtual void expect(const std::string& /*name*/, std::span<const ByteRange> /*ranges*/) const {}
   virtual bool is_at_hand(const std::string& /*name*/,
                           std::span<const ByteRange> /*ranges*/) const {
@@ -121,18 +128,19 @@ class StoreDirectory {
 
   /// Makes creations, renames and removals durable.
   virtual void sync() = 0;
-  /// Makes creations, renames and removals durable after something got this name. Most programs
-  /// that serve a filesystem by FUSE are not told of fsync(2) of a directory. There the file of
-  /// that name is flushed again, or a new file if it is a directory: the filesystem below then
-  /// writes its names, too.
+  /// Makes creations, renames and removals durable after something got this name. Most FUSE servers
+  /// are not notified of an fsync(2) of a directory. On FUSE this function therefore also flushes
+  /// the file of that name, or a new file inside it if it is a directory. The filesystem below FUSE
+  /// then writes its names, too.
   virtual void sync_name(const std::string& /*name*/) { sync(); }
-  /// Makes some of its files durable, as their own sync() does.
+  /// Makes files of this directory durable, as their own sync() does.
   virtual void sync_files(std::span<const std::shared_ptr<StoreFile>> files) {
     for (const auto& file : files) file->sync();
   }
-  /// For opening lock sidecars beside the frames; -1 if there is no such thing.
+  /// The descriptor by which lock sidecars next to the frames are opened, or -1 if there is none.
   virtual int descriptor() const = 0;
-  /// True where no file is changed in place, and no name is used for another one but the index's.
+  /// True if files are never changed in place, and no name except the index's is ever used again
+  /// for another file.
   virtual bool is_lasting() const { return false; }
 };
 

@@ -1,15 +1,15 @@
 #pragma once
-// The time that decides what the program does: when a commit is due, when a failed step is tried
-// again, how long something may be believed.
+// The time that decides what the program does: when a commit is due, when a failed step is retried,
+// how long remembered facts stay valid.
 
 #include <chrono>
 #include <condition_variable>
 
 namespace bloscfs::frame::inline store {
 
-/// Tells the time. Code that waits for time to pass, or compares times, asks the Clock it was
-/// given. Programs give it the system's; tests give it one that they set
-/// (tests/support/set_clock.hpp). Times that are only shown or counted, and timeouts of network
+/// Returns the time. Code that waits for time to pass, or compares times, uses the Clock it was
+/// given. Programs use the system's clock. Tests use one that they set
+/// (tests/support/set_clock.hpp). Times that are only displayed or counted, and timeouts of network
 /// requests, come from the system directly. Thread-safe.
 class Clock {
  public:
@@ -21,16 +21,16 @@ class Clock {
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
 
-  /// Never goes back.
+  /// Never decreases.
   virtual TimePoint now() const { return std::chrono::steady_clock::now(); }
-  /// The time that files and objects are stamped with.
+  /// The time for timestamps of files and objects.
   virtual std::chrono::system_clock::time_point wall() const {
     return std::chrono::system_clock::now();
   }
 
-  /// Waits once: for a notification, or until now() is the deadline. May return without either,
-  /// as std::condition_variable does: a notification may come between two looks at a clock that a
-  /// test sets.
+  /// Waits for a notification, or until now() reaches the deadline. May return early, like
+  /// std::condition_variable: with a clock that a test sets, a notification can arrive between two
+  /// looks at the clock.
   template <typename Condition, typename Lock>
   void wait_until(Condition& condition, Lock& lock, TimePoint deadline) const {
     constexpr int kMostLooks = 50;
@@ -39,11 +39,11 @@ class Clock {
         return;
   }
 
-  /// How long to wait, in the system's time, before now() is compared with the deadline again.
+  /// Returns how long to wait, in system time, before now() is compared with the deadline again.
   virtual Duration before_next_look(TimePoint deadline) const { return deadline - now(); }
 };
 
-/// The one that programs use.
+/// The clock that programs use.
 inline const Clock& system_clock() {
   static const Clock clock;
   return clock;

@@ -10,7 +10,7 @@ ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const s
   std::shared_ptr<void> own = file.lock();
   if (create && !directory.stamp(sidecar)) {
     try {
-      // Whoever may use the frame may lock it.
+      // All users who may open the frame may lock it.
       FileAttributes attributes = file.attributes();
       attributes.extended.clear();
       attributes.mode &= 0666;

@@ -1,5 +1,5 @@
 #pragma once
-// What a writer holds while it changes a container.
+// The locks that a writer holds while it changes a container.
 
 #include <memory>
 #include <string>
@@ -10,12 +10,15 @@
 namespace bloscfs::frame::inline store {
 
 struct ContainerLock {
-  std::shared_ptr<void> file;  ///< keeps out the other programs of this project; null: cannot
-  PeerLock::Exclusive peers;   ///< keeps out those that use the sidecar
+  /// Excludes other processes of this project. Null if the file cannot be locked.
+  std::shared_ptr<void> file;
+  /// Excludes programs that use the sidecar.
+  PeerLock::Exclusive peers;
 };
 
-/// Locks the container whose header is in `file`, and its sidecar where there is one. `create`:
-/// makes one then. Throws std::system_error, LockedByOthers when another program keeps it locked.
+/// Locks the container whose header is in `file`, and its sidecar if it exists. `create`: creates a
+/// missing sidecar first. Throws std::system_error; LockedByOthers if another program keeps the
+/// lock for too long.
 ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const std::string& sidecar,
                              bool create);
 

@@ -10,17 +10,18 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Keeps in memory what is written to the first 64 KiB of the file; flush() writes it to the file.
-/// A write that reaches further flushes at once, and from then on each write goes to the file
-/// directly. Gaps between writes are zeros.
+/// Buffers writes to the first 64 KiB of the file. flush() writes the buffer to the file. A write
+/// beyond the 64 KiB flushes at once, and all later writes go directly to the file. Gaps between
+/// writes are zeros.
 class FileStart final : public ByteSink {
  public:
   explicit FileStart(std::shared_ptr<StoreFile> file) : file_(std::move(file)) {}
 
   void write_at(std::uint64_t offset, Bytes bytes) override;
-  /// After an error it may be called again: it writes everything again.
+  /// May be called again after an error. It then writes everything again.
   void flush();
-  /// The contents of the whole file; empty if it is larger than 64 KiB. To be called once.
+  /// Returns the contents of the whole file, or nothing if it is larger than 64 KiB. To be called
+  /// once.
   std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
  private:

@@ -26,12 +26,13 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// From this many files on one flush of the whole filesystem costs less than one each.
+/// From this number of files on, one flush of the whole filesystem is cheaper than one flush per
+/// file.
 constexpr std::size_t kSharedFlush = 8;
 constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
 constexpr const char* kAccessList = "system.posix_acl_access";
 
-/// Fifos do not block: a directory may hold anything.
+/// O_NONBLOCK keeps open(2) of a FIFO from blocking. A directory may contain any kind of file.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 void check(int result, const std::string& what) {
@@ -57,9 +58,10 @@ std::vector<std::string> extended_names(int fd) {
   return names;
 }
 
-/// The mode that is left where the file has another group: its members get what others have. An
-/// access list says of them what it said of the old one, so that it goes, and with it all rights
-/// that it may have denied.
+/// Returns the mode for a file whose group could not be set: its group gets the permissions of
+/// others. An access control list would grant the file's actual group the rights meant for the
+/// wanted group, so the caller removes the list. The list may have denied rights to some users, so
+/// then neither group nor others get any permission.
 mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended>& attributes) {
   const bool has_list =
       std::any_of(attributes.begin(), attributes.end(),
@@ -68,10 +70,10 @@ mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended
   return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
 }
 
-/// True where there are no attributes of this kind, or none for us.
+/// True if the file has no attributes of this kind, or this process may not access them.
 bool has_no_attributes(int error) { return error == ENOTSUP || is_denial(errno_code(error)); }
 
-/// A new file there, gone with this object.
+/// A new file in the directory. The destructor removes it.
 class Marker {
  public:
   explicit Marker(int directory)
@@ -139,7 +141,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     FileAttributes result{st.st_uid,  st.st_gid,  st.st_mode & mode_t{07777},
                           st.st_atim, st.st_mtim, {}};
     for (const std::string& name : extended_names(fd())) {
-      std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
+      std::vector<std::uint8_t> value(std::size_t{64} << 10);  // the kernel's limit
       const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
       if (size < 0 && has_no_attributes(errno)) continue;
       if (size < 0) throw_errno("fgetxattr " + name);
@@ -154,12 +156,12 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     const struct stat now = status_of(fd());
     const bool has_group = now.st_gid == wanted.group;
     const bool is_theirs = now.st_uid == wanted.owner && has_group;
-    // Set-user-ID and set-group-ID act for the file's owner and group: not where these could not be
-    // set.
+    // Set-user-ID and set-group-ID act for the file's owner and group. Drop both bits if either
+    // could not be set.
     mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
     if (!has_group) mode = for_another_group(mode, wanted.extended);
     if (::fchmod(fd(), mode) != 0) {
-      // A process may be permitted all bits but these.
+      // The process may lack permission for these two bits only.
       if (errno != EPERM || (mode & kPrivileges) == 0) throw_errno("fchmod");
       check(::fchmod(fd(), mode & ~kPrivileges), "fchmod");
     }
@@ -168,7 +170,8 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
       const bool stays = is_kept(name) &&
                          std::any_of(wanted.extended.begin(), wanted.extended.end(),
                                      [&](const auto& attribute) { return attribute.name == name; });
-      if (!stays) ::fremovexattr(fd(), name.c_str());  // one that cannot go was given by the system
+      // Ignore errors: an attribute that cannot be removed was set by the system.
+      if (!stays) ::fremovexattr(fd(), name.c_str());
     }
     for (const FileAttributes::Extended& attribute : wanted.extended) {
       if (!is_kept(attribute.name)) continue;
@@ -182,13 +185,13 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   void set_times(const timespec& accessed, const timespec& modified) override {
     const timespec times[2] = {accessed, modified};
     if (::futimens(fd(), times) == 0) return;
-    // A filesystem that finds files by their names says so of one that was removed. Nobody else
-    // sees the times of that.
+    // A filesystem that looks up files by name reports ENOENT for a removed file. The times of a
+    // removed file are visible to no other program.
     if (errno != ENOENT) throw_errno("futimens");
   }
 
   std::shared_ptr<void> lock() override {
-    // A lock for reading is none of ours, and not waited for: somebody who may only read a file
+    // Our own locks are write locks. Do not wait for a read lock: a user who may only read a file
     // must not keep others from writing to it.
     auto state = OfdLock::held;
     lock_until(LockTimeout::end_of(kLockTimeout), "another program's lock", [&] {
@@ -201,11 +204,11 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   bool is_sole_user() const override {
-    // A program that opens the file while the lease lasts makes the kernel send a signal, by
-    // default one that kills. This one is ignored unless handled. The kernel forgets it with each
+    // If a program opens the file during the lease, the kernel sends a signal, which kills this
+    // process by default. SIGURG is ignored unless handled. The kernel forgets F_SETSIG with each
     // lease.
     if (::fcntl(fd(), F_SETSIG, SIGURG) != 0) return false;
-    // Granted only where no other open file description of it exists.
+    // The kernel grants the lease only if no other open file description of the file exists.
     if (::fcntl(fd(), F_SETLEASE, F_WRLCK) != 0) return false;
     ::fcntl(fd(), F_SETLEASE, F_UNLCK);
     return true;
@@ -213,7 +216,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
 
   std::chrono::nanoseconds untouched_for(
       std::chrono::system_clock::time_point time) const override {
-    // The time of change is the only one that nobody sets.
+    // The change time is the only one that programs cannot set.
     const struct timespec changed = status_of(fd()).st_ctim;
     const auto then =
         std::chrono::seconds(changed.tv_sec) + std::chrono::nanoseconds(changed.tv_nsec);
@@ -224,7 +227,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
  private:
   int fd() const { return source_.fd(); }
 
-  /// The group alone where the owner may not be given away.
+  /// Sets only the group if this process may not change the owner.
   void set_owner(uid_t owner, gid_t group) const {
     if (::fchown(fd(), owner, group) == 0) return;
     if (errno == EPERM && ::fchown(fd(), static_cast<uid_t>(-1), group) == 0) return;
@@ -287,9 +290,9 @@ class LocalDirectory final : public StoreDirectory {
     throw_errno(name);
   }
 
-  /// For filesystems without RENAME_NOREPLACE, such as those that FUSE serves: gives the file a
-  /// second name and takes the first one away. A directory, which cannot be linked, is renamed once
-  /// the new name was seen to be free.
+  /// For filesystems without RENAME_NOREPLACE, such as some FUSE filesystems. Links the new name
+  /// and removes the old one. A directory cannot be linked, so it is renamed after a check that the
+  /// new name is free.
   void rename_by_link(const std::string& from, const std::string& to) {
     if (::linkat(fd(), from.c_str(), fd(), to.c_str(), 0) == 0) return unlink(from);
     if (errno == EEXIST || stamp(to)) {
@@ -332,7 +335,7 @@ class LocalDirectory final : public StoreDirectory {
     check(marker.fd() ? ::fsync(marker.fd().get()) : -1, name);
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
-    // The files are in one filesystem, that of their directory.
+    // All these files are in the directory's filesystem.
     if (syncing_ != Syncing::at_once || files.size() < kSharedFlush)
       return StoreDirectory::sync_files(files);
     const WaitMark mark(WaitReason::disk);
@@ -343,7 +346,8 @@ class LocalDirectory final : public StoreDirectory {
  private:
   int fd() const { return fd_->get(); }
 
-  /// A description of its own: its position is not shared, and it can be flushed.
+  /// Opens a file description that is not shared: it has its own position, and unlike O_PATH it can
+  /// be flushed.
   UniqueFd open_itself() const {
     UniqueFd opened(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened) throw_errno("open directory");

@@ -12,8 +12,8 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Keeps the `most` entries that were used last. Functions return the values that they remove, so
-/// that a caller can destroy them after it released its lock. Not thread-safe.
+/// Keeps the `most` entries that were used last. Functions return removed values, so that a caller
+/// can destroy them after releasing its lock. Not thread-safe.
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class LruMap {
  public:
@@ -21,7 +21,7 @@ class LruMap {
 
   std::size_t size() const { return entries_.size(); }
 
-  /// Marks the entry as used. Returns null if there is none; else a pointer that is valid until the
+  /// Marks the entry as used. Returns null if there is no entry. The pointer is valid until the
   /// entry is removed.
   Value* find(const Key& key) {
     const auto found = by_key_.find(key);
@@ -30,13 +30,13 @@ class LruMap {
     return &found->second->second;
   }
 
-  /// As find(), but does not mark the entry as used.
+  /// Like find(), but does not mark the entry as used.
   Value* peek(const Key& key) {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? nullptr : &found->second->second;
   }
 
-  /// Returns the removed value: the former one of this key, or an evicted one.
+  /// Returns the removed value: the key's previous value, or an evicted one.
   [[nodiscard]] std::optional<Value> put(const Key& key, Value value) {
     if (Value* const known = find(key)) return std::exchange(*known, std::move(value));
     entries_.emplace_front(key, std::move(value));
@@ -50,7 +50,7 @@ class LruMap {
     return take(found->second);
   }
 
-  /// Removes the least recently used entry for whose value `may_go` is true.
+  /// Removes the least recently used entry among those whose value satisfies `may_go`.
   template <typename MayGo>
   std::optional<Value> take_oldest(MayGo may_go) {
     for (auto at = entries_.end(); at != entries_.begin();)

@@ -1,7 +1,7 @@
 #pragma once
-// The memory that a listing takes: a reader of names that anybody may have written says what it is
-// about to allocate, in bytes, before it allocates it. Whoever gave the charge decides whether that
-// is too much (fs/view/memory_budget.hpp).
+// Accounts for the memory of a listing. A server may send any number of names, so the reader
+// announces each allocation in bytes before it makes it. The charge decides whether that is too
+// much (fs/view/memory_budget.hpp).
 
 #include <atomic>
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace bloscfs::frame::inline store {
 class MemoryCharge {
  public:
   virtual ~MemoryCharge() = default;
-  /// Throws std::system_error, EFBIG or ENOMEM, and takes nothing where the bytes are too many.
+  /// Throws std::system_error (EFBIG or ENOMEM), and takes nothing, if there are too many bytes.
   virtual void take(std::size_t bytes) = 0;
   virtual void give_back(std::size_t bytes) noexcept = 0;
 
-  /// Bytes that are taken while it lives: those of something that the reader needs for a while.
+  /// Takes bytes for memory that the reader needs for a while. The destructor gives them back.
   class Part {
    public:
     Part(MemoryCharge& charge, std::size_t bytes) : charge_(charge), bytes_(bytes) {
@@ -39,10 +39,10 @@ class MemoryCharge {
 
 using ChargePointer = std::shared_ptr<MemoryCharge>;
 
-/// Refuses nothing: for programs that read one listing and end.
+/// Refuses nothing. For programs that read one listing and then end.
 const ChargePointer& uncharged();
 
-/// Gives so many bytes and no more (EFBIG).
+/// Allows up to `limit` bytes, then throws EFBIG.
 class LimitedCharge final : public MemoryCharge {
  public:
   explicit LimitedCharge(std::size_t limit) : limit_(limit) {}
@@ -55,7 +55,7 @@ class LimitedCharge final : public MemoryCharge {
   std::atomic<std::size_t> taken_{0};
 };
 
-/// What a text of that length takes of the heap beside the std::string itself.
+/// Heap memory of a std::string with that length, without the object itself.
 constexpr std::size_t heap_size(std::size_t length) {
   constexpr std::size_t kWithin = 15, kOfAllocator = 32;
   return length <= kWithin ? 0 : length + kOfAllocator;

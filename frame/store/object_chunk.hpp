@@ -1,5 +1,5 @@
 #pragma once
-// A chunk of a sparse frame that is made, as an object of its own.
+// A new chunk of a sparse frame, stored as an object of its own.
 
 #include <memory>
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Written once, from the start. write_at() begins to put it; sync() waits until the store has it,
-/// and throws EEXIST where another host has drawn the same number: then its bytes can be read.
+/// Written once, in full. write_at() starts the PUT. sync() waits until the store has the object,
+/// and throws EEXIST if another host has used the same chunk number. The chunk's bytes can then
+/// still be read here.
 class ObjectChunk final : public StoreFile {
  public:
   ObjectChunk(std::shared_ptr<ObjectFrameServices> services, std::string path)
       : services_(std::move(services)), path_(std::move(path)) {}
 
-  /// What has the name in the store is another host's.
+  /// True if the object of this name in the store is another host's.
   bool is_taken() const { return upload_ && upload_->is_taken(); }
 
   void write_at(std::uint64_t offset, Bytes bytes) override;
@@ -34,7 +35,7 @@ class ObjectChunk final : public StoreFile {
  private:
   const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
-  std::unique_ptr<ObjectUploads::Upload> upload_;  ///< null before it is written
+  std::unique_ptr<ObjectUploads::Upload> upload_;  ///< null before write_at()
 };
 
 }  // namespace bloscfs::frame::inline store

@@ -13,17 +13,17 @@ ObjectChunks::Chunk ObjectChunks::find(const std::string& name) {
 }
 
 void ObjectChunks::keep(const std::string& name, Chunk chunk) {
-  std::optional<Chunk> dropped, opening;  // destroyed behind the lock
+  std::optional<Chunk> dropped, opening;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);
-  // Somebody else has opened it meanwhile.
+  // Another thread has opened it already.
   if (!chunk.source && open_.peek(name)) return;
   opening = coming_.take(name);
   dropped = (chunk.source ? open_ : coming_).put(name, std::move(chunk));
 }
 
-/// Nothing that failed is remembered.
+/// Forgets a chunk that could not be opened. Failures are not remembered.
 void ObjectChunks::forget(const std::string& name) {
-  std::optional<Chunk> dropped;  // destroyed behind the lock
+  std::optional<Chunk> dropped;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);
   dropped = coming_.take(name);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The chunks of a sparse frame that are open, or on their way: no chunk ever changes.
+// The chunks of a sparse frame that are open or being opened. Chunks never change.
 
 #include <cstdint>
 #include <memory>
@@ -15,24 +15,24 @@ namespace bloscfs::frame::inline store {
 /// Thread-safe.
 class ObjectChunks {
  public:
-  /// `tree` outlives it.
+  /// `tree` must outlive it.
   ObjectChunks(ObjectTree& tree, std::string directory)
       : tree_(tree), directory_(std::move(directory)) {}
 
-  /// Errors as of ObjectTree::open().
+  /// Errors: as ObjectTree::open().
   std::shared_ptr<const ObjectSource> open(const std::string& name);
-  /// Bytes of a chunk that will be read soon; waits for nothing.
+  /// Announces ranges of a chunk that will be read soon. Never waits.
   void expect(const std::string& name, std::span<const ByteRange> ranges);
-  /// False where reading these would wait.
+  /// False if reading these ranges would wait.
   bool is_at_hand(const std::string& name, std::span<const ByteRange> ranges);
 
  private:
   struct Chunk {
-    std::shared_ptr<ObjectOpening> opening;      ///< null: not any more
-    std::shared_ptr<const ObjectSource> source;  ///< null: not opened yet
+    std::shared_ptr<ObjectOpening> opening;      ///< null once `source` is set
+    std::shared_ptr<const ObjectSource> source;  ///< null until opened
   };
 
-  /// The one that is known; empty if none is.
+  /// Returns an empty Chunk if the name is unknown.
   Chunk find(const std::string& name);
   void keep(const std::string& name, Chunk chunk);
   void forget(const std::string& name);
@@ -40,7 +40,7 @@ class ObjectChunks {
   ObjectTree& tree_;
   const std::string directory_;
   std::mutex mutex_;
-  /// Each that is open has its first 64 KiB.
+  /// Each open chunk keeps its first 64 KiB in memory.
   LruMap<std::string, Chunk> open_{16}, coming_{512};
 };
 

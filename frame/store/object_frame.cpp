@@ -12,7 +12,7 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// What removed frames have left is the same bytes each time: a commit tells one from another.
+/// All tombstones are the same empty bytes, so their commits must be compared, too.
 bool is_same_state(const ObjectState& one, const ObjectState& other) {
   return one.same_bytes(other) && (one.size > 0 || commit_of(one) == commit_of(other));
 }
@@ -60,12 +60,12 @@ void ObjectFrame::rename(const std::string& from, const std::string& to, RenameM
 }
 
 void ObjectFrame::unlink(const std::string& name) {
-  std::shared_ptr<ObjectChunk> given_up;  // destroyed behind the lock
+  std::shared_ptr<ObjectChunk> given_up;  // destroyed after the lock is released
   {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
     if (name == kSframeIndexName) return pending_.reset();
-    // The store may have an index that names it.
+    // The index in the store may name this chunk.
     if (state_ == State::unknown) return;
     if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
       given_up = std::move(made->second);
@@ -95,7 +95,7 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
       if (!is_error(error, std::errc(ESTALE)) || before) throw;
     }
   }
-  // What a removed frame has left is no frame.
+  // A tombstone counts as no frame, so a new frame may replace it.
   const std::optional<ObjectState> place = services_->place_for(path_);
   {
     const std::lock_guard guard(mutex_);
@@ -123,7 +123,7 @@ void ObjectFrame::sync() {
   Chunks named;
   {
     const std::lock_guard guard(mutex_);
-    // Nor is a commit that began before the frame was removed put over its tombstone.
+    // A commit that began before the frame was removed must not replace the tombstone.
     if (state_ != State::current) throw_errno(ESTALE, path_);
     if (!pending_) return;
     index = pending_;
@@ -168,7 +168,7 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
   const std::lock_guard guard(mutex_);
   state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
-    // It was stored. What was tried since begins from there.
+    // The PUT reached the store although its answer was lost. The next commit replaces that state.
     stored_as(present->state());
     if (known_->size == 0) return become_removed();
     if (pending_) return;
@@ -176,14 +176,16 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
     unnamed_.clear();
     return;
   }
-  // Where something was removed that was not there before, that may have been this commit.
+  // A tombstone where there was nothing before may mean that another host removed the index of this
+  // commit.
   if (!is_known(present)) return become_overtaken();
-  // Not stored, and no index names its chunks; a new one is to be made on what is there.
+  // The PUT did not reach the store, so no index names its chunks. The next commit must make a new
+  // index from the stored one.
   if (stored_) pending_.reset();
 }
 
 bool ObjectFrame::is_known(const std::shared_ptr<const ObjectSource>& present) const {
-  // The tombstone may have been deleted in the meantime.
+  // The tombstone may have been deleted since.
   if (!present) return !known_ || known_->size == 0;
   return known_ && is_same_state(present->state(), *known_);
 }
@@ -196,7 +198,7 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
     if (is_overtaken_now()) return Comparison::overtaken;
     if (known_ && is_same_state(*known_, seen)) return Comparison::same;
   }
-  // A commit of ours may have come since.
+  // This process may have committed after `seen` was read.
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
   if (present && known_ && is_same_state(*known_, present->state())) return Comparison::outdated;
@@ -229,7 +231,7 @@ ObjectState ObjectFrame::put_attributes(const FileAttributes& attributes, const 
   const FileAttributes before = index->attributes();
   index->set_attributes(attributes);
   index->set_times(attributes.accessed, attributes.modified);
-  if (is_pending) return base;  // goes with the commit
+  if (is_pending) return base;  // stored with the commit
   try {
     commit_ = new_commit_id();
     ObjectState state = put(*index, commit_);
@@ -272,7 +274,8 @@ void ObjectFrame::remove(const ObjectState& base) {
   if (services_->tree().keeps_conditions_of_removals()) remove_tombstone();
 }
 
-/// Deletes the tombstone with one request: a repeated DELETE could hit a new file of another host.
+/// Deletes the tombstone with one request. A repeated DELETE could delete a new file of another
+/// host.
 void ObjectFrame::remove_tombstone() {
   const auto tombstone = known();
   if (!tombstone) return;

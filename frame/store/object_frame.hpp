@@ -1,5 +1,5 @@
 #pragma once
-// A sparse frame whose files are objects, as ObjectFrames has it in use.
+// A sparse frame whose files are objects, as ObjectFrames keeps it in use.
 
 #include <chrono>
 #include <map>
@@ -19,8 +19,8 @@
 
 namespace bloscfs::frame::inline store {
 
-/// One sparse frame. A new index is in the store once sync() has returned; until then it is in
-/// memory alone, and no index names its chunks.
+/// One sparse frame. sync() stores a new index. Until sync() has returned, the new index exists
+/// only in memory, and no stored index names its chunks.
 ///
 /// `State` says what this host knows of the index in the store. Every PUT of an index has the
 /// condition that the store still has the last known one.
@@ -36,24 +36,24 @@ namespace bloscfs::frame::inline store {
 ///   succeeded.
 /// - succeeded: another host has stored an index over our tombstone. PUTs fail with ESTALE.
 ///
-/// In each state there may be a new index that is not stored yet (`pending_`), beside the one that
-/// is (`stored_`). create() and rename() make it. It is dropped by the sync() that stores it, by
-/// unlink(), when the frame is removed, and when the answer to its PUT was lost and the store still
-/// has the index before it.
+/// In each state there may be a new index that is not stored yet (`pending_`) in addition to the
+/// stored one (`stored_`). create() and rename() set it. It is dropped by the sync() that stores
+/// it, by unlink(), when the frame is removed, and when the answer to its PUT was lost and the
+/// store still has the index before it.
 class ObjectFrame final : public StoreDirectory {
  public:
-  /// `index` is null for a frame that is being made.
+  /// `index` is null for a frame that is being created.
   ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::string path,
               const std::shared_ptr<const ObjectSource>& index);
   ~ObjectFrame() override;
 
-  /// What a put of this object has stored; nothing before the first one, and once the store may
-  /// have something else.
+  /// Returns the state that this object's last PUT stored. Returns nothing before the first PUT,
+  /// and once the store may have another state.
   std::optional<ObjectState> own_state() const {
     const std::lock_guard guard(mutex_);
     return has_put_ && !is_overtaken_now() && state_ != State::unknown ? known_ : std::nullopt;
   }
-  /// The index that this object stored last; null if own_state() gives nothing.
+  /// Returns the index that this object stored last, or null if own_state() returns nothing.
   std::shared_ptr<const ObjectSource> own_index() const;
   /// True if this object is current and stored that state.
   bool has_stored(const ObjectState& state) const {
@@ -64,22 +64,24 @@ class ObjectFrame final : public StoreDirectory {
     const std::lock_guard guard(mutex_);
     return is_overtaken_now();
   }
-  /// By this host.
+  /// True if this host removed it.
   bool is_removed() const {
     const std::lock_guard guard(mutex_);
     return state_ == State::removed || state_ == State::succeeded;
   }
   enum class Comparison { same, outdated, overtaken };
-  /// How the store is to this, when somebody has seen that state there.
+  /// Compares the last known index with `seen`, a state that was seen in the store. `outdated`: the
+  /// store has our last known index, so `seen` is older.
   Comparison compare(const ObjectState& seen);
-  /// Finds out what has become of a commit whose answer was lost.
+  /// Finds out whether a commit whose answer was lost was stored.
   void resolve() {
     const auto one_at_a_time = Interruption::lock(putting_);
     resolve_locked();
   }
-  /// ENOENT where there is no frame.
+  /// Throws ENOENT if there is no index.
   FileAttributes attributes() const;
-  /// Puts the index `base` again with these. Returns its state then.
+  /// Stores the index of the state `base` again, with these attributes. Returns the new state. A
+  /// pending index takes the attributes with its commit instead.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
   /// Removes the frame: puts a tombstone, an empty index that readers take for no frame, if the
   /// store still has `base`. Then deletes the tombstone if the store honours If-Match of DELETE;
@@ -95,7 +97,7 @@ class ObjectFrame final : public StoreDirectory {
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override;
   std::optional<FileStamp> stamp(const std::string& name) const override;
   std::vector<std::string> names() const override;
-  /// That is the commit. ESTALE where another host has committed since.
+  /// Commits: stores the pending index. Throws ESTALE if another host has committed since.
   void sync() override;
   int descriptor() const override { return -1; }
   bool is_lasting() const override { return true; }
@@ -114,29 +116,30 @@ class ObjectFrame final : public StoreDirectory {
   using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
   enum class State { current, unknown, overtaken, removed, succeeded };
 
-  // With mutex_ held.
+  // The caller holds mutex_.
   bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
-  /// Compares the last known index with the one in the store.
+  /// True if `present`, the index in the store, is the last known one.
   bool is_known(const std::shared_ptr<const ObjectSource>& present) const;
   void become_overtaken() const {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
   }
   void become_removed();
-  /// The newest one; null where there is none.
+  /// Returns the newest index, or null.
   const std::shared_ptr<ObjectIndex>& index() const { return pending_ ? pending_ : stored_; }
 
-  // With putting_ held.
+  // The caller holds putting_.
   void resolve_locked();
-  /// `present` is the index in the store; null if there is none.
+  /// `present` is the index in the store, or null if there is none.
   void resolve_by(const std::shared_ptr<const ObjectSource>& present);
   void remove_tombstone();
   void put_failed(const std::system_error& error);
-  /// Somebody else's commit may be why a chunk has gone.
+  /// Called when a chunk is missing: another host's commit may have removed it.
   void compare_with_store() const;
-  /// EIO unless the store still has chunks that are so old that they may have been swept away.
+  /// Checks that the store still has these chunks if they are so old that gc may have deleted them.
+  /// Throws EIO if any is missing.
   void require_stored(const Chunks& chunks) const;
   ObjectState put(const ObjectIndex& index, const std::string& commit);
-  /// ESTALE unless the store has that index, as far as is known.
+  /// Throws ESTALE if the last known index is not `base`.
   void require_base(const ObjectState& base) const;
   void stored_as(ObjectState state);
   std::optional<ObjectState> known() const {
@@ -146,18 +149,19 @@ class ObjectFrame final : public StoreDirectory {
 
   const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
-  mutable std::timed_mutex putting_;  ///< one at a time talks to the store; taken before mutex_
+  /// Serializes requests about the index. Taken before mutex_.
+  mutable std::timed_mutex putting_;
   mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
   mutable State state_ = State::current;
-  bool has_put_ = false;                  ///< `known_` is of a put of this object
-  std::optional<ObjectState> known_;      ///< of the index in the store; nothing: there is none
-  std::shared_ptr<ObjectIndex> stored_;   ///< as last known; null: there is none, or a tombstone
-  std::shared_ptr<ObjectIndex> pending_;  ///< not in the store yet; null: there is none
-  std::string commit_;                    ///< the last one that was tried
+  bool has_put_ = false;                  ///< `known_` comes from a PUT of this object
+  std::optional<ObjectState> known_;      ///< of the index in the store; nothing: none
+  std::shared_ptr<ObjectIndex> stored_;   ///< last known; null: none, or a tombstone
+  std::shared_ptr<ObjectIndex> pending_;  ///< not stored yet; null: none
+  std::string commit_;                    ///< of the last PUT that was tried
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
-  Chunks unnamed_;                                        ///< that no stored index names yet
-  std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
+  Chunks unnamed_;                                        ///< named by no stored index yet
+  std::chrono::system_clock::time_point oldest_unnamed_;  ///< at least as old as each of those
 };
 
 }  // namespace bloscfs::frame::inline store

@@ -1,5 +1,5 @@
 #pragma once
-// What all sparse frames of a tree of objects share.
+// State and services that all sparse frames of a tree of objects share.
 
 #include <chrono>
 #include <functional>
@@ -20,8 +20,8 @@ namespace bloscfs::frame::inline store {
 /// Thread-safe.
 class ObjectFrameServices {
  public:
-  /// Is given paths of objects that nobody needs soon, by any thread; they go when readers on other
-  /// hosts have had time.
+  /// Called with the path of an object that is not needed any more, in any thread. The callee
+  /// deletes the object after a delay, because readers on other hosts may still use it.
   using RemoveLater = std::function<void(const std::string& path)>;
 
   ObjectFrameServices(std::shared_ptr<ObjectTree> tree, RemoveLater remove,
@@ -32,44 +32,47 @@ class ObjectFrameServices {
         uploads_(*tree_, std::move(uploads)) {}
 
   const RemoveLater remove_later;
-  /// Chunks of that age that no index names may have been swept away.
+  /// From this age on, gc may have deleted chunks that no index names.
   const std::chrono::seconds safe_age;
 
   ObjectTree& tree() const { return *tree_; }
   ObjectUploads& uploads() { return uploads_; }
-  /// Null where there is none.
+  /// Returns null if there is no index.
   std::shared_ptr<const ObjectSource> open_index(const std::string& path) const;
 
-  // Of frames that have no index yet.
+  // Planned frames, which have no index yet.
 
   void set_owner(const std::string& path, const FileAttributes& owner);
   bool is_planned(const std::string& path) const;
   void forget_plan(const std::string& path);
-  /// Another host was first.
+  /// Notes that another host has stored the frame first.
   void note_taken(const std::string& path);
   bool is_taken(const std::string& path) const;
-  /// That commit may have stored its index where `base` was, the commit that left a tombstone
-  /// there, or none. Who tries again is not to take it for another host's.
+  /// Notes a commit whose answer was lost. It may have replaced `base`: the commit id of the
+  /// tombstone that was there, or empty if there was nothing. A retry must not take the result for
+  /// another host's commit.
   void note_attempt(const std::string& path, const std::string& commit, const std::string& base);
   bool was_attempted(const std::string& path, const std::string& commit) const;
-  /// False where a tombstone of that commit, or nothing, may stand for the end of what such a
-  /// commit has stored: what somebody has removed is not stored again.
+  /// True if a new frame may be stored where the store now has the tombstone of `commit`, or
+  /// nothing if `commit` is empty. False if an earlier attempt may have been stored and then
+  /// removed by another host: a retry must not store the removed frame again.
   bool may_follow(const std::string& path, const std::string& commit) const;
-  /// The state that the index of a new frame may replace: a tombstone, an index of an earlier
-  /// attempt (was_attempted()), or nothing. Waits while a plain DELETE of a young tombstone may be
-  /// on its way, then throws EBUSY. ESTALE if another host has stored a frame there.
+  /// Returns the state that the index of a new frame may replace: a tombstone, an index of an
+  /// earlier attempt (was_attempted()), or nothing. Waits while a plain DELETE of a young tombstone
+  /// may be on its way, then throws EBUSY. Throws ESTALE if another host has stored a frame there.
   std::optional<ObjectState> place_for(const std::string& path) const;
-  /// The same attributes with the owner and the mode that it is to have.
+  /// Returns `attributes` with the planned owner, group and mode, if the frame is planned.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;
-  /// It has one now.
+  /// Called when the frame has been stored: gives `index` the planned owner and mode, and forgets
+  /// the plan.
   void forget_owner(const std::string& path, StoreFile& index);
 
  private:
   struct Planned {
     FileAttributes owner;
     bool is_taken = false;
-    std::set<std::string> attempts = {};  ///< commits of unknown outcome
-    std::string base = {};                ///< what was there before the first of them
+    std::set<std::string> attempts = {};  ///< commits whose outcome is unknown
+    std::string base = {};                ///< commit id of what was there before the first of them
   };
 
   const std::shared_ptr<ObjectTree> tree_;

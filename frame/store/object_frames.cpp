@@ -11,13 +11,13 @@
 
 namespace bloscfs::frame::inline store {
 
-/// A directory that holds frames.
+/// A directory of frames.
 class ObjectParent final : public StoreDirectory {
  public:
   ObjectParent(std::shared_ptr<ObjectFrames> frames, std::string path)
       : frames_(std::move(frames)), path_(std::move(path)) {}
 
-  /// Of a frame: it is there as soon as somebody commits something to it.
+  /// Does nothing. A frame exists as soon as something is committed to it.
   void make_directory(const std::string&, mode_t) override {}
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
     return frames_->to_write(path_.empty() ? name : path_ + "/" + name);
@@ -58,13 +58,13 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   auto made = std::make_shared<ObjectFrame>(services_, path, services_->open_index(path));
   const std::lock_guard guard(mutex_);
   auto& known = frames_[path];
-  // Somebody else may have come first.
+  // Another thread may have opened it first.
   if (auto other = known.lock(); other && other != used) return other;
   known = made;
   return made;
 }
 
-/// Does not ask for a frame that is about to be created: its PUT fails if the name is taken.
+/// Does not look for a frame that is about to be created: its PUT fails if the name is taken.
 std::shared_ptr<ObjectFrame> ObjectFrames::to_write(const std::string& path) {
   if (in_use(path) || !services_->is_planned(path)) return opened(path);
   auto made = std::make_shared<ObjectFrame>(services_, path, nullptr);

@@ -1,5 +1,5 @@
 #pragma once
-// Sparse frames whose files are objects: read, and written to by many hosts.
+// Sparse frames whose files are objects. Many hosts may read and write them.
 
 #include <chrono>
 #include <map>
@@ -17,16 +17,16 @@ namespace bloscfs::frame::inline store {
 
 class ObjectFrame;
 
-/// The sparse frames of a tree that are in use, each once. Thread-safe.
+/// The sparse frames of a tree that are in use, with one object for each. Thread-safe.
 class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
  public:
   using RemoveLater = ObjectFrameServices::RemoveLater;
 
-  /// For so long nobody sweeps away what no index names, by a good margin.
+  /// gc keeps chunks that no index names for longer than this, by a good margin.
   static constexpr std::chrono::hours kSafeAge{12};
 
-  /// A commit with chunks of `safe_age` makes sure that they are there. What `uploads` refers to
-  /// outlives this object, and all frames and directories that it has given.
+  /// A commit checks that its chunks still exist if they are at least `safe_age` old. What
+  /// `uploads` refers to must outlive this object, and all frames and directories that it returned.
   ObjectFrames(std::shared_ptr<ObjectTree> tree, RemoveLater remove_later,
                std::chrono::seconds safe_age = kSafeAge, UploadSettings uploads = {})
       : services_(std::make_shared<ObjectFrameServices>(std::move(tree), std::move(remove_later),
@@ -35,47 +35,50 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   ObjectTree& tree() const { return services_->tree(); }
   /// For other calls to the tree.
   StoreCalls& calls() const { return services_->uploads().calls(); }
-  /// The frame at `path`, in the state that its `index` shows, which is an object that was opened
-  /// there. Who has another state open finds it changed by another program. ESTALE where `index` is
-  /// an older state than a commit of this process.
+  /// Returns the frame at `path` in the state of `index`, an object that was opened there. Users of
+  /// another state then find that frame overtaken. Throws ESTALE if `index` is older than a commit
+  /// of this process.
   std::shared_ptr<StoreDirectory> frame(const std::string& path,
                                         const std::shared_ptr<const ObjectSource>& index);
-  /// A directory whose directories are such frames.
+  /// Returns a directory whose subdirectories are such frames.
   std::shared_ptr<StoreDirectory> directory(const std::string& path);
-  /// The open frame, if its last known state is this one; else null.
+  /// Returns the open frame if its last known state is `state`, otherwise null.
   std::shared_ptr<StoreDirectory> in_state(const std::string& path, const ObjectState& state);
-  /// What the last commit through the frame in use has stored; nothing if none is in use, it has
-  /// committed nothing, or nobody knows what the store has.
+  /// Returns the state that the last commit through the frame in use has stored. Returns nothing if
+  /// no frame is in use, it has committed nothing, or the store's state is unknown.
   std::optional<ObjectState> own_state(const std::string& path);
-  /// The index in the state of own_state(); null if that gives nothing.
+  /// Returns the index in the state of own_state(), or null.
   std::shared_ptr<const ObjectSource> own_index(const std::string& path);
-  /// What the store has of this process's commits, it having been asked what became of one whose
-  /// answer was lost; nothing where it has another state, or none.
+  /// Returns the state in the store if a commit of this process stored it. First asks the store
+  /// what became of a commit whose answer was lost. Returns nothing if the store has another state,
+  /// or none.
   std::optional<ObjectState> sent_state(const std::string& path);
-  /// What has the name now was put there by somebody else.
+  /// True if another host has replaced or removed the frame, or was first to store a planned one.
   bool is_overtaken(const std::string& path);
-  /// It was removed through these, and nothing was put there since.
+  /// True if this process removed the frame that is in use at `path`. Another host may have stored
+  /// a new one since.
   bool is_removed(const std::string& path);
-  /// Whose a frame is to be that has no index yet; its index is put with that.
+  /// Plans a frame that has no index yet. Its first commit stores this owner and mode.
   void set_owner(const std::string& path, const FileAttributes& owner) {
     services_->set_owner(path, owner);
   }
-  /// Nobody is to make it any more.
+  /// Forgets a planned frame that will not be stored.
   void forget_plan(const std::string& path) { services_->forget_plan(path); }
 
   /// See ObjectFrameServices::place_for().
   std::optional<ObjectState> place_for(const std::string& path);
 
-  // Changes of the state `base`: ESTALE where the store has another one. Other errors as of
-  // ObjectTree::put().
+  // The following functions change the state `base`. They throw ESTALE if the store has another
+  // state. Other errors: as ObjectTree::put().
 
-  /// Removes the frame; open handles stay readable while its chunks exist. Returns the path of the
+  /// Removes the frame. Open handles stay readable while its chunks exist. Returns the path of the
   /// tombstone if the caller must delete it, with one request.
   std::vector<std::string> remove(const std::string& path, const ObjectState& base);
-  /// Puts it again with other owner, mode, and times. Returns its state then.
+  /// Stores the index again with another owner, mode and times. Returns its new state.
   ObjectState set_attributes(const std::string& path, const FileAttributes& attributes,
                              const ObjectState& base);
-  /// As they are now, of a frame that has been committed; errors as of ObjectTree::open().
+  /// Returns the present attributes of a frame that has been committed. Errors: as
+  /// ObjectTree::open().
   FileAttributes attributes(const std::string& path);
 
  private:

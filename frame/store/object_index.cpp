@@ -44,7 +44,7 @@ std::optional<timespec> time_in(const ObjectState& state) {
     return std::nullopt;
   const std::size_t point = std::min(text.find('.'), text.size());
   timespec time{static_cast<time_t>(seconds), 0};
-  // A double has no room for nanoseconds.
+  // A double is too imprecise for nanoseconds.
   std::string fraction = text.substr(std::min(point + 1, text.size()), 9);
   fraction.resize(9, '0');
   std::from_chars(fraction.data(), fraction.data() + fraction.size(), time.tv_nsec);

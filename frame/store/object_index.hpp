@@ -1,5 +1,5 @@
 #pragma once
-// The index of a sparse frame whose files are objects: as it is stored, or as it is to be.
+// The index of a sparse frame whose files are objects: a stored one, or a new one.
 
 #include <cstdint>
 #include <map>
@@ -14,35 +14,37 @@
 
 namespace bloscfs::frame::inline store {
 
-/// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
-/// digits.
+/// Returns a new random commit id of 32 hexadecimal digits. It is stored in the index's metadata as
+/// `commit`.
 std::string new_commit_id();
 inline constexpr const char* kCommit = "commit";
 /// The metadata that marks our chunk objects: gc deletes no chunk of another program.
 inline constexpr const char* kMark = "bloscfs";
-/// That of the metadata; empty if there is none.
+/// Returns the commit id in the metadata; empty if there is none.
 std::string commit_of(const ObjectState& state);
 
-/// Puts it into the fingerprint with which an index ends, which no reader checks
-/// (frame/formats/cframe.md): stores take equal bytes for one state, whatever their metadata says.
+/// Writes the commit id into the fingerprint at the end of an index, which no reader checks
+/// (frame/formats/cframe.md). Stores take objects with equal bytes for one state, even if their
+/// metadata differ.
 void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
 
-/// Owner, mode, and time of modification as they are put with an object; mode in octal, the time in
-/// seconds since 1970 with a fraction.
+/// Returns the metadata for owner, mode and modification time. The mode is octal. The time is in
+/// seconds since 1970, with a fraction.
 std::map<std::string, std::string> metadata_of(const FileAttributes& attributes);
 /// The metadata of a tombstone: the commit id, the host and the time of the removal.
 std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit);
-/// Reverses metadata_of(). Missing or invalid values become the owner of this process, mode 0644,
-/// and the store's modification time.
+/// Reverses metadata_of(). A missing or invalid value becomes the owner of this process, mode 0644,
+/// or the store's modification time.
 FileAttributes attributes_of(const ObjectState& state);
 
-/// Thread-safe. One that was made here is written in memory, another one is read where it is.
+/// Thread-safe. A new index is kept in memory and can be written to. A stored index is read from
+/// its source, and writing to it throws EROFS.
 class ObjectIndex final : public StoreFile {
  public:
   explicit ObjectIndex(mode_t mode);
   explicit ObjectIndex(std::shared_ptr<const ObjectSource> source);
 
-  /// All of it.
+  /// Returns the whole contents.
   std::vector<std::uint8_t> bytes() const;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
@@ -53,7 +55,7 @@ class ObjectIndex final : public StoreFile {
   bool is_at_hand(std::span<const ByteRange> ranges) const override {
     return !source_ || source_->is_at_hand(ranges);
   }
-  /// Of its own, and the same whatever attributes it gets.
+  /// Identifies this object. Setting attributes does not change it.
   FileStamp stamp() const override;
   void write_at(std::uint64_t offset, Bytes bytes) override;
   void truncate(std::uint64_t size) override;
@@ -71,7 +73,7 @@ class ObjectIndex final : public StoreFile {
   const std::shared_ptr<const ObjectSource> source_;
   const std::uint64_t number_;
   mutable std::mutex mutex_;
-  std::vector<std::uint8_t> bytes_;  ///< without a source
+  std::vector<std::uint8_t> bytes_;  ///< empty if there is a source
   FileAttributes attributes_;
 };
 

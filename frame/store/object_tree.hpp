@@ -1,6 +1,6 @@
 #pragma once
-// Objects with names that are paths, as web servers and object stores have them: what a source is
-// that has no files and no descriptors.
+// Objects named by paths, as on web servers and in object stores. They have no files or
+// descriptors.
 
 #include <cstdint>
 #include <functional>
@@ -17,17 +17,18 @@
 
 namespace bloscfs::frame::inline store {
 
-/// One state of an object. Two that are equal are the same bytes, as far as the store tells.
+/// One state of an object. Equal states have equal bytes, as far as the store can tell.
 struct ListedState {
-  /// Opaque: the store's name for the state, a date where it has none, or a hash of what was seen.
+  /// Opaque: the store's name for the state, a date if it has none, or else a hash of the bytes
+  /// that were seen.
   std::string tag;
   std::uint64_t size = 0;
-  std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
+  std::int64_t modified = 0;  ///< seconds since 1970; 0 if not reported
 
   bool same_bytes(const ListedState& other) const { return tag == other.tag && size == other.size; }
 };
 
-/// The state of an object from an answer to a request for it.
+/// The state of an object, from an answer to a request for it.
 struct ObjectState : ListedState {
   /// The user metadata of the object (x-amz-meta-*), by lower-case names.
   std::map<std::string, std::string> metadata;
@@ -35,24 +36,25 @@ struct ObjectState : ListedState {
   std::int64_t told = 0;
 };
 
-/// An object in one state: reads fail with EIO once it has another.
+/// An object in one state. Reads fail with EIO once the object has another state.
 class ObjectSource : public ByteSource {
  public:
   virtual const ObjectState& state() const = 0;
-  /// No read needs the network any more.
+  /// True if no read needs the network any more.
   virtual bool is_in_memory() const = 0;
 };
 
-/// An object that is being opened, with what will be read of it. Thread-safe; its destructor gives
-/// up.
+/// An object that is being opened, together with ranges that will be read. Thread-safe. The
+/// destructor gives up.
 class ObjectOpening {
  public:
   virtual ~ObjectOpening() = default;
-  /// As ObjectTree::open().
+  /// Waits for the object. Errors: as ObjectTree::open().
   virtual std::shared_ptr<const ObjectSource> wait() = 0;
-  /// Opening it has failed, or nobody came for it: wait() would begin anew.
+  /// True if opening has failed, or the opening was dropped because no reader came. wait() would
+  /// start again.
   virtual bool is_lost() const = 0;
-  /// As of ByteSource.
+  /// Like ByteSource::expect() and is_at_hand().
   virtual void expect(std::span<const ByteRange> ranges) = 0;
   virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
 };
@@ -62,7 +64,7 @@ struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
   bool knows_inside = false;  ///< of a directory: the listing showed all its keys
-  bool has_other = false;     ///< then: it has other keys than those of a sparse frame
+  bool has_other = false;  ///< if knows_inside: there are keys other than those of a sparse frame
   /// The state of an object, or of the index in a directory, if the listing shows it.
   std::optional<ListedState> state = std::nullopt;
 
@@ -74,67 +76,70 @@ struct ObjectEntry {
   }
 };
 
-/// Of an entry in a vector that grows: its old place and two new ones are there at once.
+/// The memory of an entry in a growing vector: during a reallocation its old place and two new ones
+/// exist at once.
 inline std::size_t cost_of(const ObjectEntry& entry) {
   return entry.memory() + 2 * sizeof(ObjectEntry);
 }
 
-/// What a tree has done since it was opened.
+/// Counts what a tree has done since it was opened.
 struct ObjectTreeNumbers {
-  std::uint64_t requests = 0;        ///< sent, each attempt and redirect
-  std::uint64_t bytes_received = 0;  ///< of bodies, also of answers that were of no use
-  std::uint64_t reads = 0;           ///< of objects, wherever their bytes were
-  std::uint64_t bytes_read = 0;      ///< by these
+  std::uint64_t requests = 0;        ///< sent; each attempt and redirect counts
+  std::uint64_t bytes_received = 0;  ///< of bodies, including those of useless answers
+  std::uint64_t reads = 0;           ///< of objects, whether from the network or a cache
+  std::uint64_t bytes_read = 0;      ///< by these reads
 };
 
-/// What put() and remove() find there, or fail with ESTALE.
+/// What put() and remove() require to find. Otherwise they fail with ESTALE.
 struct ObjectCondition {
   enum class Kind : std::uint8_t { none, absent, same } kind = Kind::none;
-  ObjectState state;  ///< of same
+  ObjectState state;  ///< if `kind` is same
 };
 
-/// Thread-safe. Paths are relative, components separated by '/', "" is the root. Calls may take
-/// long, and end as Interruption says. Errors are std::system_error: ENOENT, EACCES, ETIMEDOUT
-/// where nothing answered, else EIO; nothing that failed is remembered.
+/// Thread-safe. Paths are relative, with components separated by '/'. "" is the root. Calls may
+/// take long; the calling thread's Interruption can end them. Errors are std::system_error: ENOENT,
+/// EACCES, ETIMEDOUT if nothing answered, otherwise EIO. Failures are not remembered.
 class ObjectTree {
  public:
   virtual ~ObjectTree() = default;
 
-  /// The one object, or sparse frame, that the source is; nothing if it is a directory.
+  /// The path of the single object or sparse frame that the source consists of. Nothing if the
+  /// source is a directory.
   virtual const std::optional<std::string>& single() const = 0;
-  /// Of a path, without secrets: for messages, and to tell objects apart.
+  /// Returns the URL of a path without secrets, for messages and to tell objects apart.
   virtual std::string url(const std::string& path) const = 0;
 
-  /// In the order of names, each once; names of more than 1,024 bytes are left out. Their
-  /// memory(), and what a page of the listing needs for a while, is taken of `charge`, which throws
-  /// where that is too much: a server may have no end of names. ENOTDIR where the server shows no
-  /// directory there.
+  /// Lists a directory, sorted by name and without duplicates. Leaves out names of more than 1,024
+  /// bytes. Takes the memory() of the entries, and what a page of the listing needs temporarily,
+  /// from `charge`. The charge throws if that is too much, because a server may send endless names.
+  /// Throws ENOTDIR if the server shows no directory there.
   virtual std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) = 0;
-  /// The same with a charge of its own.
+  /// Like list(directory, charge), with a charge made by the function given to set_charges().
   std::vector<ObjectEntry> list(const std::string& directory);
-  /// Makes these; uncharged() where this is not called. Before there are threads.
+  /// Sets the function that makes these charges. Without it, list() uses uncharged(). To be called
+  /// before other threads exist.
   using ChargeMaker = std::function<std::unique_ptr<MemoryCharge>(const std::string& directory)>;
   void set_charges(ChargeMaker make) { make_charge_ = std::move(make); }
-  /// The object as it is now; `known`, which may be null, where it is still in that state.
+  /// Opens the object in its present state. Returns `known`, which may be null, if the object is
+  /// still in that state.
   virtual std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) = 0;
 
-  /// Asks for an object that will be opened soon, and for these ranges of it, without a wait; null
-  /// where open() takes no time worth it. `group` tells whose turn it is among all that are asked
-  /// for.
+  /// Requests an object that will be opened soon, and these ranges of it. Never waits. Returns null
+  /// if open() is fast enough without that. Requests of different groups start round robin.
   virtual std::shared_ptr<ObjectOpening> begin(const std::string& path,
                                                std::span<const ByteRange> ranges,
                                                const void* group);
-  /// How many bytes are to be under way for one reader at most.
+  /// Returns the most bytes to keep under way for one reader.
   virtual std::int64_t most_under_way() const { return 0; }
 
   virtual ObjectTreeNumbers numbers() const { return {}; }
 
-  /// True where an empty index stands for a frame that was removed (ObjectFrames::remove()).
+  /// True if an empty index stands for a removed frame (ObjectFrames::remove()).
   virtual bool has_tombstones() const { return false; }
-  /// False: what follows throws EROFS.
+  /// If false, the functions below throw EROFS.
   virtual bool is_writable() const { return false; }
-  /// Returns the new state once the store has answered.
+  /// Stores an object. Returns the new state once the store has answered.
   virtual ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                           const std::map<std::string, std::string>& metadata);
   virtual void remove(const std::string& path, const ObjectCondition& condition);

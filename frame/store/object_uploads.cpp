@@ -37,7 +37,7 @@ class ObjectUploads::Room {
 
 struct ObjectUploads::Upload::Sent {
   std::string path;
-  std::vector<std::uint8_t> bytes;  ///< changed by the call alone, before it is over
+  std::vector<std::uint8_t> bytes;  ///< only the call changes it, and only until it ends
   std::shared_ptr<void> memory;
   std::atomic<bool> taken{false};
 

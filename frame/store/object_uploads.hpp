@@ -1,5 +1,5 @@
 #pragma once
-// Objects that are put while who has made them makes the next ones.
+// Uploads objects while their writer makes the next ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,28 +16,28 @@ namespace bloscfs::frame::inline store {
 
 struct UploadSettings {
   unsigned at_once = 8;
-  /// Of all that is under way, whoever puts it; one object goes in any case.
+  /// Limit for all uploads under way together. A larger object is sent alone.
   std::size_t bytes = std::size_t{32} << 20;
-  /// So much memory is in use as long as what it returns lives. May be empty.
+  /// Reserves that much memory until its result is destroyed. May be empty.
   std::function<std::shared_ptr<void>(std::size_t)> take_memory = {};
 };
 
 /// Thread-safe.
 class ObjectUploads {
  public:
-  /// `tree` outlives it.
+  /// `tree` must outlive it.
   ObjectUploads(ObjectTree& tree, UploadSettings settings);
 
   class Room;
-  /// A new object that is being put. For one thread; its destructor gives up.
+  /// A new object that is being uploaded. For one thread. The destructor cancels the upload.
   class Upload {
    public:
-    /// Until the store has answered: EEXIST where another object has the name; else errors as of
+    /// Waits for the store's answer. Throws EEXIST if another object has the name. Other errors: as
     /// ObjectTree::put().
     void wait() { call_.wait(); }
-    /// The store has said so.
+    /// True if the store has answered that another object has the name.
     bool is_taken() const;
-    /// Of one whose name is taken; of others none once they are put.
+    /// Returns the object's bytes if is_taken(), otherwise nothing.
     Bytes bytes() const;
 
    private:
@@ -47,7 +47,7 @@ class ObjectUploads {
     StoreCalls::Pending call_;
   };
 
-  /// Waits until there is room for it.
+  /// Starts an upload. First waits until the uploads under way leave enough room.
   std::unique_ptr<Upload> begin(const std::string& path, Bytes bytes);
   /// For other calls to the same store.
   StoreCalls& calls() { return calls_; }

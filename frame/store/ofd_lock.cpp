@@ -8,7 +8,7 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// Beyond any contents, where no program that locks a range of its data meets them.
+/// Beyond all contents, where programs do not lock ranges of their data.
 constexpr off_t kFrameByte = off_t{1} << 62;
 constexpr off_t kSourceByte = kFrameByte + 1;
 
@@ -27,7 +27,7 @@ OfdLock try_ofd_lock(int fd, OfdLocked what) {
   struct flock lock = locked_byte(F_WRLCK, what);
   if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return OfdLock::taken;
   if (errno != EAGAIN && errno != EACCES) return OfdLock::impossible;
-  // Whoever may only read a file can have but a lock for reading.
+  // A program that may only read the file can only take a read lock.
   const bool is_known = ::fcntl(fd, F_OFD_GETLK, &lock) == 0;
   return is_known && lock.l_type == F_RDLCK ? OfdLock::held_for_reading : OfdLock::held;
 }

@@ -20,7 +20,7 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   struct stat st {};
   if (::fstat(place.get(), &st) != 0) throw_errno("fstat");
   if (!S_ISREG(st.st_mode)) return {};
-  // Opened by the descriptor that was looked at: by its name another file could be there now.
+  // Open the file by its descriptor, because the name may lead to another file by now.
   UniqueFd fd(open_quietly(descriptor_path(place.get()), flags));
   if (!fd) throw_errno("open");
   return fd;

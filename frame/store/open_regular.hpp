@@ -1,6 +1,6 @@
 #pragma once
-// Opens for ourselves: without an access by a user, and regular files where those are meant
-// (opening a fifo lets its writers go, a device may do anything).
+// Opens files for the program's own use: without changing the access time, and only regular files
+// where those are meant. Opening a FIFO unblocks its writers, and opening a device may do anything.
 
 #include <string>
 
@@ -8,19 +8,20 @@
 
 namespace bloscfs::frame::inline store {
 
-/// A path that leads to what a descriptor stands for, whatever has become of its name.
+/// Returns a path that leads to the descriptor's file, even if the file has been renamed or
+/// removed.
 std::string descriptor_path(int fd);
 
-/// open(2) with O_CLOEXEC and, where that is permitted, without changing the time of access: what
-/// we read for ourselves is no access by a user. -1 with errno set where it fails.
+/// Calls open(2) with O_CLOEXEC, and with O_NOATIME where that is permitted: the program's own
+/// reads are not accesses by a user. Returns -1 and sets errno on failure.
 int open_quietly(const std::string& path, int flags);
 
-/// Opens the file that `place`, an O_PATH descriptor, stands for; empty unless it is a regular one.
-/// `flags` are O_RDONLY or O_RDWR. Throws std::system_error.
+/// Opens the file of `place`, an O_PATH descriptor. Returns an empty descriptor if it is not a
+/// regular file. `flags` are O_RDONLY or O_RDWR. Throws std::system_error.
 UniqueFd open_if_regular(const UniqueFd& place, int flags);
 
-/// The same for a name in an open directory (or AT_FDCWD). Symlinks are not followed; what is not
-/// there is no regular file either.
+/// Like open_if_regular(), for a name in an open directory (or AT_FDCWD). Does not follow symlinks.
+/// Returns an empty descriptor also if the name does not exist.
 UniqueFd open_regular_at(int directory, const std::string& name, int flags);
 
 }  // namespace bloscfs::frame::inline store

@@ -38,18 +38,19 @@ Registry& registry() {
   return instance;
 }
 
-/// A sidecar that may not be opened is none; one that cannot be just now may be locked.
+/// Returns nothing if there is no sidecar, or this process may not open it. Throws on other errors,
+/// because another program may have locked the sidecar.
 UniqueFd open_sidecar(int directory, const std::string& name) {
   try {
     return open_regular_at(directory, name, O_RDONLY);
   } catch (const std::system_error& error) {
-    // A name that has become stale leads to another sidecar by now, which somebody may have locked.
+    // After ESTALE, the name may lead to another sidecar, which another program may have locked.
     if (is_refusal(error.code()) && error.code() != std::errc(ESTALE)) return {};
     throw;
   }
 }
 
-/// At most 16 bytes, of which the first eight are zeros.
+/// True if the file has at most 16 bytes, of which the first eight are zeros.
 bool is_sidecar(const ByteSource& file) {
   std::array<std::uint8_t, kSidecarSize + 1> bytes{};
   const std::size_t size = file.read_at(0, bytes);
@@ -78,8 +79,8 @@ std::shared_ptr<PeerLock> PeerLock::open(int directory, const std::string& name)
   Registry& open_locks = registry();
   const std::lock_guard guard(open_locks.mutex);
   std::erase_if(open_locks.locks, [](const auto& item) { return item.second.expired(); });
-  // One for each file in the process: flock(2) of two descriptors of one process excludes as that
-  // of two processes, and a writer would wait for its own readers.
+  // One lock for each file in the process. flock(2) treats two descriptors of one process like
+  // those of two processes, so a writer would wait for its own process's readers.
   std::weak_ptr<PeerLock>& known = open_locks.locks[LockedFile(st.st_dev, st.st_ino)];
   std::shared_ptr<PeerLock> lock = known.lock();
   if (!lock) known = lock = std::make_shared<PeerLock>(std::move(fd));
@@ -109,8 +110,8 @@ PeerLock::Exclusive::~Exclusive() {
 }
 
 bool PeerLock::try_acquire() {
-  // New readers wait behind a writer of this process: else those that overlap could keep it out for
-  // ever.
+  // New readers wait behind a waiting writer of this process. Otherwise overlapping readers could
+  // keep it out for ever.
   if (writer_ == Writer::waiting) return false;
   if (readers_ == 0 && writer_ == Writer::none && !try_flock(fd_.get(), LOCK_SH)) return false;
   ++readers_;
@@ -132,13 +133,14 @@ void PeerLock::acquire() {
 void PeerLock::release() noexcept {
   const std::lock_guard guard(mutex_);
   if (--readers_ > 0) return;
-  // A writer of this process that waits gives the lock up itself, and one that is active keeps it.
+  // A waiting writer of this process releases the lock itself. An active writer keeps it.
   if (writer_ == Writer::none) ::flock(fd_.get(), LOCK_UN);
   changed_.notify_all();
 }
 
-// The descriptor has one lock. Turning a shared one into an exclusive one would give it up for a
-// moment, so the readers of this process are let finish first, and again before it is released.
+// All readers of this process share one lock on the descriptor. flock(2) releases it for a moment
+// when it makes it exclusive, and another program could then write. The writer therefore waits for
+// these readers before it locks, and again before it unlocks.
 void PeerLock::acquire_exclusive() {
   const Clock& clock = wait_clock();
   const auto deadline = clock.now() + kLockTimeout;
@@ -179,7 +181,7 @@ void PeerLock::release_exclusive() noexcept {
 }
 
 std::uint64_t PeerLock::generation() const {
-  std::uint64_t value = 0;  // host byte order, as the peers write it
+  std::uint64_t value = 0;  // host byte order, as other programs write it
   ssize_t got = 0;
   do {
     got = ::pread(fd_.get(), &value, sizeof(value), off_t{kGenerationAt});
@@ -190,12 +192,12 @@ std::uint64_t PeerLock::generation() const {
 
 std::uint64_t PeerLock::foreign_changes() const {
   const std::lock_guard guard(mutex_);
-  // What this process has counted up itself is no change of others.
+  // Increments by this process are not changes by others.
   return generation() - own_changes_;
 }
 
 void PeerLock::announce_change(StoreFile& sidecar) {
-  // Some user's file that is only called so is not written to.
+  // Do not write to a user's file that only has a sidecar's name.
   if (!is_sidecar(sidecar)) return;
   const std::lock_guard guard(mutex_);
   const std::uint64_t next = generation() + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// The .b2lock sidecar that other Blosc2 programs lock and count changes in
+// The .b2lock sidecar, which other Blosc2 programs lock, and in which they count changes
 // (frame/formats/sidecars.md, "Sidecar").
 
 #include <condition_variable>
@@ -12,27 +12,29 @@
 
 namespace bloscfs::frame::inline store {
 
-/// What the sidecar of a file is called behind the file's name; inside a sparse frame that is all.
+/// The suffix that makes a file's name the name of its sidecar. Inside a sparse frame it is the
+/// whole name.
 inline constexpr const char* kSidecarSuffix = ".b2lock";
 
-/// One sidecar. There is one object per sidecar in the process, so that its readers, whatever
-/// snapshot they belong to, share one lock and do not release it under each other. Thread-safe.
+/// One sidecar. The process has one object per sidecar, so that all its readers share one lock and
+/// do not release it under each other. Thread-safe.
 class PeerLock {
  public:
-  /// Opens `name` in `directory` (AT_FDCWD too; -1 is none); null if there is no such regular file,
-  /// or it may not be opened: then other programs are not expected to lock either. Throws
-  /// std::system_error where that cannot be told, as for want of descriptors.
+  /// Opens `name` in `directory`, which may be AT_FDCWD, or -1 for none. Returns null if there is
+  /// no such regular file, or this process may not open it: other programs are then not expected to
+  /// lock either. Throws std::system_error if the call fails otherwise, for example without free
+  /// descriptors.
   static std::shared_ptr<PeerLock> open(int directory, const std::string& name);
 
   explicit PeerLock(UniqueFd fd) : fd_(std::move(fd)) {}
 
-  /// Other programs do not write while one of these lives. An empty one guards nothing. A thread
-  /// holds one at a time.
+  /// While it exists, other programs do not write. An empty one guards nothing. A thread may hold
+  /// one at a time.
   class Shared {
    public:
     Shared() = default;
-    /// Waits for a writer, up to 10 s, or half a second where others wait already, for whatever
-    /// sidecar: then throws LockedByOthers. `lock` may be null.
+    /// Waits for a writer up to 10 s, or half a second if two other threads wait already, for any
+    /// sidecar. Then throws LockedByOthers. `lock` may be null.
     explicit Shared(std::shared_ptr<PeerLock> lock);
     Shared(Shared&&) noexcept = default;
     Shared& operator=(Shared&&) = delete;
@@ -42,12 +44,12 @@ class PeerLock {
     std::shared_ptr<PeerLock> lock_;
   };
 
-  /// Other programs neither read nor write while one of these lives; readers of this process do.
-  /// Taken by one writer at a time. An empty one guards nothing.
+  /// While it exists, other programs neither read nor write. Readers of this process may read. One
+  /// writer at a time may hold it. An empty one guards nothing.
   class Exclusive {
    public:
     Exclusive() = default;
-    /// Waits for other programs and for readers that have begun, up to 30 s: then throws
+    /// Waits for other programs, and for readers that have begun, up to 30 s. Then throws
     /// LockedByOthers. `lock` may be null.
     explicit Exclusive(std::shared_ptr<PeerLock> lock);
     Exclusive(Exclusive&&) noexcept = default;
@@ -61,20 +63,21 @@ class PeerLock {
     std::shared_ptr<PeerLock> lock_;
   };
 
-  /// The generation counter, which writers raise before each change; 0 in a new sidecar.
+  /// The generation counter, which writers increment before each change. 0 in a new sidecar.
   std::uint64_t generation() const;
-  /// How often writers have raised the generation counter, which they do before each change, those
-  /// of this process aside. Only differences mean something.
+  /// Returns how often writers of other processes have incremented the generation counter. Only
+  /// differences between two results are meaningful.
   std::uint64_t foreign_changes() const;
-  /// Raises the counter, as a writer does that has just locked the sidecar, the file `sidecar`.
-  /// Whoever may make files may have put any file there: what cannot be a sidecar is left alone.
+  /// Increments the generation counter in `sidecar`. The caller has just locked it exclusively.
+  /// Does nothing if the file cannot be a sidecar, because a user may have given another file that
+  /// name.
   void announce_change(StoreFile& sidecar);
 
  private:
   enum class Writer { none, waiting, active };
 
   void acquire();
-  bool try_acquire();  ///< with the mutex locked
+  bool try_acquire();  ///< the caller holds the mutex
   void release() noexcept;
   void acquire_exclusive();
   void release_exclusive() noexcept;

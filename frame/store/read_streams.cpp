@@ -6,20 +6,22 @@ namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::size_t kMostStreams = 8;
-/// What readers leave out between two reads.
+/// How much a sequential reader may skip between two reads.
 constexpr std::uint64_t kGap = std::uint64_t{64} << 10;
-/// Threads that read for one reader come a little out of order.
+/// Reads of a sequential reader arrive slightly out of order if several threads make them.
 constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
-/// A reader in order has come so far, in so many steps: a chunk's header and a block are no order.
+/// A reader is sequential after so many bytes in so many reads. A chunk's header and one block are
+/// not enough.
 constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
 constexpr int kOrderSteps = 3;
 /// leaves_out_much() looks at spans between these sizes.
 constexpr std::uint64_t kLeastSpan = std::uint64_t{256} << 10, kMostSpan = std::uint64_t{8} << 20;
-/// Behind so much the reader is taken for one who goes on to the end.
+/// After so many bytes, the reader is expected to go on to the end.
 constexpr std::uint64_t kLongRun = std::uint64_t{512} << 10;
 constexpr std::uint64_t kUsualRange = std::uint64_t{1} << 20;
 constexpr std::size_t kLeastRange = std::size_t{64} << 10, kMostRange = std::size_t{8} << 20;
-/// A reader has gone who is overtaken by so many reads for so long, or does nothing at all.
+/// A stream ends after kGone without a read, or after kPause and more than kOvertaken reads of
+/// other streams.
 constexpr std::uint64_t kOvertaken = 8;
 constexpr std::chrono::milliseconds kPause{200}, kGone{2000};
 
@@ -37,7 +39,7 @@ bool ReadStreams::Stream::leaves_out_much() const {
 }
 
 void ReadStreams::Stream::note(const ReadSpan& read) {
-  // Several threads may read for one reader, out of order.
+  // Several threads may make one reader's reads, out of order.
   taken += read.end - read.begin;
   if (read.end > next) {
     in_order += read.end - std::max(next, read.begin);
@@ -60,7 +62,7 @@ ReadStreams::Stream& ReadStreams::stream_for(const ReadSpan& read) {
                                   [&](const Stream& stream) { return belongs(read, stream); });
   if (found != streams_.end()) return *found;
   if (streams_.size() >= kMostStreams) {
-    // Those who read at random leave many.
+    // Random reads leave many streams. Drop the oldest, and sequential ones last.
     const auto oldest =
         std::min_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
           return a.is_in_order() != b.is_in_order() ? b.is_in_order() : a.number < b.number;
@@ -74,7 +76,7 @@ ReadStreams::Stream& ReadStreams::stream_for(const ReadSpan& read) {
   return streams_.back();
 }
 
-/// A small one at the least.
+/// Returns how much the reader reads in `time` at its past speed, but at least kUsualRange.
 std::uint64_t ReadStreams::reached_in(const Stream& stream, std::chrono::milliseconds time) {
   constexpr std::chrono::duration<double> kLeastTime = std::chrono::milliseconds(1);
   const std::chrono::duration<double> taken =
@@ -94,11 +96,12 @@ ReadStreams::Ahead ReadStreams::on_read(const ReadSpan& read, std::size_t most,
   stream.note(read);
   stream.planned = std::max(stream.planned, stream.next);
   if (!stream.is_in_order() || stream.leaves_out_much()) return {};
-  // As much as was read, so that one who stops has cost no more than he took; then twice.
+  // Request as many bytes ahead as were read, so that a reader that stops has at most doubled the
+  // cost. After a long run, request twice as many.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
   std::uint64_t target = std::min<std::uint64_t>(grown, most);
   if (most_time.count() > 0) target = std::min(target, reached_in(stream, most_time));
-  // Two at least, and eight where that makes them no small ones.
+  // At least two ranges, and up to eight if each has 1 MiB or more.
   const std::size_t range =
       std::clamp(static_cast<std::size_t>(std::max(target / 8, std::min(target / 2, kUsualRange))),
                  kLeastRange, kMostRange);
@@ -121,7 +124,7 @@ std::vector<ReadSpan> ReadStreams::take_left(Clock::time_point now) {
     left.push_back({stream.next, stream.planned});
     return true;
   });
-  // What others come for.
+  // Keep what other streams will read.
   std::erase_if(left, [&](const ReadSpan& extent) {
     return extent.begin >= extent.end ||
            std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {

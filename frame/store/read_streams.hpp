@@ -1,5 +1,5 @@
 #pragma once
-// Recognises who reads an object in order, by the ranges that are read of it.
+// Recognises sequential readers of an object from the ranges that are read.
 
 #include <chrono>
 #include <cstddef>
@@ -13,33 +13,35 @@ struct ReadSpan {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// Belongs to one thread at a time.
+/// For one thread at a time.
 class ReadStreams {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What is to be asked for ahead of a reader, in ranges of so many bytes; nothing to do if empty.
+  /// The bytes to request ahead of a reader, in requests of `range` bytes. If `extent` is empty,
+  /// there is nothing to request.
   struct Ahead {
     ReadSpan extent;
     std::size_t range = 0;
   };
 
-  /// Tells of a read. `most` bytes are to be ahead, if it goes on for long; where `most_time` is
-  /// not 0 no more than its reader comes to in that, as fast as he has been.
+  /// Notes a read. Returns what to request ahead: at most `most` bytes beyond the read, once the
+  /// reader has read much in order. If `most_time` is not 0, also at most as much as the reader
+  /// reads in that time at its past speed.
   Ahead on_read(const ReadSpan& read, std::size_t most, Clock::time_point now,
                 std::chrono::milliseconds most_time = {});
-  /// What nobody comes for any more.
+  /// Returns ranges that were requested ahead and that no reader will reach any more.
   std::vector<ReadSpan> take_left(Clock::time_point now);
 
  private:
   struct Stream {
-    std::uint64_t next = 0;     ///< where its reader goes on
-    std::uint64_t planned = 0;  ///< end of what was asked for
+    std::uint64_t next = 0;     ///< expected offset of the reader's next read
+    std::uint64_t planned = 0;  ///< end of what was requested
     std::uint64_t in_order = 0;
     std::uint64_t begin = 0, taken = 0;  ///< bytes read since offset `begin`
     int steps = 0;
-    std::uint64_t number = 0;  ///< of its last read
-    Clock::time_point time;    ///< the same
-    Clock::time_point since;   ///< of its first read
+    std::uint64_t number = 0;  ///< of the last read
+    Clock::time_point time;    ///< of the last read
+    Clock::time_point since;   ///< time of the first read
 
     bool is_in_order() const;
     bool leaves_out_much() const;

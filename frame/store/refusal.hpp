@@ -1,7 +1,7 @@
 #pragma once
-// Errors that say what is so, apart from those that say what went wrong: who asks again is told the
-// same until somebody changes that. Only these may be taken for an answer and remembered. Others
-// (EMFILE, ENOMEM, EIO, ETIMEDOUT...) are this moment's trouble, of which nothing follows.
+// Distinguishes errors that are answers, such as ENOENT, from temporary failures. A repeated call
+// gets the same answer until somebody changes the file or its permissions. Only answers may be
+// remembered. Other errors (EMFILE, ENOMEM, EIO, ETIMEDOUT...) say nothing about a later call.
 
 #include <cerrno>
 #include <initializer_list>
@@ -15,12 +15,12 @@ inline bool is_one_of(const std::error_code& error, std::initializer_list<std::e
   return false;
 }
 
-/// "Not you".
+/// True if access was denied.
 inline bool is_denial(const std::error_code& error) {
   return is_one_of(error, {std::errc::permission_denied, std::errc::operation_not_permitted});
 }
 
-/// "Not there", or not any more, or not on this filesystem.
+/// True if the object does not exist, no longer exists, or is not on this filesystem.
 inline bool is_absence(const std::error_code& error) {
   return is_one_of(error, {std::errc::no_such_file_or_directory, std::errc::not_a_directory,
                            std::errc::filename_too_long, std::errc::cross_device_link,

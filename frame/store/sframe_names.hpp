@@ -20,7 +20,7 @@ inline std::string chunk_file_name(std::uint32_t number) {
   return fmt::format("{:08X}.chunk", number);
 }
 
-/// The number in the name of a chunk file; nothing for other names.
+/// Returns the number in the name of a chunk file, or nothing for other names.
 inline std::optional<std::uint32_t> chunk_file_number(std::string_view name) {
   constexpr std::size_t kDigits = 8;
   if (name.size() <= kDigits) return std::nullopt;
@@ -34,7 +34,7 @@ inline std::optional<std::uint32_t> chunk_file_number(std::string_view name) {
   return number;
 }
 
-/// True for what belongs to a sparse frame in its directory.
+/// True for the files that make up a sparse frame.
 inline bool is_sframe_file(std::string_view name) {
   return name == kSframeIndexName || name == kSframeLockName || chunk_file_number(name);
 }

@@ -75,7 +75,7 @@ class StoreCalls::Call {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void()> call_;  ///< until it begins
+  std::function<void()> call_;  ///< null once it has begun
   std::exception_ptr error_;
   bool over_ = false;
 };
@@ -120,7 +120,7 @@ StoreCalls::Pending StoreCalls::begin(std::function<void()> call) {
     try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // The others do it, one after the other.
+      // The existing threads will run the call.
       if (threads_.empty()) throw;
     }
   }
@@ -130,7 +130,7 @@ StoreCalls::Pending StoreCalls::begin(std::function<void()> call) {
 }
 
 void StoreCalls::work() {
-  // Those are for the program's own threads.
+  // Only the program's own threads handle signals.
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
@@ -168,7 +168,7 @@ void StoreCalls::for_each(std::size_t count, const std::function<void(std::size_
     while (all.size() < std::min<std::size_t>(count, most_)) all.push_back(begin(work));
     for (Pending& pending : all) pending.wait();
   } catch (...) {
-    // What they refer to is here.
+    // The calls refer to local variables, so wait until all have ended.
     next = count;
     for (Pending& pending : all) pending.cancel();
     for (Pending& pending : all) pending.wait_for_end();

@@ -1,5 +1,5 @@
 #pragma once
-// Calls to a store that take long, several at once.
+// Runs slow calls to a store, several at once.
 
 #include <condition_variable>
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Threads for them, which begin when they are needed. Thread-safe. A call finds an Interruption in
-/// its thread, which ends it when nobody wants it any more.
+/// Runs calls in threads of its own, which it starts when needed. Thread-safe. Each call runs under
+/// an Interruption, which ends the call once it is cancelled.
 class StoreCalls {
  public:
-  /// `most` run at once; others wait.
+  /// At most `most` calls run at once. Others wait.
   explicit StoreCalls(unsigned most) : most_(most > 0 ? most : 1) {}
-  /// Cancels all, and waits for those that run.
+  /// Cancels all calls, and waits for the running ones.
   ~StoreCalls();
   StoreCalls(const StoreCalls&) = delete;
   StoreCalls& operator=(const StoreCalls&) = delete;
 
   class Call;
-  /// A call that was begun; its destructor cancels.
+  /// A call that was submitted. The destructor cancels it.
   class Pending {
    public:
     Pending() = default;
@@ -33,26 +33,26 @@ class StoreCalls {
     Pending& operator=(Pending&& other) noexcept;
     ~Pending() { cancel(); }
 
-    /// Until it is over; throws what it threw, and what ends the wait (Interruption), after which
-    /// it may be called again.
+    /// Waits until the call has ended, and throws what it threw. The waiting thread's Interruption
+    /// can end the wait. wait() may then be called again.
     void wait();
-    /// wait() returns or throws at once.
+    /// True if wait() would return or throw at once.
     bool is_over() const;
-    /// It ends soon, or never begins.
+    /// Makes a running call end soon. A waiting call never runs.
     void cancel() noexcept;
-    /// Until it is over, however.
+    /// Waits until the call has ended. Throws nothing and cannot be interrupted.
     void wait_for_end() noexcept;
 
    private:
     std::shared_ptr<Call> call_;
   };
 
-  /// What `call` holds is destroyed before it counts as over. Throws std::system_error where no
-  /// thread can be made.
+  /// Submits a call. What `call` owns is destroyed before the call counts as ended. Throws
+  /// std::system_error if no thread can be started.
   Pending begin(std::function<void()> call);
 
-  /// call(0) to call(count - 1), and returns when all are over. After one that throws no other
-  /// begins, and that is thrown.
+  /// Calls call(0) to call(count - 1), several at once. Returns when all have ended. After one has
+  /// thrown, no other begins, and for_each() throws its error.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& call);
 
  private:

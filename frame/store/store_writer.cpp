@@ -6,7 +6,7 @@ namespace bloscfs::frame::inline store {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{256} << 10;
-/// A gap that costs less to be filled with zeros than a write of its own.
+/// Up to this size, filling a gap with zeros costs less than a separate write.
 constexpr std::uint64_t kSmallGap = 4096;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Writes a stretch of a file from front to back in large pieces.
+// Writes a range of a file in order, in large pieces.
 
 #include <cstdint>
 #include <vector>
@@ -10,21 +10,21 @@ namespace bloscfs::frame::inline store {
 
 class StoreWriter {
  public:
-  /// `file` is borrowed; null counts bytes only.
+  /// `file` is borrowed. If it is null, the writer only counts bytes.
   StoreWriter(ByteSink* file, std::uint64_t position) : file_(file), position_(position) {}
 
-  /// Where the next byte goes.
+  /// Returns the offset of the next byte.
   std::uint64_t position() const { return position_ + buffer_.size(); }
   void append(Bytes bytes);
-  /// Appends `size` bytes of a source. Throws Error(malformed) when that ends before.
+  /// Appends `size` bytes of a source. Throws Error(malformed) if the source ends early.
   void copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size);
-  /// Goes on at `position`, which lies ahead; what is left out is unspecified.
+  /// Continues at `position`, which is not before the current one. Skipped bytes are unspecified.
   void skip_to(std::uint64_t position);
-  /// Puts other bytes in place of some that were appended.
+  /// Overwrites bytes that were appended before.
   void replace(std::uint64_t position, Bytes bytes);
-  /// What was appended last and is not written yet.
+  /// Returns appended bytes that are not written yet.
   Bytes buffered() const { return buffer_; }
-  /// Writes what is buffered; without it nothing is promised to have been written.
+  /// Writes the buffered bytes. Without this call they may never be written.
   void flush();
 
  private:

@@ -27,7 +27,7 @@ std::string name_with(std::uint64_t digits) {
   return fmt::format("{}{:016x}{}", kPrefix, digits, kSuffix);
 }
 
-/// Nullopt unless all of `text` is hex digits in lower case.
+/// Returns nullopt unless `text` consists of lower-case hex digits.
 template <typename Number>
 std::optional<Number> parse_hex(std::string_view text) {
   Number number = 0;
@@ -50,8 +50,8 @@ void fill_randomly(Value& value) {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// The purposes of a secret are told apart by the length of what is authenticated: 8 bytes for
-/// numbers, 16 for objects.
+/// The length of the message separates the two uses of a secret: 8 bytes for groups of numbers, 16
+/// for objects.
 template <std::size_t secret_size, std::size_t size>
 Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
                     std::array<std::uint64_t, size> message) {
@@ -68,7 +68,7 @@ Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
 
 bool is_temporary_name(std::string_view name) { return digits_in(name).has_value(); }
 
-/// A number and its proof for each.
+/// Makes new names from consecutive numbers, each with its proof.
 class NewNames {
  public:
   NewNames() { fill_randomly(next_); }
@@ -76,12 +76,12 @@ class NewNames {
   std::uint64_t next() {
     const std::lock_guard lock(mutex_);
     const std::uint32_t number = next_++;
-    // Computed for several at once, since it takes longer than the rest.
+    // Computed for a group at once, because it takes longer than the rest.
     const std::uint32_t group = number / kGroup;
     if (group_ != group) proofs_ = TemporaryMaker::self().proofs_of(group);
     group_ = group;
-    // For example .bloscfs-0000002a5f3c9e01.tmp: number 42, and 32 bits that only the maker of the
-    // secret can have computed.
+    // For example .bloscfs-0000002a5f3c9e01.tmp: number 42, and 32 bits that only a process with
+    // the secret can compute.
     return std::uint64_t{number} << 32 | proofs_[number % kGroup];
   }
 
@@ -89,7 +89,7 @@ class NewNames {
   static constexpr std::uint32_t kGroup = std::tuple_size_v<TemporaryMaker::Proofs>;
 
   std::mutex mutex_;
-  /// So many that none of a process comes again while the one before is in use.
+  /// Wraps around only after 2^32 names, when the earlier temporary is long gone.
   std::uint32_t next_ = 0;
   std::optional<std::uint32_t> group_;
   TemporaryMaker::Proofs proofs_{};
@@ -108,7 +108,7 @@ std::optional<ObjectIdentity> identity_at(int directory, const std::string& name
     throw_errno(name);
   }
   ObjectIdentity identity{st.stx_ino, 0};
-  // Inode numbers are given out again; the time of birth tells the new object from the old.
+  // Filesystems reuse inode numbers. The birth time tells the new object from the old one.
   if ((st.stx_mask & STATX_BTIME) != 0)
     identity.born_ns = st.stx_btime.tv_sec * kNanoseconds + st.stx_btime.tv_nsec;
   return identity;
@@ -167,7 +167,7 @@ bool TemporaryMaker::has_made(std::string_view name) const {
 }
 
 bool TemporaryMaker::has_displaced(std::string_view name, const ObjectIdentity& identity) const {
-  // All 64 bits are the proof: the object is at hand, so that no number has to be kept.
+  // All 64 bits are the proof. The caller has the object, so the name needs no number.
   return digits_in(name) == displaced_digits(identity);
 }
 

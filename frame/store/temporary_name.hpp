@@ -1,7 +1,7 @@
 #pragma once
-// Names of what is not finished: .bloscfs-<16 hex digits>.tmp. Each process makes them with a
-// secret of its own. Who knows that later tells what the process has left behind from what somebody
-// has only called so.
+// Names of temporaries: .bloscfs-<16 hex digits>.tmp. Each process makes them with a secret of its
+// own. A later process that knows the secret can tell files that this process left behind from
+// files that somebody else gave such a name.
 
 #include <array>
 #include <cstddef>
@@ -12,41 +12,43 @@
 
 namespace bloscfs::frame::inline store {
 
-/// True for names of that form, whoever made them.
+/// True for names of that form, no matter which program made them.
 bool is_temporary_name(std::string_view name);
 
-/// For something new; another one at each call.
+/// Returns a name for a new file, a different one at each call.
 std::string temporary_name();
 
-/// What no other object of its filesystem has, also after this one is gone.
+/// Identifies an object of a filesystem. No other object gets the same identity, even after this
+/// one was removed.
 struct ObjectIdentity {
   std::uint64_t inode = 0;
-  std::int64_t born_ns = 0;  ///< since the epoch; 0 where the filesystem does not know
+  std::int64_t born_ns = 0;  ///< since the epoch; 0 if the filesystem does not record it
   bool operator==(const ObjectIdentity&) const = default;
 };
-/// Identity of what has a name in an open directory, or with an empty name of the open descriptor
-/// itself; nullopt if there is nothing. Symlinks stand for themselves. Throws std::system_error.
+/// Returns the identity of a name in an open directory, or of the open descriptor itself if the
+/// name is empty. Returns nullopt if the name does not exist. Does not follow symlinks. Throws
+/// std::system_error.
 std::optional<ObjectIdentity> identity_at(int directory, const std::string& name);
 
-/// For an object that is there already, and is moved out of the way: a name for that alone.
+/// Returns the name to which an existing object is moved out of the way. Each object has its own.
 std::string displaced_name(const ObjectIdentity& identity);
 
-/// A process by the secret with which it makes names.
+/// A process, identified by the secret with which it makes names.
 class TemporaryMaker {
  public:
-  /// The one that this is.
+  /// This process.
   static const TemporaryMaker& self();
-  /// Nullopt for what text() does not return.
+  /// Returns nullopt if text() cannot have returned `text`.
   static std::optional<TemporaryMaker> parse(std::string_view text);
 
   /// The secret: 32 hex digits.
   std::string text() const;
   bool operator==(const TemporaryMaker&) const = default;
 
-  /// True for a name that temporary_name() has returned there. One who sees it can give it to
-  /// something else.
+  /// True if temporary_name() returned the name in that process. A program that sees the name can
+  /// give it to another file.
   bool has_made(std::string_view name) const;
-  /// True if displaced_name() returned it there for that very object.
+  /// True if displaced_name() returned the name in that process for this very object.
   bool has_displaced(std::string_view name, const ObjectIdentity& identity) const;
 
  private:
@@ -56,7 +58,7 @@ class TemporaryMaker {
   using Proofs = std::array<std::uint32_t, 8>;
 
   explicit TemporaryMaker(const Secret& secret) : secret_(secret) {}
-  /// What proves the numbers of new names, for some in a row.
+  /// Returns the proofs of a group of consecutive numbers.
   Proofs proofs_of(std::uint32_t group) const;
   std::uint64_t displaced_digits(const ObjectIdentity& identity) const;
 

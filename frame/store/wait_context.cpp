@@ -11,7 +11,7 @@ namespace {
 constexpr int kThreadsWithLongTimeout = 2;
 constexpr std::chrono::milliseconds kLongTimeout{10'000}, kShortTimeout{500};
 
-/// Null: the system's.
+/// Null: the system's clock.
 std::atomic<const Clock*> set_clock{nullptr};
 std::atomic<int> counted_threads{0};
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a thread's waits depend on: what ends them, who is told what the thread waits for, and until
-// when it waits for locks.
+// What a thread's waits depend on: what can end them, where the thread notes what it waits for, and
+// how long it waits for locks.
 
 #include <algorithm>
 #include <atomic>
@@ -20,23 +20,23 @@ namespace bloscfs::frame::inline store {
 class Interruption;
 struct WaitState;
 
-/// The facts of one thread. The guards below set them while they live: Interruption, WaitMark and
-/// LockTimeout; BeforeLocks.
+/// The wait settings of one thread. These guards set them while they exist: Interruption, WaitMark,
+/// LockTimeout and BeforeLocks.
 struct WaitContext {
-  const Interruption* interruption = nullptr;  ///< the innermost; null: nothing ends a wait
-  WaitState* state = nullptr;                  ///< where waits are noted; null: nowhere
+  const Interruption* interruption = nullptr;  ///< the innermost one; null: nothing ends a wait
+  WaitState* state = nullptr;                  ///< where the thread notes its waits; null: nowhere
   Clock::TimePoint locks_until = Clock::TimePoint::max();
-  const std::function<void()>* before_locks = nullptr;  ///< null: nothing to be done
+  const std::function<void()>* before_locks = nullptr;  ///< null: nothing to call
 
-  /// Of the calling thread.
+  /// Returns the calling thread's context.
   static WaitContext& current();
 };
 
-/// By which this process waits for locks, and pauses before it asks a server again.
+/// The clock for waits for locks, and for pauses before a server is asked again.
 const Clock& wait_clock();
 
-/// While one lives, wait_clock() is `clock`, for all threads: those of pools and of libraries wait,
-/// too. One at a time.
+/// While one exists, wait_clock() is `clock`, in all threads: threads of pools and libraries wait,
+/// too. Only one may exist at a time.
 class WaitClock {
  public:
   explicit WaitClock(const Clock& clock);
@@ -47,29 +47,30 @@ class WaitClock {
 
 enum class WaitReason : std::uint8_t {
   nothing,
-  turn,           ///< others of the same user are served
-  network,        ///< an answer, or a free connection
-  other_program,  ///< has the file, or its sidecar, locked
-  commit,         ///< of the same file, by another thread
-  room,           ///< for what is not committed yet
-  memory,         ///< for large work
-  other_request,  ///< makes what this one needs, too
-  disk,           ///< that what was written is durable
-  kernel,         ///< hands over, or forgets, what it knows of the file
+  turn,           ///< for a slot: other requests of the same user are being served
+  network,        ///< for an answer, or for a free connection
+  other_program,  ///< for a program that has locked the file or its sidecar
+  commit,         ///< for a commit of the same file by another thread
+  room,           ///< for memory for uncommitted data
+  memory,         ///< for memory for large work
+  other_request,  ///< for another request that makes a value this one needs, too
+  disk,           ///< for written data to become durable
+  kernel,         ///< for the kernel to write back, or drop, its pages of the file
 };
 
-/// In words, for people and programs: "network"; empty for `nothing`.
+/// Returns the reason as a word for people and programs, such as "network". Empty for `nothing`.
 const char* name_of(WaitReason reason);
 
-/// What a piece of work waits for just now. One thread at a time works at it, and any may look.
+/// What a piece of work waits for at present. One thread at a time does the work. Any thread may
+/// look.
 struct WaitState {
   std::atomic<WaitReason> reason{WaitReason::nothing};
-  std::atomic<std::chrono::steady_clock::rep> since{0};  ///< of the system's steady clock
+  std::atomic<std::chrono::steady_clock::rep> since{0};  ///< by the system's steady clock
 
   void begin(WaitReason what);
 };
 
-/// While one lives, the thread notes that it waits for `reason`. The innermost one counts. Does
+/// While one exists, its thread is noted as waiting for `reason`. The innermost one counts. Does
 /// nothing in a thread that has no WaitState.
 class WaitMark {
  public:
@@ -78,7 +79,8 @@ class WaitMark {
   WaitMark(const WaitMark&) = delete;
   WaitMark& operator=(const WaitMark&) = delete;
 
-  /// Where the thread notes its waits from here on; null: nowhere. Not to be called during a wait.
+  /// Sets where the thread notes its waits from now on. Null: nowhere. Must not be called during a
+  /// wait.
   static void work_at(WaitState* work) { WaitContext::current().state = work; }
 
  private:
@@ -86,12 +88,13 @@ class WaitMark {
   std::chrono::steady_clock::rep before_since_ = 0;
 };
 
-/// While one lives, long waits of its thread call `check` every 100 ms. It ends the wait by
-/// throwing: the user who asked may have given up. Where `refuse` is given, it throws before a wait
-/// for the network begins. The innermost one of a thread counts.
+/// While one exists, long waits of its thread call `check` every 100 ms. `check` ends the wait by
+/// throwing, for example because the user has interrupted the request. `refuse`, if given, is
+/// called before a wait for the network and may throw to prevent it. The innermost one of a thread
+/// counts.
 class Interruption {
  public:
-  /// A user who interrupts does not notice this delay.
+  /// Users do not notice this delay when they interrupt a request.
   static constexpr std::chrono::milliseconds kBetweenChecks{100};
 
   explicit Interruption(std::function<void()> check, std::function<void()> refuse = {});
@@ -99,12 +102,12 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  /// Throws what the thread's `check` throws.
+  /// Calls the thread's `check`, which may throw.
   static void check();
-  /// To be called before a wait for the network. Throws what the thread's `refuse` throws.
+  /// To be called before a wait for the network. Calls the thread's `refuse`, which may throw.
   static void before_wait();
-  /// Waits for `changed`, with the mutex of `lock` held, until `is_over`. If check() throws, the
-  /// mutex is free.
+  /// Waits on `changed` until `is_over`. The caller holds the mutex of `lock`. If check() throws,
+  /// the mutex is released.
   template <typename Predicate>
   static void wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                    const Predicate& is_over) {
@@ -116,9 +119,9 @@ class Interruption {
       lock.lock();
     }
   }
-  /// Takes a mutex whose owner may wait for the network.
+  /// Locks a mutex whose owner may wait for the network.
   static std::unique_lock<std::timed_mutex> lock(std::timed_mutex& mutex);
-  /// Lets so much time pass by wait_clock(), before a server is asked again.
+  /// Waits for `time` by wait_clock(), before a server is asked again.
   static void pause(Clock::Duration time);
 
  private:
@@ -126,8 +129,8 @@ class Interruption {
   const Interruption* const outer_;
 };
 
-/// While one lives, its thread calls `call` before it waits for a lock of another program. If that
-/// throws, the lock is not taken. The innermost one of a thread counts.
+/// While one exists, its thread calls `call` before it waits for a lock of another program. If
+/// `call` throws, the lock is not taken. The innermost one of a thread counts.
 class BeforeLocks {
  public:
   explicit BeforeLocks(std::function<void()> call);
@@ -142,26 +145,26 @@ class BeforeLocks {
   const std::function<void()>* const outer_;
 };
 
-/// How long one waits for a lock, unless said otherwise.
+/// The default time to wait for a lock.
 inline constexpr std::chrono::seconds kLockTimeout{30};
 
-/// Somebody holds a lock for longer than this thread waits.
+/// Another program or thread has held a lock for longer than this thread waits.
 class LockedByOthers : public std::system_error {
  public:
   explicit LockedByOthers(const char* what);
 };
 
-/// While one lives, its thread waits at most that long for locks of other programs and threads,
-/// for all of them together. An inner one can only shorten that.
+/// While one exists, its thread waits at most that long for locks of other programs and threads,
+/// for all of them together. An inner one can only shorten the time.
 class LockTimeout {
  public:
-  /// Zero: the thread takes free locks only.
+  /// With zero, the thread takes only free locks.
   explicit LockTimeout(Clock::Duration most);
   ~LockTimeout();
   LockTimeout(const LockTimeout&) = delete;
   LockTimeout& operator=(const LockTimeout&) = delete;
 
-  /// When this thread gives up a wait that begins now and lasts that long at most.
+  /// Returns when this thread gives up a wait that begins now and may last `most`.
   static Clock::TimePoint end_of(Clock::Duration most);
   static bool has_ended() { return is_over(WaitContext::current().locks_until); }
   static bool is_over(Clock::TimePoint end) { return wait_clock().now() >= end; }
@@ -170,8 +173,9 @@ class LockTimeout {
   const Clock::TimePoint outer_;
 };
 
-/// 10 seconds for the first two threads of this process that have one at the same time, half a
-/// second for all more: a program that keeps its lock must not take every thread of the mount.
+/// Sets a lock timeout of 10 seconds for the first two threads of this process that have one at the
+/// same time, and half a second for the others. A program that keeps its lock must not block all
+/// threads of the mount.
 class SharedLockTimeout {
  public:
   SharedLockTimeout();
@@ -183,11 +187,11 @@ class SharedLockTimeout {
   const LockTimeout timeout_;
 };
 
-/// Between tries to take a lock that the kernel gives at once or never.
+/// Pauses between attempts to take a lock that the kernel either grants at once or refuses.
 inline constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
-/// Calls `try_lock` until it is true. Throws LockedByOthers after the deadline: a program that
-/// never unlocks must not stop this thread for good.
+/// Calls `try_lock` until it returns true. Throws LockedByOthers after the deadline, because a
+/// program that never unlocks must not block this thread for ever.
 template <typename TryLock>
 void lock_until(Clock::TimePoint deadline, const char* what, const TryLock& try_lock) {
   std::optional<WaitMark> mark;

@@ -1,6 +1,6 @@
 #pragma once
-// Reads small pieces of a section of a source through one window, so that neighbouring pieces cost
-// one read and far ones no more than they need.
+// Reads small pieces of a section of a source through a window. Neighbouring pieces cost one read,
+// and distant ones read no more than they need.
 
 #include <cstdint>
 #include <vector>
@@ -11,22 +11,23 @@ namespace bloscfs::frame::inline store {
 
 class WindowReader {
  public:
-  /// The first `size` bytes of `source`, which is borrowed. Nothing is read yet.
+  /// The section is the first `size` bytes of `source`, which is borrowed. Reads nothing yet.
   WindowReader(const ByteSource& source, std::uint64_t size) : source_(source), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// Limits what follows to a section of another size.
+  /// Changes the size of the section.
   void set_size(std::uint64_t size) { size_ = size; }
 
-  /// Makes [offset, offset + size) of the section the window, cut off at the section's end,
-  /// unless the present window holds it already.
+  /// Reads [offset, offset + size) of the section into the window, cut off at the section's end,
+  /// unless the window contains these bytes already.
   void load(std::uint64_t offset, std::size_t size);
 
-  /// Bytes of the section, valid until the next call. Throws Error(malformed), naming `what`, when
-  /// they are not inside the section or the source ends before.
+  /// Returns bytes of the section, valid until the next call. Throws Error(malformed), which names
+  /// `what`, if they are outside the section or the source ends early.
   Bytes at(std::uint64_t offset, std::size_t size, const char* what);
 
-  /// The whole section where the window holds it, else nothing. Ends the reader.
+  /// Returns the whole section if the window holds it, otherwise nothing. The reader must not be
+  /// used afterwards.
   std::vector<std::uint8_t> take_whole();
 
  private:
