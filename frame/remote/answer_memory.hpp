@@ -1,5 +1,6 @@
 #pragma once
-// The memory of an answer's body, as it comes, of which nobody knows how long it gets.
+// Accounts for the memory of an answer's body while it arrives, because its length is not known in
+// advance.
 
 #include <cstddef>
 #include <memory>
@@ -11,18 +12,19 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Shared by a request, whose body the client's thread receives, and whoever waits for that, who
-/// may give up before: then nothing more is taken. Thread-safe.
+/// Shared by a request, whose body arrives in the client's thread, and the thread that waits for
+/// the answer. If the waiting thread gives up, close() makes take() refuse further bytes.
+/// Thread-safe.
 class AnswerMemory {
  public:
   explicit AnswerMemory(MemoryCharge& charge) : charge_(&charge) {}
-  /// Nothing where that may be taken, else why not.
+  /// Takes `bytes`. Returns an error, with its explanation in `why`, if the charge refuses them.
   std::error_code take(std::size_t bytes, std::string& why) noexcept;
   void give_back(std::size_t bytes) noexcept;
-  /// Gives back all. The charge need not live longer.
+  /// Gives back all bytes. The charge may be destroyed afterwards.
   void close() noexcept;
 
-  /// Makes one, and closes it.
+  /// Makes an AnswerMemory. The destructor closes it.
   class Closer {
    public:
     explicit Closer(MemoryCharge& charge) : memory_(std::make_shared<AnswerMemory>(charge)) {}

@@ -16,7 +16,8 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// The bytes that a process began with stay readable in /proc, also of a name that is unset.
+/// Returns a variable, removes it and overwrites its value. The environment that a process began
+/// with stays readable in /proc, even after unsetenv(3).
 std::string take_variable(const char* name) {
   char* value = std::getenv(name);
   if (value == nullptr) return {};
@@ -44,7 +45,7 @@ std::string take_container_token() {
   return kept;
 }
 
-/// The daemon changes its working directory later.
+/// Returns an absolute path, because the daemon changes its working directory later.
 std::string path_in(const char* name, const char* usual = nullptr) {
   std::string path = variable(name);
   const std::string home = variable("HOME");

@@ -1,5 +1,5 @@
 #pragma once
-// The variables of the environment that AWS's SDKs take credentials from.
+// The environment variables from which AWS's SDKs take credentials.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Texts are empty if a variable is not set. Paths are absolute.
+/// Texts are empty if the variable is not set. Paths are absolute.
 struct AwsEnvironment {
-  S3Credentials credentials;  ///< without an access key: none
+  S3Credentials credentials;  ///< no access key: none
   std::string credentials_file, config_file;
   std::string profile;  ///< AWS_PROFILE
   std::string web_identity_token_file, role_arn, role_session_name;
@@ -22,9 +22,10 @@ struct AwsEnvironment {
   bool has_credentials() const { return !credentials.access_key.empty(); }
 };
 
-/// Removes the secrets from the environment and overwrites them there, so that no child has them
-/// and /proc does not show them; later calls return them again. No other thread may use the
-/// environment meanwhile. Throws RemoteError if what is there cannot be used.
+/// Reads the variables. Removes the secrets from the environment and overwrites them there, so that
+/// child processes do not inherit them and /proc does not show them. Later calls return them again.
+/// No other thread may use the environment during the call. Throws RemoteError if the values cannot
+/// be used.
 AwsEnvironment take_aws_environment();
 
 }  // namespace bloscfs::frame::inline remote

@@ -12,7 +12,7 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpaces) + 1);
 }
 
-/// Empty for a section that is no profile.
+/// Returns the name of the section's profile; empty if the section is not a profile.
 std::string profile_of(std::string_view line, ProfileFile kind) {
   constexpr std::string_view kProfile = "profile";
   const std::size_t end = line.find(']');
@@ -29,7 +29,7 @@ std::string profile_of(std::string_view line, ProfileFile kind) {
 void add_profiles(AwsProfiles& profiles, std::string_view text, ProfileFile kind) {
   AwsProfile* profile = nullptr;
   AwsProfile ignored;
-  std::size_t indent = 0;  // of the last setting; those of what is nested in it are larger
+  std::size_t indent = 0;  // of the last setting; settings nested in it are indented further
   bool has_setting = false;
   while (!text.empty()) {
     const std::string_view raw = text.substr(0, text.find('\n'));

@@ -16,8 +16,8 @@ enum class ProfileFile : std::uint8_t {
   config        ///< sections are [profile NAME] and [default]
 };
 
-/// Adds what a file has; what `profiles` has already stays. Lines that make no sense, and nested
-/// settings, are left out.
+/// Adds the settings of a file. Settings that `profiles` already has stay. Ignores invalid lines
+/// and nested settings.
 void add_profiles(AwsProfiles& profiles, std::string_view text, ProfileFile kind);
 
 }  // namespace bloscfs::frame::inline remote

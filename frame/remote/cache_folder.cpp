@@ -26,14 +26,14 @@ namespace {
 
 constexpr std::size_t kPieceOverhead = sizeof(RawPieceHeader) + sizeof(RawPieceChecksum);
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-/// The time of use is not written more often than that.
+/// The time of use is updated at most this often.
 constexpr std::int64_t kTouchSeconds = 60;
-/// Temporaries that nobody goes on writing.
+/// A temporary of this age is abandoned.
 constexpr std::int64_t kLeftSeconds = 600;
 constexpr std::uint64_t kDiskBlock = 4096;
 constexpr std::string_view kNewPrefix = "new-";
 
-/// Of the folders and the file.
+/// The names of a piece's folders and file.
 struct PiecePath {
   explicit PiecePath(const PieceName& name) {
     for (const std::uint8_t byte : name) file += fmt::format("{:02x}", byte);
@@ -97,7 +97,7 @@ bool is_whole(const std::vector<std::uint8_t>& file, const PieceName& name) {
   return checksum.value() == XXH3_64bits(file.data(), before);
 }
 
-/// Empty where it cannot be read.
+/// Returns nothing if the file cannot be read.
 std::vector<std::uint8_t> read_file(int fd, std::size_t size) {
   std::vector<std::uint8_t> file(size);
   for (std::size_t done = 0; done < size;) {
@@ -118,7 +118,7 @@ void write_file(int fd, Bytes bytes) {
   }
 }
 
-/// Another one in each process, also in one that was forked.
+/// Random, so that names differ between processes, even after a fork.
 std::string new_name() {
   std::random_device random;
   return fmt::format("{}{:08x}{:08x}", kNewPrefix, random(), random());
@@ -128,8 +128,8 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Calls `visit` with each name in a folder until it returns false; false if it did. Folders that
-/// cannot be read have none.
+/// Calls `visit` with each name in a folder until it returns false. Returns false in that case. A
+/// folder that cannot be read counts as empty.
 template <typename Visitor>
 bool for_each_name(UniqueFd folder, const Visitor& visit) {
   const std::unique_ptr<DIR, CloseDirectory> directory(folder ? ::fdopendir(folder.get())
@@ -141,7 +141,7 @@ bool for_each_name(UniqueFd folder, const Visitor& visit) {
   return true;
 }
 
-/// The same with the folders below one that are ours by their names.
+/// Calls `visit` with each subfolder whose name the cache uses: two hex digits.
 template <typename Visitor>
 bool for_each_folder(UniqueFd folder, const Visitor& visit) {
   return for_each_name(std::move(folder), [&](int parent, const std::string& name) {
@@ -229,7 +229,7 @@ void CacheFolder::remove(const PieceName& name) const noexcept {
     const UniqueFd level = open_level(name);
     if (level) ::unlinkat(level.get(), PiecePath(name).file.c_str(), 0);
   } catch (const std::bad_alloc&) {
-    // It is found bad again.
+    // The next read finds it damaged again.
   }
 }
 

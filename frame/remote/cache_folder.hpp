@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a cache on disk: a file for each piece, in two levels of folders.
+// The folder of a cache on disk. Each piece is a file, in two levels of subfolders.
 
 #include <array>
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Tells pieces of all states of all objects apart.
+/// Identifies a piece among those of all states of all objects.
 using PieceName = std::array<std::uint8_t, 16>;
 
-/// The file of a piece, as it was checked.
+/// A piece that was read from its file and checked.
 class CachedPiece {
  public:
   explicit CachedPiece(std::vector<std::uint8_t> file) : file_(std::move(file)) {}
@@ -27,42 +27,44 @@ class CachedPiece {
   std::vector<std::uint8_t> file_;
 };
 
-/// Thread-safe, and for any number of processes at once, without locks: files get their names when
-/// they are whole, and what is torn or altered nevertheless is told by its checksum.
+/// Thread-safe. Any number of processes may use a folder at once, without locks: a file gets its
+/// name only when it is complete, and its checksum detects damage and alterations.
 class CacheFolder {
  public:
   struct Found {
     PieceName name{};
     std::int64_t used_ns = 0;  ///< since 1970
-    std::uint64_t size = 0;    ///< that it takes on disk
+    std::uint64_t size = 0;    ///< disk space that it takes
   };
-  /// False ends it.
+  /// Returns false to end the visit.
   using Visit = std::function<bool(const Found&)>;
   struct Disk {
     std::uint64_t size = 0, available = 0;
   };
 
-  /// Makes it where it is not there. Throws std::system_error: EPERM where it is another user's or
-  /// others may write to it, ENOTDIR or ELOOP where it is no directory.
+  /// Creates the folder if it does not exist. Throws std::system_error: EPERM if it belongs to
+  /// another user or others may write to it, ENOTDIR or ELOOP if it is not a directory.
   explicit CacheFolder(const std::string& path);
 
-  /// Nothing where it is not there, or not whole: then it is removed. Throws std::bad_alloc alone.
+  /// Returns nothing if the piece is missing or damaged. Removes a damaged one. Throws only
+  /// std::bad_alloc.
   std::optional<CachedPiece> read(const PieceName& name) const;
-  /// True if it is there, whole or not.
+  /// True if the piece exists, damaged or not.
   bool has(const PieceName& name) const noexcept;
-  /// Of at most kCachePieceSize bytes; takes the place of one that is there. Throws
+  /// Writes a piece of at most kCachePieceSize bytes. Replaces an existing one. Throws
   /// std::system_error.
   void write(const PieceName& name, Bytes bytes) const;
   void remove(const PieceName& name) const noexcept;
 
-  /// All pieces, in any order, as far as they can be read. Removes what writers have left behind.
+  /// Calls `visit` for all pieces in any order, as far as the folders can be read. Removes
+  /// temporaries that writers left behind.
   void for_each(const Visit& visit) const;
   /// Throws std::system_error.
   Disk disk() const;
 
-  /// What a file of so many bytes takes on disk.
+  /// Returns the disk space that a file of `size` bytes takes.
   static std::uint64_t taken(std::uint64_t size);
-  /// The same of a piece.
+  /// Returns the disk space that a piece of `size` bytes takes.
   static std::uint64_t taken_by_piece(std::size_t size);
 
  private:

@@ -17,7 +17,8 @@ namespace {
 
 using ObjectHash = Sha256;
 
-/// Servers choose ETags: none may make one by which its pieces are those of another.
+/// Servers choose ETags. A cryptographic hash keeps a server from choosing one that gives its
+/// pieces the names of another object's.
 ObjectHash hash_of(std::string_view kind, std::string_view url, std::string_view etag,
                    std::uint64_t size) {
   std::string text;
@@ -42,7 +43,7 @@ PieceName name_of_headers(const Url& url) {
   return piece_name(hash_of("headers", url.text(), "", 0), 0);
 }
 
-/// Throws nlohmann's exceptions and std::out_of_range for other bytes.
+/// Throws nlohmann's exceptions and std::out_of_range for bytes that keep_first() has not written.
 AnswerHeaders headers_in(Bytes bytes) {
   const auto json = nlohmann::json::parse(bytes.begin(), bytes.end());
   AnswerHeaders headers;
@@ -118,7 +119,7 @@ void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
                          {"last_modified", headers.last_modified},
                          {"size", headers.range->total},
                          {"fields", headers.fields}};
-  // Values are bytes of any kind: what JSON has no room for is not kept.
+  // Header values may be any bytes. Headers that JSON cannot express are not kept.
   std::string text;
   try {
     text = json.dump();

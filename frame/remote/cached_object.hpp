@@ -18,16 +18,15 @@ namespace bloscfs::frame::inline remote {
 /// Thread-safe.
 class CachedObject {
  public:
-  /// Of an entity tag that is strong.
+  /// `etag` must be a strong entity tag.
   CachedObject(std::shared_ptr<DiskCache> cache, const Url& url, const std::string& etag,
                std::uint64_t size);
 
-  /// Copies the bytes that are there from `offset` on, up to the first one that is not; returns
-  /// how many.
+  /// Copies cached bytes from `offset` on, up to the first missing one. Returns how many.
   std::size_t read(std::uint64_t offset, MutableBytes out) const;
-  /// True if the piece with that byte is there, as far as can be told without reading it.
+  /// True if the piece with that byte is on disk. Does not check its contents.
   bool has(std::uint64_t offset) const;
-  /// Keeps the whole pieces in bytes from `offset` on.
+  /// Stores the pieces that are complete in `bytes`, which begin at `offset`.
   void keep(std::uint64_t offset, Bytes bytes) const;
 
  private:
@@ -38,17 +37,16 @@ class CachedObject {
   const std::uint64_t size_;
 };
 
-/// What is known of an object from earlier: the headers of the answer that its first bytes came
-/// with, and these.
+/// The remembered first answer for a URL: its headers, and the object's first bytes.
 struct CachedFirst {
-  AnswerHeaders headers;  ///< as of a 206
+  AnswerHeaders headers;  ///< like those of a 206
   std::vector<std::uint8_t> body;
   std::shared_ptr<const CachedObject> object;
 };
 
-/// Nothing where one of both is missing.
+/// Returns nothing if the headers or the bytes are missing.
 std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, const Url& url);
-/// Keeps the headers of an answer with status 206 for the first bytes.
+/// Remembers the headers of an answer with status 206 for the first bytes.
 void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
                 const AnswerHeaders& headers);
 

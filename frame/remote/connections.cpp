@@ -13,7 +13,7 @@ int port_of(curl_socket_t socket) {
   sockaddr_in6 address{};
   socklen_t size = sizeof address;
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return -1;
-  // At the same place in both families.
+  // The port is at the same offset in IPv4 and IPv6 addresses.
   return ntohs(address.sin6_port);
 }
 

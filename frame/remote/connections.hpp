@@ -1,5 +1,5 @@
 #pragma once
-// The sockets of a client's connections, which libcurl does not tell the transfers that use them.
+// The sockets of a client's connections. libcurl does not tell a transfer which socket it uses.
 
 #include <set>
 
@@ -7,14 +7,15 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Belongs to one thread, and outlives the handles that its sockets were opened for.
+/// For one thread. Must outlive the handles for which its sockets were opened.
 class Connections {
  public:
-  /// The socket that `handle` opens is to be one of these; CURLOPT_OPENSOCKETFUNCTION calls open().
+  /// Makes `handle` close its sockets through this object. Its CURLOPT_OPENSOCKETFUNCTION must call
+  /// open().
   void take_closing(CURL* handle);
-  /// CURL_SOCKET_BAD where none can be had.
+  /// Opens a socket. Returns CURL_SOCKET_BAD on failure.
   curl_socket_t open(const curl_sockaddr& address);
-  /// Of our end, or CURL_SOCKET_BAD.
+  /// Returns the socket with that local port, or CURL_SOCKET_BAD.
   curl_socket_t with_port(int port) const;
 
  private:

@@ -28,7 +28,8 @@ constexpr std::size_t kMaxOutput = std::size_t{64} << 10;
   throw RemoteError(EACCES, "the profile's credential_process " + how);
 }
 
-/// A shell in a process group of its own. The destructor ends them all unless it succeeded.
+/// A shell in a process group of its own. The destructor kills the group unless succeeded() has
+/// waited for the shell.
 class Shell {
  public:
   Shell(const std::string& command, int output) {

@@ -1,5 +1,5 @@
 #pragma once
-// A program of the user's that prints credentials.
+// Runs a user's program that prints credentials.
 
 #include <atomic>
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// What `command`, run by the shell, prints: at most 64 KiB, within 30 seconds. Throws RemoteError
-/// if the command fails, or `stopped` becomes true; messages contain nothing that it printed.
+/// Runs `command` in the shell and returns its output: at most 64 KiB, within 30 seconds. Throws
+/// RemoteError if the command fails, or `stopped` becomes true. Messages contain none of the
+/// output.
 std::vector<std::uint8_t> run_credential_process(const std::string& command,
                                                  const std::atomic<bool>& stopped);
 

@@ -27,13 +27,14 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 constexpr std::uint32_t kMaxAnswer = std::uint32_t{64} << 10;
 constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000};
-/// Of profiles that name others as their source.
+/// Longest chain of profiles that name the next one as their source.
 constexpr int kMostProfiles = 8;
-/// Programs and servers that were asked in vain are not asked again sooner.
+/// After a vain look, programs and servers are not asked again before this time.
 constexpr std::chrono::seconds kAfterVainLook{5};
 constexpr std::int64_t kRenewedBefore = 300, kAfterFailure = 10;
 
-/// A request to a server that gives credentials, which is tried twice. No redirect is followed.
+/// Sends a request to a server that gives credentials, a second time if it fails. Follows no
+/// redirect.
 HttpAnswer ask(HttpSettings settings, milliseconds time, WebRequest request) {
   settings.retry_time = milliseconds{0};
   settings.retries_first_contact = false;
@@ -71,8 +72,8 @@ std::string setting(const AwsProfile& profile, const char* name) {
   return found == profile.end() ? std::string() : found->second;
 }
 
-/// Tokens go over http only to where AWS's SDKs let them go: the host itself, and the addresses of
-/// Amazon's containers.
+/// Tokens go over plain HTTP only where AWS's SDKs allow that: to the host itself, and to the
+/// addresses of Amazon's containers.
 void check_container_url(const Url& url) {
   constexpr std::array<std::string_view, 6> kHosts{
       "127.0.0.1", "::1", "localhost", "169.254.170.2", "169.254.170.23", "fd00:ec2::23"};
@@ -173,7 +174,7 @@ std::optional<std::string> CredentialsLookup::read_file(const std::string& path)
   return text;
 }
 
-/// Without the line break at its end.
+/// Returns the token without the line break at its end.
 std::string CredentialsLookup::read_token(const std::string& path) {
   std::optional<std::string> text = read_file(path);
   if (!text) throw RemoteError(ENOENT, path);
@@ -198,8 +199,8 @@ const AwsProfile* CredentialsLookup::profile(const std::string& name) const {
   return found == profiles_.end() ? nullptr : &found->second;
 }
 
-/// `depth`: how many profiles have led here. A profile that is its own source has keys for its
-/// role.
+/// `depth`: how many profiles have led here. A profile that is its own source uses its own keys for
+/// its role.
 std::optional<S3Credentials> CredentialsLookup::from_profile(const std::string& name, int depth) {
   static const AwsProfile kNothing;
   if (depth > kMostProfiles) throw RemoteError(EINVAL, "profiles that are each other's source");
@@ -302,7 +303,7 @@ std::optional<S3Credentials> CredentialsLookup::from_container() {
                                         answer.headers.status));
 }
 
-/// Nothing if this is no instance, or one without a role.
+/// Returns nothing if this host is not an instance, or has no role.
 std::optional<S3Credentials> CredentialsLookup::from_metadata() const {
   if (environment_.metadata_disabled) return std::nullopt;
   std::string base = environment_.metadata_endpoint;

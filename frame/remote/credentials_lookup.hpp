@@ -18,15 +18,16 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// In this order: the environment, the profile of the shared files, the container's server, the
-/// metadata of the instance. The first that has credentials wins. One that should have some and
-/// fails is an error.
+/// Asks these in order: the environment, the profile in the shared files, the container's server,
+/// the metadata of the instance. The first that has credentials wins. A source that should have
+/// credentials but fails is an error.
 ///
-/// Results are kept until a file that was read changes, or a quarter of their time is left, or five
-/// minutes.
+/// Results are kept until a file that was read changes, or they are about to expire: five minutes
+/// before, or when a quarter of their time is left if that is later.
 class CredentialsLookup final : public CredentialsSource {
  public:
-  /// `http`: for the Security Token Service, whose region `region` is unless the profile has one.
+  /// `http`: for requests to servers that give credentials. `region`: of the Security Token
+  /// Service, unless the profile has one.
   CredentialsLookup(AwsEnvironment environment, HttpSettings http, std::string region);
 
   std::optional<S3Credentials> find(Look look) override;
@@ -34,7 +35,7 @@ class CredentialsLookup final : public CredentialsSource {
   void stop() override { stopped_ = true; }
 
  private:
-  /// A file as it was when it was read; all zeros: it was not there.
+  /// A file's state when it was read. All zeros: the file did not exist.
   struct FileState {
     std::string path;
     ino_t inode = 0;
@@ -53,7 +54,8 @@ class CredentialsLookup final : public CredentialsSource {
   void read_profiles();
   const AwsProfile* profile(const std::string& name) const;
   std::optional<S3Credentials> from_profile(const std::string& name, int depth);
-  /// Without a role: those that stand there, or that a program prints.
+  /// Returns a profile's own credentials, without a role: those in the file, or those that a
+  /// program prints.
   std::optional<S3Credentials> keys_of(const AwsProfile& profile);
   S3Credentials assume_role(const AwsProfile& profile, const S3Credentials& as);
   S3Credentials assume_role_with_token(const std::string& role, const std::string& token_file,
@@ -67,11 +69,14 @@ class CredentialsLookup final : public CredentialsSource {
   const std::string region_;
   std::atomic<bool> stopped_{false};
   AwsProfiles profiles_;
-  std::vector<FileState> files_;  ///< that the last lookup read
-  bool was_slow_ = false;         ///< it asked others than files
+  std::vector<FileState> files_;  ///< read by the last lookup
+  /// The last lookup ran a program, or asked the Security Token Service or the container's server.
+  bool was_slow_ = false;
   std::optional<S3Credentials> kept_;
-  std::int64_t due_ = 0;                             ///< in seconds since 1970; 0: never
-  std::chrono::steady_clock::time_point next_look_;  ///< of others than files, after a vain one
+  /// Time of the next lookup in seconds since 1970. 0: never.
+  std::int64_t due_ = 0;
+  /// Not before this time are slow sources asked again after a vain look.
+  std::chrono::steady_clock::time_point next_look_;
 };
 
 }  // namespace bloscfs::frame::inline remote

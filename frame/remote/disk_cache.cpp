@@ -12,13 +12,15 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Bytes that wait for the thread.
+/// Most bytes that wait for the writing thread.
 constexpr std::size_t kMostWaiting = std::size_t{8} << 20;
-/// The last twentieth of the disk is for others.
+/// The cache leaves a twentieth of the disk free.
 constexpr std::uint64_t kDiskShare = 20;
-/// Others fill the folder too: it is counted anew after that part of the size.
+/// Other processes fill the folder, too. It is counted again after this process has written a
+/// sixteenth of the size.
 constexpr std::uint64_t kCountShare = 16;
-/// When there is no room that part goes at once, since finding the oldest takes a look at all.
+/// Eviction frees a tenth of the limit at once, because finding the oldest pieces takes a look at
+/// all.
 constexpr std::uint64_t kRoomShare = 10;
 constexpr std::size_t kMostEvicted = std::size_t{1} << 18;
 constexpr std::chrono::seconds kPauseWhenFull{10};
@@ -60,7 +62,7 @@ DiskCache::Piece DiskCache::find(const PieceName& name) {
 }
 
 void DiskCache::remember(const PieceName& name, const Piece& piece) {
-  std::optional<Piece> dropped;  // destroyed behind the lock
+  std::optional<Piece> dropped;  // destroyed after the lock is released
   const std::lock_guard guard(recent_mutex_);
   dropped = recent_.put(name, piece);
 }
@@ -98,12 +100,12 @@ void DiskCache::run() {
     } catch (const std::system_error& error) {
       fail(error);
     } catch (const std::exception&) {
-      // Out of memory: this one is not kept.
+      // Out of memory: do not keep this piece.
     }
   }
 }
 
-/// False at the end.
+/// Returns false when the cache is being destroyed.
 bool DiskCache::take(Waiting& next) {
   std::unique_lock lock(mutex_);
   is_busy_ = false;
@@ -119,7 +121,7 @@ bool DiskCache::take(Waiting& next) {
 
 void DiskCache::store(const Waiting& piece) {
   if (Clock::now() < paused_until_) return;
-  // One that is there is seldom brought again, unless it was found bad.
+  // A piece that is on disk seldom arrives again, unless it is damaged. read() checks that.
   if (!piece.replaces && folder_.has(piece.name) && folder_.read(piece.name)) return;
   const std::uint64_t taken = CacheFolder::taken_by_piece(piece.bytes.size());
   if (!make_room(taken)) {
@@ -138,7 +140,7 @@ void DiskCache::fail(const std::system_error& error) {
   try {
     notice_(fmt::format("the cache on disk cannot be written to: {}", error.code().message()));
   } catch (const std::exception&) {
-    // Nothing depends on it.
+    // The notice is not essential.
   }
 }
 
@@ -150,7 +152,7 @@ bool DiskCache::make_room(std::uint64_t size) {
   return used_ + size <= allowed();
 }
 
-/// Less than the size where the disk gets full.
+/// Returns the size limit, or less if the disk is nearly full.
 std::uint64_t DiskCache::allowed() const {
   const CacheFolder::Disk disk = folder_.disk();
   const std::uint64_t spared = disk.size / kDiskShare;
@@ -168,11 +170,11 @@ void DiskCache::count() {
   since_counted_ = 0;
 }
 
-/// Those used longest ago go, until so much is left.
+/// Removes the least recently used pieces until `size` bytes are left.
 void DiskCache::evict_to(std::uint64_t size) {
   using Found = CacheFolder::Found;
   const auto is_older = [](const Found& a, const Found& b) { return a.used_ns < b.used_ns; };
-  std::vector<Found> oldest;  // a heap, the youngest in front
+  std::vector<Found> oldest;  // a heap with the youngest piece in front
   std::uint64_t sum = 0;
   folder_.for_each([&](const Found& found) {
     sum += found.size;

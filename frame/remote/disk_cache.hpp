@@ -1,5 +1,5 @@
 #pragma once
-// Pieces of objects, kept on disk: at most so many bytes, those used last.
+// Pieces of objects, cached on disk up to a size limit. The least recently used ones are evicted.
 
 #include <chrono>
 #include <condition_variable>
@@ -23,32 +23,32 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. Any number of processes may share a folder; each keeps to the size on its own
-/// count, which it compares with what is there now and then. What cannot be kept, is damaged, or
-/// fails on disk is not there: no error of the disk reaches a caller.
+/// Thread-safe. Any number of processes may share a folder. Each keeps to the size by its own
+/// count, which it compares with the folder from time to time. A piece that cannot be stored or
+/// read, or is damaged, counts as missing. No disk error reaches a caller.
 class DiskCache {
  public:
   using Notice = std::function<void(const std::string&)>;
   using Piece = std::shared_ptr<const CachedPiece>;
 
-  /// `notice`, which may be empty, is told once that something cannot be written. Throws as
-  /// CacheFolder, and std::system_error without a thread.
+  /// `notice`, which may be empty, is called once if something cannot be written. Throws like
+  /// CacheFolder, and std::system_error if no thread can be started.
   DiskCache(const std::string& folder, std::uint64_t size, Notice notice);
-  /// Writes what is waiting, for two seconds at most.
+  /// Writes the waiting pieces, for two seconds at most.
   ~DiskCache();
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
 
-  /// Null where it is not there.
+  /// Returns null if the piece is missing.
   Piece find(const PieceName& name);
-  /// Without a look at its bytes.
+  /// True if the piece exists. Does not check its contents.
   bool has(const PieceName& name) const noexcept { return folder_.has(name); }
-  /// Has a thread write a piece of at most kCachePieceSize bytes, and returns at once. If the
-  /// thread cannot keep up, pieces are dropped. `replaces`: a piece of that name exists with other
-  /// bytes.
+  /// Hands a piece of at most kCachePieceSize bytes to the writing thread, and returns at once.
+  /// Drops the piece if the thread cannot keep up. `replaces`: a piece of that name exists with
+  /// other bytes.
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
-  /// Waits until all that was to be kept is on disk, or was dropped.
+  /// Waits until all pieces given to keep() are on disk, or were dropped.
   void flush();
 
  private:
@@ -76,7 +76,7 @@ class DiskCache {
   const Notice notice_;
 
   std::mutex recent_mutex_;
-  /// For readers of less than a piece.
+  /// For readers of less than a piece at a time.
   LruMap<PieceName, Piece, boost::hash<PieceName>> recent_{16};
 
   std::mutex mutex_;
@@ -84,18 +84,18 @@ class DiskCache {
   std::deque<Waiting> waiting_;
   std::size_t waiting_bytes_ = 0;
   bool is_busy_ = false, is_ending_ = false;
-  Clock::time_point end_;  ///< of writing, once that is ending
+  Clock::time_point end_;  ///< when writing must stop, once is_ending_ is true
 
-  // Of the thread that writes.
-  std::uint64_t used_ = 0;           ///< on disk, as far as we know
-  std::uint64_t since_counted_ = 0;  ///< written by us
+  // For the writing thread only.
+  std::uint64_t used_ = 0;           ///< disk space of all pieces, by this process's count
+  std::uint64_t since_counted_ = 0;  ///< written by this process since count()
   bool was_told_ = false;
   Clock::time_point paused_until_;
 
-  std::thread thread_;  ///< last: begins when all else is there
+  std::thread thread_;  ///< last, so that it starts after all other members exist
 };
 
-/// As the settings say; null for none. Throws as DiskCache.
+/// Opens the cache that the settings name. Returns null if they name none. Throws like DiskCache.
 std::shared_ptr<DiskCache> open_disk_cache(const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame::inline remote

@@ -8,7 +8,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// What nobody comes for is dropped after that.
+/// Answers that no reader takes are dropped after this time.
 constexpr std::chrono::milliseconds kUnclaimed{5000};
 
 std::size_t size_of(const std::vector<RangeRequest>& requests) {
@@ -48,7 +48,7 @@ void FirstFetch::start() noexcept {
   }
 }
 
-/// With mutex_ held, so that answers are found where they belong.
+/// The caller holds mutex_, so that on_answer() finds pending_ complete.
 void FirstFetch::begin() {
   answers_.resize(requests_.size());
   pending_.resize(requests_.size());
@@ -64,7 +64,7 @@ void FirstFetch::begin() {
         });
 }
 
-/// In the client's thread.
+/// Runs in the client's thread.
 void FirstFetch::on_pause(bool begins) noexcept {
   {
     const std::lock_guard guard(mutex_);
@@ -75,13 +75,13 @@ void FirstFetch::on_pause(bool begins) noexcept {
   traffic_->pump();
 }
 
-/// With mutex_ held.
+/// The caller holds mutex_.
 void FirstFetch::update_pause() {
   if (std::exchange(is_paused_, pausing_ >= left_) == (pausing_ >= left_)) return;
   is_paused_ ? traffic_->paused() : traffic_->resumed();
 }
 
-/// In the client's thread.
+/// Runs in the client's thread.
 void FirstFetch::on_answer(std::size_t part) noexcept {
   {
     const std::lock_guard guard(mutex_);
@@ -89,7 +89,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
     try {
       answers_[part] = pending_[part].wait();
     } catch (const std::exception&) {
-      // Who comes for it asks again, and hears of it.
+      // A reader that comes for it sends the request again, and gets the error.
     }
     if (--left_ > 0) {
       update_pause();
@@ -104,7 +104,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
   traffic_->pump();
 }
 
-/// Of transfers that are under way.
+/// The transfers must be under way. The caller holds mutex_.
 void FirstFetch::end_as(State state, std::size_t received) {
   state_ = state;
   used_ = Clock::now();
@@ -112,7 +112,7 @@ void FirstFetch::end_as(State state, std::size_t received) {
   changed_.notify_all();
 }
 
-/// With mutex_ held; what it has goes.
+/// Drops what it has. The caller holds mutex_.
 void FirstFetch::lose() {
   if (state_ == State::under_way) {
     for (PendingAnswer& pending : pending_) pending.cancel();
@@ -139,7 +139,7 @@ void FirstFetch::wait() {
   used_ = Clock::now();
 }
 
-/// Of a reader that was interrupted, without the mutex.
+/// Called without mutex_ when a reader was interrupted.
 void FirstFetch::leave() noexcept {
   {
     const std::lock_guard guard(mutex_);

@@ -1,5 +1,5 @@
 #pragma once
-// The first ranges of an object of which no state is known yet, asked for together.
+// The first ranges of an object whose state is not known yet, requested together.
 
 #include <chrono>
 #include <condition_variable>
@@ -14,15 +14,15 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. Is dropped when nobody has come for it for a while.
+/// Thread-safe. Dropped after a while if no reader comes for it.
 class FirstFetch final : public Load,
                          public IdleSweep::Keeper,
                          public std::enable_shared_from_this<FirstFetch> {
  public:
-  /// Where an answer failed there is none.
+  /// An empty element stands for a request that failed.
   using Answers = std::vector<std::optional<HttpAnswer>>;
 
-  /// The client is borrowed until detach().
+  /// The client must exist until detach().
   FirstFetch(HttpClient& client, std::shared_ptr<Traffic> traffic,
              std::vector<RangeRequest> requests);
   ~FirstFetch() override;
@@ -33,16 +33,16 @@ class FirstFetch final : public Load,
   void start() noexcept override;
   bool drop_idle() noexcept override;
 
-  /// Until all that was asked for is over. Throws what ends the wait
-  /// (frame/store/wait_context.hpp), which others that wait do not notice: the last one ends the
-  /// transfers.
+  /// Waits until all answers have come or failed. Throws what the thread's Interruption throws
+  /// (frame/store/wait_context.hpp). Other readers do not notice. When the last waiting reader
+  /// gives up, the transfers are cancelled.
   void wait();
-  /// Once, when it is here; from then on it is lost.
+  /// Returns the answers once, if they are here. The fetch is lost afterwards.
   Answers take();
   bool is_here() const;
-  /// It will never have answers.
+  /// True if it will never have answers.
   bool is_lost() const;
-  /// Ends what is under way; nothing is asked for any more.
+  /// Cancels the transfers. Nothing is requested afterwards.
   void detach();
 
  private:
@@ -62,14 +62,14 @@ class FirstFetch final : public Load,
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  HttpClient* client_;  ///< null: detached
+  HttpClient* client_;  ///< null once detached
   State state_ = State::waiting;
   std::vector<RangeRequest> requests_;
   std::vector<PendingAnswer> pending_;
   Answers answers_;
-  std::size_t left_ = 0;     ///< answers that have not come yet
-  std::size_t pausing_ = 0;  ///< of these, those that wait before another attempt
-  bool is_paused_ = false;   ///< all of them do
+  std::size_t left_ = 0;     ///< answers that are still to come
+  std::size_t pausing_ = 0;  ///< of these, those that wait before a retry
+  bool is_paused_ = false;   ///< all of these wait before a retry
   bool is_booked_ = false;
   int readers_ = 0;
   Clock::time_point used_ = Clock::now();

@@ -17,13 +17,13 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Limits are looked at after each piece, and never left by more than it can do.
+/// Limits are checked after each piece, so the parser exceeds them by one piece's work at most.
 constexpr std::size_t kHtmlPiece = std::size_t{16} << 10;
-/// The parser takes time for each element that is open, and for pairs of attributes.
+/// The parser takes time for each open element, and for each pair of attributes.
 constexpr int kMaxOpenElements = 256, kMaxAttributes = 64;
-/// Elements, and errors in them, each of which the parser words.
+/// Elements and errors in them. The parser formats a message for each error.
 constexpr std::size_t kMaxSteps = 4'000'000;
-/// A tag, comment or the like is only parsed when it has come whole.
+/// The parser keeps an incomplete tag, comment or the like until its end has come.
 constexpr std::size_t kMaxUnparsed = std::size_t{128} << 10;
 
 struct FreeHtmlParser {
@@ -43,13 +43,14 @@ class LinkReader {
     handler.endElement = [](void* self, const xmlChar*) {
       static_cast<LinkReader*>(self)->open_elements_--;
     };
-    // The type of the second one differs from release to release.
+    // The second parameter's type differs between releases of libxml2.
     handler.serror = [](void* self, auto) { static_cast<LinkReader*>(self)->take_step(); };
     parser_.reset(
         ::htmlCreatePushParserCtxt(&handler, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
     if (!parser_) throw std::bad_alloc();
     ::htmlCtxtUseOptions(parser_.get(), HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
-    // Where a page closes what it has not opened, nothing would follow.
+    // Without this, the parser ignores what follows a tag that closes an element which the page has
+    // not opened.
     constexpr std::string_view kStart = "<html><body>";
     feed({reinterpret_cast<const std::uint8_t*>(kStart.data()), kStart.size()}, false);
   }
@@ -69,7 +70,8 @@ class LinkReader {
  private:
   static constexpr const char* kEndless = "an index page with a tag without an end";
 
-  /// Up to the end of a tag: where text or a tag is cut, some releases parse nothing that follows.
+  /// Returns the size of a piece that ends with a tag. If text or a tag is cut, some releases parse
+  /// nothing after it.
   static std::size_t piece_size(codec::Bytes page) {
     const std::size_t limit = std::min(kMaxUnparsed, page.size());
     std::size_t end = 0;
@@ -93,7 +95,7 @@ class LinkReader {
     return page.size();
   }
 
-  /// To the parser all is ASCII: it would guess what else there may be.
+  /// Feeds the parser with ASCII only, because it would guess the encoding of other bytes.
   void feed(codec::Bytes piece, bool is_last) {
     ascii_.clear();
     for (const std::uint8_t byte : piece) {
@@ -110,7 +112,7 @@ class LinkReader {
     if (problem_) std::rethrow_exception(problem_);
   }
 
-  /// Errors must not pass through the parser.
+  /// Keeps exceptions in problem_, because they must not pass through the parser.
   void on_element(const xmlChar* name, const xmlChar** attributes) noexcept {
     open_elements_++;
     if (problem_) return;

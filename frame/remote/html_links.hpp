@@ -1,5 +1,5 @@
 #pragma once
-// The links of a page of HTML, which may be broken in any way.
+// The links of an HTML page, which may be malformed in any way.
 
 #include <functional>
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Calls `visit` with the target of each <a href>, entities resolved, bytes beyond ASCII and
-/// control characters as %XX. Takes time in proportion to the page. Throws RemoteError, EIO, where
-/// markup would make it more, and what `visit` throws.
+/// Calls `visit` with the target of each <a href>: entities are resolved, and control characters
+/// and bytes beyond ASCII become %XX. Takes time proportional to the page's size. Throws
+/// RemoteError(EIO) for markup that would take longer, and what `visit` throws.
 void for_each_link(codec::Bytes page, const std::function<void(std::string_view)>& visit);
 
 }  // namespace bloscfs::frame::inline remote

@@ -7,9 +7,9 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Longer ones are no tags and dates of servers that mean well.
+/// Well-behaved servers send no longer ones.
 constexpr std::size_t kMaxEtag = 1024, kMaxDate = 64;
-/// Offsets of files are signed.
+/// File offsets are signed.
 constexpr std::uint64_t kMaxTotal = std::numeric_limits<std::int64_t>::max();
 
 std::string_view trimmed(std::string_view text) {
@@ -26,7 +26,7 @@ bool same_word(std::string_view text, std::string_view lower_case) {
   return std::equal(lower_case.begin(), lower_case.end(), text.begin(), text.end(), same);
 }
 
-/// Takes a number off the front of `text`.
+/// Removes a number from the front of `text` and returns it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -41,7 +41,7 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
-/// Of those that are kept as they came.
+/// True for the fields that are kept unchanged.
 bool is_field(std::string_view lower_case) {
   return lower_case == "content-type" || lower_case == "content-length" ||
          lower_case.starts_with("x-amz-");

@@ -1,6 +1,6 @@
 #pragma once
-// What the header lines of an answer say, as far as callers need it. Lines come from anywhere: what
-// is not understood counts as not said.
+// The header lines of an answer, as far as callers need them. Servers may send anything, so lines
+// that make no sense are ignored.
 
 #include <cstdint>
 #include <map>
@@ -19,37 +19,39 @@ inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpNotModified = 304, 
 struct ContentRange {
   std::uint64_t first = 0, last = 0;
   std::uint64_t total = 0;
-  bool has_bytes = true;  ///< false for that of a 416, which tells `total` alone
+  bool has_bytes = true;  ///< false for a 416, which reports only `total`
   bool operator==(const ContentRange&) const = default;
 };
 
-/// Nothing for other units than bytes, for a total that is not told, and for what cannot be.
+/// Returns nothing for units other than bytes, for an unknown total, and for impossible ranges.
 std::optional<ContentRange> parse_content_range(std::string_view value);
 
-/// An entity tag that may be sent back, else empty.
+/// Returns the entity tag if it may be sent back, otherwise an empty text.
 std::string parse_etag(std::string_view value);
 inline bool is_strong(std::string_view etag) { return etag.starts_with('"'); }
 
-/// A date that may be sent back, else empty.
+/// Returns the date if it may be sent back, otherwise an empty text.
 std::string parse_date(std::string_view value);
 
 struct AnswerHeaders {
   int status = 0;
-  std::string etag, last_modified;  ///< empty where not told
-  std::string date;      ///< when it was sent, by the server's clock; empty where not told
-  std::string location;  ///< of a redirect, as it came
+  std::string etag, last_modified;  ///< empty if absent
+  std::string date;                 ///< when it was sent, by the server's clock; empty if absent
+  std::string location;             ///< of a redirect, unchanged
   std::optional<ContentRange> range;
-  bool encoded = false;  ///< by gzip or the like: its bytes are not those of the object
-  bool chunked = false;  ///< the body tells its own end
-  /// content-type, content-length and all of x-amz-, by lower-case names; the first of a name.
+  bool encoded = false;  ///< compressed by gzip or the like: the bytes are not the object's
+  bool chunked = false;  ///< the body marks its own end
+  /// content-type, content-length and all x-amz-* fields, by lower-case names. The first field of a
+  /// name counts.
   std::map<std::string, std::string> fields = {};
 
-  /// Of `fields`; empty where there is none.
+  /// Returns a value of `fields`, or an empty text.
   std::string field(const std::string& name) const;
-  /// What was put with an object, x-amz-meta-*, by names without that.
+  /// Returns the user metadata of an object: the x-amz-meta-* fields, by names without that prefix.
   std::map<std::string, std::string> metadata() const;
 
-  /// A line as it came. A status line forgets what was before it: the answer follows that.
+  /// Parses a header line. A status line discards all earlier lines, because it begins another
+  /// answer.
   void add_line(std::string_view line);
 };
 
