@@ -25,21 +25,21 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// One request with all its attempts, as the client's thread and the one that waits share it.
+/// One request with all its attempts, shared by the client's thread and the waiting thread.
 /// Thread-safe.
 struct Exchange {
   explicit Exchange(WebRequest wanted) : request(std::move(wanted)) {}
 
   const WebRequest request;
-  std::function<void()> wake;       ///< the client's thread, so that it sees `cancelled`
-  std::function<void()> when_over;  ///< may be empty, and so may
+  std::function<void()> wake;       ///< wakes the client's thread, so that it sees `cancelled`
+  std::function<void()> when_over;  ///< may be empty, like `when_paused`
   std::function<void(bool)> when_paused;
 
   std::mutex mutex;
   std::condition_variable changed;
   bool cancelled = false, done = false;
   HttpAnswer answer;
-  int error = 0;  ///< what went wrong, and why; 0: nothing
+  int error = 0;  ///< with its explanation in `why`; 0: none
   std::string why;
 
   void finish(HttpAnswer result);
@@ -72,24 +72,24 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{100}, kLongestPause{5000};
-/// What happens wakes the thread before.
+/// Longest wait for events, which wake the thread earlier.
 constexpr milliseconds kIdle{60'000};
 
 struct FreeMulti {
   void operator()(CURLM* handle) const { ::curl_multi_cleanup(handle); }
 };
 
-/// One exchange, in the client's thread.
+/// An exchange, as the client's thread sees it.
 struct Task {
   std::shared_ptr<Exchange> exchange;
   HttpPlace place;
   int redirects = 0, attempts = 0;
   bool answered = false;
-  bool is_paused = false;              ///< and told so
+  bool is_paused = false;              ///< when_paused(true) was called
   Clock::TimePoint began, due;         ///< by wait_clock()
-  std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way, or was refused
+  std::unique_ptr<Transfer> transfer;  ///< of an attempt that is under way, or was refused
   Verdict verdict;                     ///< of a refused attempt
-  std::uint64_t version = 0;           ///< of the credentials that the attempt has
+  std::uint64_t version = 0;           ///< of the credentials of the attempt
   /// Becomes true once the credentials have been looked up for this task, which happens once.
   std::shared_ptr<std::atomic<bool>> renewed;
 };
@@ -101,7 +101,7 @@ class HttpClient::Loop {
   explicit Loop(HttpSettings settings) : settings_(std::move(settings)) {
     static const CURLcode ready = ::curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) throw RemoteError(EIO, "libcurl cannot be used");
-    // Not access(2), which a sandbox may refuse.
+    // access(2) is not used, because a sandbox may refuse it.
     if (!settings_.netrc.empty() &&
         ::faccessat(AT_FDCWD, settings_.netrc.c_str(), R_OK, AT_EACCESS) != 0)
       throw RemoteError(errno, settings_.netrc);
@@ -167,7 +167,7 @@ class HttpClient::Loop {
     refused_.clear();
   }
 
-  /// False at the end; what is waiting is then all that came.
+  /// Returns false when the client is being destroyed. waiting_ then has all requests that came.
   bool take_incoming() {
     const std::lock_guard guard(mutex_);
     for (auto& exchange : incoming_) {
@@ -217,7 +217,7 @@ class HttpClient::Loop {
     }
   }
 
-  /// What cannot be done ends one exchange, and never the thread.
+  /// Runs `work`. An exception ends only the task's exchange, and not the thread.
   template <typename Work>
   static void guarded(const Task& task, const Work& work) {
     const std::shared_ptr<Exchange> exchange = task.exchange;
@@ -290,7 +290,7 @@ class HttpClient::Loop {
     }
   }
 
-  /// The task waits in refused_ until the credentials have been looked up again.
+  /// Puts the task into refused_ until the credentials have been looked up again.
   void renew(Task task) {
     task.renewed = std::make_shared<std::atomic<bool>>(false);
     settings_.signer->renew(task.version, [renewed = task.renewed, exchange = task.exchange] {
@@ -385,10 +385,10 @@ class HttpClient::Loop {
   std::deque<std::shared_ptr<Exchange>> incoming_;
   bool stopping_ = false;
 
-  // Of the thread alone.
+  // For the client's thread only.
   bool has_answered_ = false;
   std::list<Task> waiting_;
-  std::list<Task> refused_;  ///< whose credentials are being looked up
+  std::list<Task> refused_;  ///< tasks whose credentials are being looked up
   std::map<CURL*, Task> running_;
   std::mt19937 random_{std::random_device{}()};
 
@@ -425,7 +425,7 @@ void PendingAnswer::cancel() {
 HttpClient::HttpClient(HttpSettings settings)
     : loop_(std::make_shared<Loop>(std::move(settings))) {}
 
-/// The signer's thread may hold the loop for a moment, and must not be the last one that does.
+/// Also stops the signer. Its thread may own the loop for a moment, and must not destroy it.
 HttpClient::~HttpClient() {
   loop_->stop();
   loop_->stop_signer();

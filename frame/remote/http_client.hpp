@@ -1,6 +1,5 @@
 #pragma once
-// Asks servers for objects and parts of them, and changes them: one thread for all transfers, on
-// connections that are kept.
+// Sends requests to servers. One thread makes all transfers, on connections that it keeps.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +12,7 @@ namespace bloscfs::frame::inline remote {
 
 struct Exchange;
 
-/// An answer that is under way; its destructor cancels.
+/// An answer that is under way. The destructor cancels the request.
 class PendingAnswer {
  public:
   PendingAnswer() = default;
@@ -21,11 +20,12 @@ class PendingAnswer {
   PendingAnswer& operator=(PendingAnswer&& other) noexcept;
   ~PendingAnswer() { cancel(); }
 
-  /// Once. Throws RemoteError: ENOENT (404, 410), EACCES (401, 403, 407), ETIMEDOUT where nothing
-  /// answered, ECANCELED, else EIO; and what ends the wait (frame/store/wait_context.hpp), after
-  /// which it may be called again.
+  /// Waits for the answer, and returns it once. Throws RemoteError: ENOENT (404, 410), EACCES (401,
+  /// 403, 407), ETIMEDOUT if nothing answered, ECANCELED, otherwise EIO. Also throws what the
+  /// thread's Interruption throws (frame/store/wait_context.hpp). wait() may then be called again.
   HttpAnswer wait();
-  /// wait(), also one that another thread is in, ends with ECANCELED unless the answer is there.
+  /// Cancels the request. wait() then throws ECANCELED, also in another thread, unless the answer
+  /// is there.
   void cancel();
 
  private:
@@ -35,28 +35,28 @@ class PendingAnswer {
 };
 
 /// Thread-safe. Failures that may pass (no connection, a stalled or short answer, 408, 429, 5xx)
-/// are tried again after growing, jittered pauses, or as Retry-After says. Follows five redirects
-/// at most, and neither from https to http nor from public addresses to private ones. Proxies of
-/// the environment are not used, and no credentials sent but what the settings say. Before a
-/// request fails because a server refuses its credentials, the signer looks these up again, once;
-/// if they have changed, the request is sent once more.
+/// are retried after growing pauses with jitter, or when Retry-After says. Follows five redirects
+/// at most, and neither from https to http nor from public addresses to private ones. Ignores the
+/// environment's proxies, and sends no credentials except those of the settings.
+///
+/// If a server refuses the credentials, the signer looks them up again, once, before the request
+/// fails. If they have changed, the request is sent once more.
 class HttpClient {
  public:
   /// Throws std::system_error, RemoteError.
   explicit HttpClient(HttpSettings settings);
-  /// What is under way ends with ECANCELED.
+  /// Requests under way end with ECANCELED.
   ~HttpClient();
 
-  /// `when_over`, which may be empty, is called by the client's thread once wait() returns at once,
-  /// or there is nobody any more who might call that. It may ask for more, and must not block.
-  /// `when_paused`, which may be empty too, is called there with true when a pause begins before
-  /// another attempt, and with false when that attempt begins: not where the request is over
-  /// before.
+  /// `when_over`, if not empty, runs in the client's thread once wait() would return at once, or
+  /// the request was cancelled. It may send more requests, and must not block. `when_paused`, if
+  /// not empty, runs there with true when a pause before a retry begins, and with false when the
+  /// retry begins. The call with false does not come if the request ends first.
   PendingAnswer send(WebRequest request, std::function<void()> when_over = {},
                      std::function<void(bool)> when_paused = {});
-  /// Attempts that were made, redirects included.
+  /// Returns how many attempts were made, including redirects.
   std::uint64_t requests() const;
-  /// Of bodies, once an attempt is over, whatever came of it.
+  /// Returns the bytes of the bodies of all ended attempts, whatever their outcome.
   std::uint64_t bytes_received() const;
 
  private:

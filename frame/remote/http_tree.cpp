@@ -30,7 +30,7 @@ Url HttpTree::url_of(const std::string& path) const {
   return url;
 }
 
-/// The single one may turn out to be a directory with the files of a sparse frame.
+/// The single object may turn out to be the directory of a sparse frame.
 bool HttpTree::is_below_root(const std::string& path) const {
   return !single_ || path == *single_ || path.starts_with(*single_ + "/");
 }
@@ -39,7 +39,7 @@ std::vector<ObjectEntry> HttpTree::list(const std::string& directory, MemoryChar
   if (single_) throw RemoteError(ENOTDIR, "no directory: the URL does not end in '/'");
   WebRequest request;
   request.place.url = url_of(directory);
-  // The root's has one, even where a query follows.
+  // The root's path already ends in '/', even if a query follows.
   if (!directory.empty()) request.place.url.path += '/';
   request.whole_size = kMaxIndexPage;
   const AnswerMemory::Closer memory(charge);

@@ -1,5 +1,5 @@
 #pragma once
-// What a web server shows: one object, or directories by their index pages.
+// The tree of a web server: one object, or directories that are known by their index pages.
 
 #include <memory>
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// A URL whose path does not end in '/' is a single object, called as its last component. The query
-/// of a URL goes with that URL alone, and not with what is below it.
+/// A URL whose path does not end in '/' is a single object, named after its last component. The
+/// URL's query is sent for that URL only, and not for those below it.
 class HttpTree final : public ObjectTree {
  public:
-  /// Asks for nothing. `cache` may be null. Throws UrlError where the last component is no file
+  /// Sends no request. `cache` may be null. Throws UrlError if the last component is not a file
   /// name.
   HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
            std::shared_ptr<DiskCache> cache = nullptr,
@@ -27,7 +27,8 @@ class HttpTree final : public ObjectTree {
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override { return url_of(path).shown(); }
 
-  /// One request. Beside ObjectTree's errors EFBIG for a page that is too large.
+  /// Sends one request. In addition to ObjectTree's errors, throws EFBIG for a page that is too
+  /// large.
   using ObjectTree::list;
   std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) override;
   std::shared_ptr<const ObjectSource> open(

@@ -1,28 +1,28 @@
 #pragma once
-// Has those who keep something for readers look now and then whether any is still there.
+// Regularly drops what is kept for readers that do not come.
 
 #include <memory>
 #include <thread>
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. Has a thread of its own from the first watch() on.
+/// Thread-safe. The first watch() starts its thread.
 class IdleSweep {
  public:
   class Keeper {
    public:
     virtual ~Keeper() = default;
-    /// Drops what nobody has wanted for a while; false once nothing is left that might be dropped.
+    /// Drops what no reader has used for a while. Returns false once there is nothing left to drop.
     virtual bool drop_idle() noexcept = 0;
   };
 
   IdleSweep();
-  /// Keepers are not called any more, unless it is one of them that ends it.
+  /// Afterwards no keeper is called, unless the destructor runs in the sweep's own thread.
   ~IdleSweep();
   IdleSweep(const IdleSweep&) = delete;
   IdleSweep& operator=(const IdleSweep&) = delete;
 
-  /// Calls it until it has nothing more, or is gone.
+  /// Calls `keeper` until it returns false or is destroyed.
   void watch(std::weak_ptr<Keeper> keeper);
 
  private:

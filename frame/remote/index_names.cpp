@@ -12,7 +12,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Each costs some hundred bytes.
+/// Each name costs some hundred bytes.
 constexpr std::size_t kMaxIndexNames = 1'000'000;
 constexpr std::size_t kMaxNameSize = 1024;
 
@@ -23,13 +23,13 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-/// As in "mailto:me": a ':' that comes before any '/', behind letters.
+/// True for a target such as "mailto:me": it has a ':' before any '/', and characters before that.
 bool has_scheme(std::string_view target) {
   const std::size_t end = target.find_first_of(":/");
   return end != std::string_view::npos && end > 0 && target[end] == ':';
 }
 
-/// Up to the '/' that comes before the last component, which may have one at its end.
+/// Returns the size of `path` up to the '/' before its last component, which may itself end in '/'.
 std::size_t head_size(std::string_view path) {
   if (path.size() < 2) return path.size();
   const std::size_t slash = path.rfind('/', path.size() - 2);
@@ -65,11 +65,12 @@ void IndexNames::add_link(std::string_view target) {
   if (!rest) return;
   const bool is_directory = rest->ends_with('/');
   if (is_directory) rest->pop_back();
-  // An encoded '/' is none between components.
+  // An encoded '/' does not separate components.
   if (rest->find('/') == std::string::npos) add(percent_decoded(*rest), is_directory);
 }
 
-/// What a target says beyond the page's directory, encoded; nothing for one that is not below it.
+/// Returns `target` relative to the page's directory, still encoded. Returns nothing if it is not
+/// below that directory.
 std::optional<std::string> IndexNames::below_page(std::string_view target) const {
   std::string path;
   if (has_scheme(target) || target.starts_with("//")) {

@@ -1,5 +1,5 @@
 #pragma once
-// What an index page names, as it is collected.
+// Collects the names on an index page.
 
 #include <cstddef>
 #include <optional>
@@ -12,24 +12,25 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// True for what may be the name of an entry: not empty, neither "." nor "..", no '/', no NUL.
+/// True if `name` may name an entry: not empty, neither "." nor "..", no '/', no NUL.
 bool is_entry_name(std::string_view name);
 
-/// Entries one level below a page, in any order and number of times.
+/// Collects entries one level below a page. Names may come in any order, and repeatedly.
 class IndexNames {
  public:
-  /// `page`: where the page is that links stand in. `charge`, of which entries are taken, outlives
-  /// this object.
+  /// `page`: the URL of the page with the links. `charge`: the entries' memory is taken from it. It
+  /// must outlive this object.
   IndexNames(const Url& page, MemoryCharge& charge);
 
-  /// Other names than those of entries, and those of more than 1,024 bytes, are left out. Throws
-  /// RemoteError, EFBIG, for too many, and what the charge throws.
+  /// Adds a name. Ignores names that no entry may have, and names of more than 1,024 bytes. Throws
+  /// RemoteError(EFBIG) for too many names, and what the charge throws.
   void add(std::string name, bool is_directory);
-  /// A link's target as it is written. One that leads elsewhere than one level below the page, or
-  /// has a query or a fragment, is left out.
+  /// Adds the target of a link, as the page has it. Ignores targets that are not direct children of
+  /// the page, and targets with a query or a fragment.
   void add_link(std::string_view target);
 
-  /// In the order of names, each once: as a directory where it was one at least once.
+  /// Returns the entries, sorted by name and without duplicates. A name that was added as a
+  /// directory at least once is a directory.
   std::vector<ObjectEntry> take();
 
  private:
@@ -37,7 +38,7 @@ class IndexNames {
 
   const Url page_;
   MemoryCharge& charge_;
-  const std::string directory_;  ///< of the page: decoded, with the '/' at its end
+  const std::string directory_;  ///< of the page: decoded, ends in '/'
   std::vector<ObjectEntry> entries_;
 };
 

@@ -14,7 +14,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Without parameters and in lower case.
+/// Returns the media type in lower case, without parameters.
 std::string media_type(std::string_view type) {
   std::string result(type.substr(0, type.find_first_of("; \t")));
   std::transform(result.begin(), result.end(), result.begin(), [](char c) {
@@ -23,7 +23,7 @@ std::string media_type(std::string_view type) {
   return result;
 }
 
-/// The type of what came without one.
+/// Guesses the type of a page without a Content-Type.
 std::string guessed_type(Bytes page) {
   const auto is_space = [](std::uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   const auto first = std::find_if_not(page.begin(), page.end(), is_space);

@@ -1,5 +1,5 @@
 #pragma once
-// Pages by which web servers show what is in a directory: HTML with links (nginx, Apache, Python's
+// Pages on which web servers list a directory: HTML with links (nginx, Apache, Python's
 // http.server), and the JSON of nginx.
 
 #include <cstddef>
@@ -13,11 +13,15 @@ namespace bloscfs::frame::inline remote {
 
 inline constexpr std::size_t kMaxIndexPage = std::size_t{64} << 20;
 
-/// What is one level below a page, in the order of names, each once, without states. `url`: where
-/// the page is, behind redirects; `type`: its Content-Type, by its first byte if empty. Names in
-/// pages are bytes, whatever the page says of its character set. Throws RemoteError: ENOTDIR for
-/// what is no index page, EFBIG for one that is too large, EIO for markup that takes too long; and
-/// what `charge` throws, of which the entries are taken.
+/// Returns the entries one level below a page, sorted by name, without duplicates and without
+/// states. Takes their memory from `charge`.
+///
+/// - `url`: the page's URL after redirects.
+/// - `type`: the page's Content-Type. If it is empty, the page's first byte decides.
+///
+/// Names are bytes; the page's character set is ignored. Throws RemoteError: ENOTDIR if the page is
+/// not an index page, EFBIG if it is too large, EIO for markup that takes too long. Also throws
+/// what `charge` throws.
 std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
                                           MemoryCharge& charge = *uncharged());
 

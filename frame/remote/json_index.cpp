@@ -16,12 +16,13 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// nginx writes names as they are, and the parser takes UTF-8 alone: each byte beyond ASCII goes
-/// through it as a character of a private area, U+F0080 to U+F00FF, which has these bytes.
+/// nginx writes names as raw bytes, but the parser accepts only UTF-8. Each byte beyond ASCII is
+/// therefore replaced by a private character, U+F0080 to U+F00FF, whose UTF-8 begins with these
+/// bytes.
 constexpr std::string_view kPrivateArea = "\xF3\xB0";
 constexpr std::size_t kPrivateSize = 4;
 
-/// The bytes of a page as the parser gets them.
+/// Iterates over a page's bytes in the form that the parser gets.
 class PrivateBytes {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -68,7 +69,7 @@ std::string public_bytes(std::string_view text) {
   return result;
 }
 
-/// Events of the parser; false ends it.
+/// Receives the parser's events. Returning false stops the parser.
 class IndexEvents {
  public:
   explicit IndexEvents(IndexNames& names) : names_(names) {}
@@ -100,7 +101,7 @@ class IndexEvents {
   bool end_object() {
     if (depth_-- != kEntry) return true;
     if (name_.empty() || type_.empty()) return false;
-    // Others are sockets and the like.
+    // Other types are sockets and the like.
     if (type_ == "file" || type_ == "directory")
       names_.add(public_bytes(name_), type_ == "directory");
     return true;
@@ -117,7 +118,7 @@ class IndexEvents {
   }
 
  private:
-  /// Inside of the list and of one of its objects.
+  /// The depth inside the list and one of its objects.
   static constexpr std::size_t kEntry = 2;
   bool is_in_entry() const { return depth_ >= kEntry; }
 

@@ -5,8 +5,8 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Names may have any bytes, though JSON is UTF-8. Throws RemoteError, ENOTDIR, for what is no such
-/// listing.
+/// Adds the names of a listing to `names`. Names may have any bytes, though JSON is UTF-8. Throws
+/// RemoteError(ENOTDIR) if the page is not such a listing.
 void read_json_index(Bytes page, IndexNames& names);
 
 }  // namespace bloscfs::frame::inline remote

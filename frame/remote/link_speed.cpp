@@ -5,7 +5,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// How fast the best values are forgotten, with each transfer.
+/// How much of the best value is forgotten with each transfer.
 constexpr double kRateLoss = 1.0 / 32, kDelayGain = 1.0 / 256;
 
 }  // namespace
@@ -19,10 +19,10 @@ void LinkSpeed::end(const Mark& mark, std::size_t size) {
   const std::lock_guard guard(mutex_);
   received_ += size;
   const double time = std::max(1e-6, std::chrono::duration<double>(Clock::now() - mark.at).count());
-  // What came meanwhile came by the same link.
+  // The bytes of other transfers during that time came over the same link.
   const double rate = static_cast<double>(received_ - mark.received) / time;
   rate_ = std::max(rate, rate_ - rate_ * kRateLoss);
-  // The least time that any took is nearest to that of a first byte.
+  // The shortest time of a transfer comes closest to the time until the first byte.
   delay_ = delay_ == 0 ? time : std::min(time, delay_ + delay_ * kDelayGain);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How much has to be under way so that a link is never idle, by what came of late.
+// Estimates from recent transfers how many bytes must be under way so that a link is never idle.
 
 #include <chrono>
 #include <cstddef>
@@ -12,16 +12,17 @@ namespace bloscfs::frame::inline remote {
 class LinkSpeed {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The beginning of a transfer.
+  /// The start of a transfer.
   struct Mark {
     Clock::time_point at;
     std::uint64_t received = 0;
   };
 
   Mark begin() const;
-  /// All of a transfer is there.
+  /// Called when a transfer is complete.
   void end(const Mark& mark, std::size_t size);
-  /// Bytes a second times the time that the first byte takes; 0: not known yet.
+  /// Returns the bandwidth-delay product: bytes a second, times the time until the first byte. 0:
+  /// not known yet.
   std::size_t product() const;
 
  private:

@@ -18,12 +18,12 @@ namespace {
   throw RemoteError(EIO, "the object has changed since it was opened");
 }
 
-/// Since 1970; 0 of no date.
+/// Returns seconds since 1970, or 0 for an empty date.
 std::int64_t seconds_of(const std::string& date) {
   return date.empty() ? 0 : std::max<std::int64_t>(0, ::curl_getdate(date.c_str(), nullptr));
 }
 
-/// An entity tag without its mark of weakness.
+/// Returns an entity tag without the mark of a weak one.
 std::string_view opaque(std::string_view etag) {
   return etag.starts_with("W/") ? etag.substr(2) : etag;
 }
@@ -37,11 +37,13 @@ std::uint64_t size_told(const HttpAnswer& first) {
   throw RemoteError(EIO, fmt::format("HTTP status {} for the first bytes", headers.status));
 }
 
-/// What looks at such an object have in common, whether they ask for more than that or not.
+/// How much of the beginning own_tag() uses. Every first request asks for at least this much, so
+/// that all get the same tag.
 constexpr std::size_t kBeginning = 64 << 10;
 
-/// Of an object that its server has no name and no date for: what is seen of it, which is its
-/// beginning where it does not come whole. With the size that is all there is to tell states by.
+/// Returns a tag for an object for which the server sends neither ETag nor date: a hash of its
+/// beginning, or of the whole object if that came at once. Apart from the size, nothing else tells
+/// its states apart.
 std::string own_tag(const HttpAnswer& first, std::uint64_t size) {
   const bool is_whole = first.body.size() == size;
   const std::size_t seen = is_whole ? first.body.size() : std::min(first.body.size(), kBeginning);
@@ -50,7 +52,7 @@ std::string own_tag(const HttpAnswer& first, std::uint64_t size) {
                      sum.low64);
 }
 
-/// Tags that are weak may be those of other bytes.
+/// Adds the date to a weak tag, because another state of the object may have the same weak tag.
 std::string tag_of(const HttpAnswer& first, std::uint64_t size) {
   const AnswerHeaders& headers = first.headers;
   if (is_strong(headers.etag)) return headers.etag;
@@ -109,12 +111,13 @@ void ObjectRequests::detach() {
   client_ = nullptr;
 }
 
-/// Servers may ignore conditions. What is weak now may be strong a second later.
+/// Servers may ignore conditions, so this compares the answer, too. A tag that is weak now may be
+/// strong a second later.
 void ObjectRequests::accept(const HttpAnswer& answer) {
   const AnswerHeaders& headers = answer.headers;
   if (headers.status != kHttpPartial || headers.range->total != size()) throw_changed();
   if (opaque(headers.etag) != opaque(headers_.etag)) throw_changed();
-  // Copies of one object may have times of their own.
+  // Copies of one object may have different dates.
   if (!is_strong(headers_.etag) && headers.last_modified != headers_.last_modified) throw_changed();
   const std::lock_guard guard(mutex_);
   place_ = answer.place;

@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::uint64_t kUnit = std::uint64_t{64} << 10;
 constexpr std::size_t kLargestRange = std::size_t{8} << 20;
-/// Windows of so much are kept when they were read, all together at most that.
+/// Windows of up to kSmallWindow are kept after a read, kKept bytes of them at most.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
 constexpr std::size_t kSmallestInNeed = std::size_t{128} << 10,
                       kLargestInNeed = std::size_t{1} << 20;
-/// Ahead of one who reads on, at the least, whatever the link is.
+/// The least to request ahead of a sequential reader, on any link.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
-/// What was asked for in vain, or read in part, is dropped after that.
+/// A window is dropped after this time if no reader has read it, or if it is large.
 constexpr std::chrono::milliseconds kUnwanted{2000};
 
 }  // namespace
@@ -23,13 +23,14 @@ constexpr std::chrono::milliseconds kUnwanted{2000};
 ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin)
     : source_(std::move(source)), begin_(begin), size_(source_->requests->size()) {}
 
-/// An eighth of the budget is left to what others expect.
+/// Leaves an eighth of the budget to other expected ranges.
 std::size_t ObjectWindows::most_ahead() const {
   const std::size_t budget = source_->traffic->budget();
   return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
 }
 
-/// Who waits goes beyond the budget, by one range for each transfer: together by that much again.
+/// Urgent ranges may exceed the budget. With 16 transfers of a sixteenth of the budget each, they
+/// exceed it at most by as much again.
 std::size_t ObjectWindows::range_of_read(std::size_t size) const {
   const Traffic& traffic = *source_->traffic;
   const std::size_t in_need = std::clamp(traffic.budget() / 16, kSmallestInNeed, kLargestInNeed);
@@ -41,7 +42,7 @@ std::size_t ObjectWindows::largest_range() const {
   return std::clamp<std::size_t>(source_->traffic->budget() / 4, kUnit, kLargestRange);
 }
 
-/// The window that holds the byte, or the first one behind it.
+/// Returns the window that holds the byte, or the next one after it.
 ObjectWindows::Windows::iterator ObjectWindows::find(std::uint64_t offset) {
   auto next = windows_.upper_bound(offset);
   if (next == windows_.begin()) return next;
@@ -49,14 +50,14 @@ ObjectWindows::Windows::iterator ObjectWindows::find(std::uint64_t offset) {
   return before->second.fetch->end() > offset ? before : next;
 }
 
-/// Whole pieces alone are kept on disk.
+/// Extends `extent` to whole pieces, because only those are kept on disk.
 ReadSpan ObjectWindows::in_pieces(const ReadSpan& extent) const {
   if (!source_->cached) return extent;
   return {std::max(extent.begin / kCachePieceSize * kCachePieceSize, begin_),
           std::min((extent.end + kCachePieceSize - 1) / kCachePieceSize * kCachePieceSize, size_)};
 }
 
-/// Where the first piece begins that is on disk; `begin` if that is there.
+/// Returns where the first piece on disk begins, or `begin` if that is on disk.
 std::uint64_t ObjectWindows::end_of_missing(std::uint64_t begin, std::uint64_t limit) const {
   std::uint64_t end = begin;
   while (end < limit && !source_->cached->has(end))
@@ -64,14 +65,14 @@ std::uint64_t ObjectWindows::end_of_missing(std::uint64_t begin, std::uint64_t l
   return std::min(end, limit);
 }
 
-/// Windows for what has none and, if it `uses_cache`, is not on disk; each of `range` bytes at
-/// most.
+/// Creates windows of at most `range` bytes for the parts of `extent` that have none. If
+/// `uses_cache` is true, it leaves out what is on disk.
 void ObjectWindows::fill(ReadSpan extent, std::size_t range, Fetches& fresh, bool uses_cache) {
   const auto now = Clock::now();
   extent = in_pieces(extent);
   for (std::uint64_t at = extent.begin; at < extent.end;) {
     auto next = find(at);
-    // Nothing that failed is remembered.
+    // Failures are not remembered.
     while (next != windows_.end() && next->first < extent.end && next->second.fetch->is_lost())
       next = windows_.erase(next);
     if (next != windows_.end() && next->first <= at) {
@@ -93,10 +94,10 @@ void ObjectWindows::fill(ReadSpan extent, std::size_t range, Fetches& fresh, boo
   }
 }
 
-/// The neighbourhood of a small read, as far as it has no windows.
+/// Widens a small read to its neighbourhood, as far as that has no windows.
 ReadSpan ObjectWindows::widened(const ReadSpan& gap) const {
   ReadSpan wide{gap.begin / kUnit * kUnit, std::min((gap.end + kUnit - 1) / kUnit * kUnit, size_)};
-  // Trailer and index stand at the end, and are wanted together.
+  // Trailer and index are at the end of a frame, and are read together.
   const std::uint64_t last = size_ - std::min(size_, kUnit);
   if (gap.begin >= last) wide.begin = last;
   wide.begin = std::max(wide.begin, begin_);
@@ -107,9 +108,10 @@ ReadSpan ObjectWindows::widened(const ReadSpan& gap) const {
   return wide;
 }
 
-/// Adds to windows_ by `work`, with mutex_ held: whoever finds a window may hurry it, so the
-/// traffic knows it by then. True where nobody watches for idle windows yet. The first of a
-/// reader's ranges, which holds `wanted`, goes before all that is only expected.
+/// Calls `work`, which adds windows, and adds their fetches to the traffic. The caller holds
+/// mutex_, so that a reader finds only windows that it can hurry. The range that holds `wanted` is
+/// urgent, the others are only expected. Returns true if idle windows are to be watched from now
+/// on.
 template <typename Work>
 bool ObjectWindows::queue(std::uint64_t wanted, const Work& work) {
   Fetches fresh;
@@ -140,7 +142,7 @@ void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_
     is_new = queue(offset, [&](Fetches& fresh) {
       fill(read, range_of_read(size), fresh, uses_cache);
       if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
-        // Alone it would be too small to be worth a request.
+        // So few bytes are not worth a request.
         const ReadSpan gap{fresh.front()->begin(), fresh.front()->end()};
         windows_.erase(gap.begin);
         fresh.clear();
@@ -169,7 +171,7 @@ std::shared_ptr<RangeFetch> ObjectWindows::window_at(std::uint64_t offset) {
   return found->second.fetch;
 }
 
-/// What is on disk, and in no window, from `offset` on; returns how much.
+/// Copies bytes on disk from `offset` on, up to the next window. Returns how many.
 std::size_t ObjectWindows::read_cached(std::uint64_t offset, MutableBytes out) {
   if (!source_->cached) return 0;
   {
@@ -204,7 +206,7 @@ void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
       if (window->is_lost()) forget(window);
       throw;
     }
-    if (bytes.empty()) continue;  // given up by another
+    if (bytes.empty()) continue;  // given up by another reader
     bytes = bytes.subspan(static_cast<std::size_t>(offset - window->begin()));
     bytes = bytes.first(std::min(bytes.size(), out.size()));
     std::copy(bytes.begin(), bytes.end(), out.begin());
@@ -215,7 +217,7 @@ void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
   source_->traffic->pump();
 }
 
-/// What is large is not kept when all of it was read.
+/// Drops a large window once all of it was read.
 void ObjectWindows::note_taken(const std::shared_ptr<RangeFetch>& fetch, std::size_t size) {
   const std::lock_guard guard(mutex_);
   const auto found = windows_.find(fetch->begin());
@@ -230,7 +232,7 @@ void ObjectWindows::forget(const std::shared_ptr<RangeFetch>& fetch) {
   if (found != windows_.end() && found->second.fetch == fetch) windows_.erase(found);
 }
 
-/// Small windows that were read are kept, the latest.
+/// Keeps the most recently used of the small windows that were read.
 void ObjectWindows::trim(Fetches& dropped) {
   std::vector<Windows::iterator> kept;
   std::size_t bytes = 0;
@@ -250,7 +252,7 @@ void ObjectWindows::trim(Fetches& dropped) {
   }
 }
 
-/// What was ahead of readers who have gone.
+/// Drops the windows ahead of readers that have gone.
 void ObjectWindows::drop_left(Clock::time_point now, Fetches& dropped) {
   for (const ReadSpan& left : streams_.take_left(now))
     for (auto at = find(left.begin); at != windows_.end() && at->first < left.end;) {
@@ -357,7 +359,7 @@ bool ObjectWindows::drop_idle() noexcept {
     trim(dropped);
     is_watched_ = is_left;
   } catch (const std::bad_alloc&) {
-    is_left = true;  // the next sweep
+    is_left = true;  // the next sweep tries again
   }
   dropped.clear();
   source_->traffic->pump();

@@ -1,6 +1,6 @@
 #pragma once
-// The ranges of an object that are under way or kept, none of which overlap: what readers want,
-// what they said that they will want, and what is ahead of those who read in order.
+// The ranges of an object that are under way or kept. They do not overlap. They hold what readers
+// want, what readers have announced, and what lies ahead of sequential readers.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace bloscfs::frame::inline remote {
 class ObjectWindows final : public IdleSweep::Keeper,
                             public std::enable_shared_from_this<ObjectWindows> {
  public:
-  /// What is before `begin` is never asked for.
+  /// Bytes before `begin` are never requested.
   ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin);
 
-  /// Bytes that the object has, behind `begin`. Throws as RangeFetch::wait() does.
+  /// Reads bytes that the object has from `begin` on. Throws like RangeFetch::wait().
   void read(std::uint64_t offset, MutableBytes out);
-  /// Bytes that came before the object was opened, where there is no window.
+  /// Adds bytes that came before the object was opened, unless a window overlaps them.
   void insert(std::uint64_t offset, std::vector<std::uint8_t> bytes);
   /// See ByteSource::expect().
   void expect(std::span<const ByteRange> ranges);
   bool is_at_hand(std::span<const ByteRange> ranges);
-  /// Tells of a read of bytes before `begin`.
+  /// Notes a read of bytes before `begin`.
   void note_read(std::uint64_t offset, std::size_t size);
 
   bool drop_idle() noexcept override;
@@ -38,7 +38,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   using Clock = ReadStreams::Clock;
   struct Window {
     std::shared_ptr<RangeFetch> fetch;
-    std::size_t taken = 0;  ///< bytes that readers had of it
+    std::size_t taken = 0;  ///< bytes that readers have read of it
     Clock::time_point used;
   };
   using Windows = std::map<std::uint64_t, Window>;
@@ -48,7 +48,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   std::size_t largest_range() const;
   std::size_t range_of_read(std::size_t size) const;
   void plan_read(std::uint64_t offset, std::size_t size, bool uses_cache = true);
-  /// The part of a range that the object has behind `begin_`.
+  /// Returns the part of a range that the object has from `begin_` on.
   ReadSpan inside(const ByteRange& range) const;
   ReadSpan widened(const ReadSpan& gap) const;
   Windows::iterator find(std::uint64_t offset);
@@ -70,7 +70,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   const std::uint64_t begin_, size_;
 
   std::mutex mutex_;
-  Windows windows_;  ///< by where they begin
+  Windows windows_;  ///< by their first byte
   ReadStreams streams_;
   bool is_watched_ = false;
 };

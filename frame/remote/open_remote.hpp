@@ -1,5 +1,5 @@
 #pragma once
-// The way in: what a URL stands for.
+// Opens what a URL stands for.
 
 #include <memory>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// True for http://, https:// and s3://, whatever follows.
+/// True for a text that begins with http://, https:// or s3://.
 bool is_remote(const std::string& source);
 
-/// Throws UrlError, RemoteError, std::system_error. Has threads of its own from here on.
+/// Starts threads. Throws UrlError, RemoteError, std::system_error.
 std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame::inline remote

@@ -10,7 +10,7 @@ bool stands_for_itself(char c) {
          c == '.' || c == '_' || c == '~' || c == '/';
 }
 
-/// 16 and more for what is no digit.
+/// Returns 16 if the character is not a hex digit.
 unsigned hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;

@@ -56,15 +56,15 @@ bool has_start(const Ipv6Bytes& bytes, std::initializer_list<std::uint8_t> start
 Reach reach_of_ipv6(const in6_addr& address) {
   Ipv6Bytes bytes{};
   std::memcpy(bytes.data(), &address, bytes.size());
-  // Mapped, translated (NAT64) and tunnelled (6to4) addresses reach the IPv4 one that is in them.
+  // Mapped, translated (NAT64) and tunnelled (6to4) addresses lead to the IPv4 address inside them.
   if (has_start(bytes, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}) ||
       has_start(bytes, {0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0}))
     return reach_of_ipv4(ipv4_at(bytes, 12));
   if (has_start(bytes, {0x20, 0x02})) return reach_of_ipv4(ipv4_at(bytes, 2));
-  // Loopback and the old form of wrapped addresses; link-local.
+  // Loopback, the old form of IPv4 addresses in IPv6, and link-local.
   if (has_start(bytes, {0, 0, 0, 0, 0, 0, 0, 0}) || (bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80))
     return Reach::own_host;
-  // All that is routed publicly is in 2000::/3.
+  // All publicly routed addresses are in 2000::/3.
   return (bytes[0] & 0xE0) == 0x20 ? Reach::everywhere : Reach::private_network;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Where addresses are, since a redirect must not lead from outside to what only insiders reach.
+// The reach of addresses. A redirect must not lead from a public address to one that only insiders
+// can reach.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +11,17 @@ namespace bloscfs::frame::inline remote {
 
 /// From the narrowest to the widest.
 enum class Reach : std::uint8_t {
-  own_host,         ///< loopback and link-local, where clouds keep credentials; no address at all
-  private_network,  ///< all else that is not routed publicly
+  /// Loopback, and link-local addresses, where clouds serve credentials. Also what is not an
+  /// address.
+  own_host,
+  /// All other addresses that are not routed publicly.
+  private_network,
   everywhere
 };
 
-/// Also where IPv6 wraps an IPv4 address.
+/// Also looks at an IPv4 address inside an IPv6 address.
 Reach reach_of(const sockaddr& address);
-/// Of an address in numbers.
+/// `text` is a numeric address.
 Reach reach_of(const std::string& text);
 
 }  // namespace bloscfs::frame::inline remote

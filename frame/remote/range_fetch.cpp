@@ -10,7 +10,8 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// The place that was remembered leads nowhere any more: it may have been good for a while only.
+/// True if the remembered place is not valid any more. The target of a redirect may be valid only
+/// for a while.
 bool is_refusal(const RemoteError& error) {
   return error.code() == std::errc(EACCES) || error.code() == std::errc(ENOENT);
 }
@@ -54,7 +55,7 @@ void RangeFetch::start() noexcept {
   }
 }
 
-/// With mutex_ held, so that the answer is waited for only where it can be found.
+/// The caller holds mutex_, so that on_answer() finds pending_ set.
 void RangeFetch::ask(RangeRequest request) {
   request_ = request;
   pending_ = source_->requests->send(
@@ -67,7 +68,7 @@ void RangeFetch::ask(RangeRequest request) {
       });
 }
 
-/// In the client's thread.
+/// Runs in the client's thread.
 void RangeFetch::on_pause(bool begins) noexcept {
   {
     const std::lock_guard guard(mutex_);
@@ -78,7 +79,7 @@ void RangeFetch::on_pause(bool begins) noexcept {
   source_->traffic->pump();
 }
 
-/// In the client's thread.
+/// Runs in the client's thread.
 void RangeFetch::on_answer() noexcept {
   {
     const std::lock_guard guard(mutex_);
@@ -94,7 +95,7 @@ void RangeFetch::on_answer() noexcept {
   source_->traffic->pump();
 }
 
-/// False where it is asked for again.
+/// Returns false if it has sent the request again.
 bool RangeFetch::take_answer() {
   try {
     HttpAnswer answer = pending_.wait();
@@ -117,7 +118,7 @@ void RangeFetch::fail(int error, std::string why) {
   end_as(State::failed, 0);
 }
 
-/// Of a transfer that is under way.
+/// The transfer must be under way. The caller holds mutex_.
 void RangeFetch::end_as(State state, std::size_t received) {
   state_ = state;
   source_->traffic->ended(size(), received, is_paused_);
@@ -145,7 +146,7 @@ void RangeFetch::wait_until_over(std::unique_lock<std::mutex>& lock) {
   Interruption::wait(changed_, lock, [&] { return is_over(); });
 }
 
-/// Of a reader that was interrupted, without the mutex.
+/// Called without mutex_ when a reader was interrupted.
 void RangeFetch::leave() noexcept {
   {
     const std::lock_guard guard(mutex_);

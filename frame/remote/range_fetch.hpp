@@ -1,6 +1,6 @@
 #pragma once
-// A range of an object that is waiting to be asked for, under way, or here; any number of readers
-// wait for it.
+// A range of an object: waiting to be requested, under way, or here. Any number of readers may wait
+// for it.
 
 #include <condition_variable>
 #include <cstddef>
@@ -21,16 +21,16 @@ namespace bloscfs::frame::inline remote {
 struct FetchSource {
   std::shared_ptr<ObjectRequests> requests;
   std::shared_ptr<Traffic> traffic;
-  std::shared_ptr<const CachedObject> cached;  ///< on disk; null: not at all
+  std::shared_ptr<const CachedObject> cached;  ///< on disk; null: not cached
   LinkSpeed speed;
 };
 
-/// Thread-safe. Its destructor ends the transfer.
+/// Thread-safe. The destructor cancels the transfer.
 class RangeFetch final : public Load, public std::enable_shared_from_this<RangeFetch> {
  public:
-  /// Bytes [begin, end), which the object has.
+  /// Bytes [begin, end), all of which the object has.
   RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin, std::uint64_t end);
-  /// Bytes from `begin` on that are here already.
+  /// Bytes from `begin` on that are already here.
   RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin,
              std::vector<std::uint8_t> bytes);
   ~RangeFetch() override;
@@ -42,12 +42,13 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   std::size_t size() const override { return static_cast<std::size_t>(end_ - begin_); }
   void start() noexcept override;
 
-  /// The bytes, valid as long as this object; none where another reader gave it up, who was alone
-  /// then. Throws RemoteError, as PendingAnswer::wait() does, and EIO for a changed object; and
-  /// what ends the wait (frame/store/wait_context.hpp), which others that wait do not notice: the
-  /// last one ends the transfer.
+  /// Waits for the bytes. They are valid as long as this object. Returns none if another reader,
+  /// which waited alone, has given up. Throws RemoteError like PendingAnswer::wait(), and EIO if
+  /// the object has changed. Also throws what the thread's Interruption throws
+  /// (frame/store/wait_context.hpp). Other readers do not notice; when the last waiting reader
+  /// gives up, the transfer is cancelled.
   Bytes wait();
-  /// It will never have bytes.
+  /// True if it will never have bytes.
   bool is_lost() const;
   bool is_here() const;
   bool is_waited_for() const;
@@ -72,12 +73,12 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   std::condition_variable changed_;
   State state_ = State::waiting;
   bool is_booked_ = false;
-  bool is_paused_ = false;  ///< waits before another attempt
+  bool is_paused_ = false;  ///< waits before a retry
   int readers_ = 0;
   RangeRequest request_;
   LinkSpeed::Mark mark_;
   PendingAnswer pending_;
-  std::vector<std::uint8_t> bytes_;  ///< does not change once it is there
+  std::vector<std::uint8_t> bytes_;  ///< unchanged once they are here
   int error_ = 0;
   std::string why_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What goes wrong between us and a server.
+// Errors of requests to servers.
 
 #include <string>
 #include <system_error>
@@ -8,7 +8,8 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// The errno that a caller sees, and why: the URL, the status, what the answer lacked.
+/// Has the errno that a caller sees, and an explanation: the URL, the status, what the answer
+/// lacked.
 class RemoteError : public std::system_error {
  public:
   RemoteError(int error, std::string explanation)

@@ -22,7 +22,8 @@ FileStamp make_stamp(const ObjectState& state) {
   return stamp;
 }
 
-/// An empty object has no first byte, and the answer that says so need not tell its state.
+/// Asks again, without a range, if the object is empty: the 416 for its first byte need not report
+/// its state.
 HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
   HttpAnswer answer = client.send(request).wait();
   if (answer.headers.status != kHttpBadRange || !answer.headers.etag.empty()) return answer;
@@ -31,7 +32,7 @@ HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
     return client.send(std::move(request)).wait();
   } catch (const RemoteError& error) {
     const bool tells_size = answer.headers.range && answer.headers.range->total == 0;
-    // The object may have been removed between the two answers.
+    // The object may have been removed since the first answer.
     if (!tells_size || error.code() == std::errc::no_such_file_or_directory) throw;
     return answer;
   }
@@ -48,8 +49,9 @@ std::shared_ptr<FetchSource> make_fetch_source(HttpClient& client, HttpPlace pla
   return source;
 }
 
-/// Of an answer that came from the server; null where its object is not to be cached. What comes
-/// whole, since there are no ranges, comes whole again.
+/// Stores an answer from the server in the cache. Returns null if the object is not cached. Objects
+/// that come whole, because the server sends no ranges, are not cached: they would come whole
+/// again.
 std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>& cache,
                                                 const Url& url, const HttpAnswer& first) {
   const AnswerHeaders& headers = first.headers;
@@ -61,7 +63,8 @@ std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>
   return cached;
 }
 
-/// What is kept of the object's beginning as long as it is open; all of one that came as a whole.
+/// Returns what stays in memory while the object is open: its first bytes, or all of an object that
+/// came whole.
 std::vector<std::uint8_t> beginning_of(const HttpAnswer& first) {
   const std::vector<std::uint8_t>& body = first.body;
   if (first.headers.status != kHttpPartial || body.size() <= kFirstBytes) return body;
@@ -152,10 +155,10 @@ RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place,
       windows_(std::make_shared<ObjectWindows>(source_, first_.size())) {}
 
 RemoteObject::~RemoteObject() {
-  // Others that give turns may have hold of ranges of this object for a moment.
+  // A thread in Traffic::pump() may still own ranges of this object for a moment.
   source_->requests->detach();
   windows_.reset();
-  // What was under way makes room for others.
+  // The cancelled transfers make room for others.
   source_->traffic->pump();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// An object behind HTTP as a source: one state of it, read by ranges.
+// An object behind HTTP as a source: one state of it, read in ranges.
 
 #include <cstdint>
 #include <memory>
@@ -11,30 +11,32 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// What is asked for at first: less of an object is not worth a request.
+/// Size of the first request. Fewer bytes are not worth a request.
 inline constexpr std::uint32_t kFirstBytes = 64 << 10;
-/// A request for the first `size` bytes of an object, or all of one that the server sends as a
-/// whole, unless it is in the state that `known`, which may be null, tells of.
+/// Returns a request for the first `size` bytes of an object, or for all of it if the server sends
+/// no ranges. `known`, which may be null, adds a condition: the server need not send the object if
+/// it is still in that state.
 RangeRequest first_request(HttpPlace place, std::uint32_t size, const AnswerHeaders* known);
 
-/// Small reads get windows of 64 KiB, of which the last few are kept; who reads in order gets
-/// more and more ahead of him. Errors are RemoteError: EIO as soon as the object is not the one
-/// that was opened, else those of PendingAnswer::wait().
+/// Small reads use windows of at least 64 KiB, of which the last few are kept. For sequential
+/// readers, more and more is requested ahead. Errors are RemoteError: EIO once the object is not
+/// the one that was opened, otherwise those of PendingAnswer::wait().
 class RemoteObject final : public ObjectSource {
  public:
-  /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
-  /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
-  /// that state. `traffic` is shared by all objects that are to share its budget; null: one of its
-  /// own. `cache`, which may be null, keeps what comes, of objects with a strong ETag alone. Throws
-  /// RemoteError, as said there; ENOENT of a directory.
+  /// Requests the first 64 KiB. A small object is then in memory, and so is one of up to 8 MiB if
+  /// the server sends no ranges. Throws RemoteError as said above; ENOENT for a directory.
+  ///
+  /// - `known`, which may be null, is returned if the object is still in that state.
+  /// - `traffic` holds the budget that objects share. Null: the object has one of its own.
+  /// - `cache`, which may be null, keeps what arrives of objects with a strong ETag.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,
       const std::shared_ptr<const RemoteObject>& known = nullptr,
       std::shared_ptr<Traffic> traffic = nullptr,
       const std::shared_ptr<DiskCache>& cache = nullptr);
-  /// The object that `first` is the answer of, for its beginning, and others in `more` for ranges
-  /// behind that: what is not of the same state is left out. `earlier` is what `first` may say is
-  /// so still.
+  /// Makes an object from `first`, the answer for its beginning, and from `more`, answers for later
+  /// ranges. Ignores answers in `more` for another state. `earlier` is what a 304 in `first` refers
+  /// to.
   static std::shared_ptr<const RemoteObject> make(std::shared_ptr<HttpClient> client,
                                                   HttpPlace place, HttpAnswer first,
                                                   std::vector<HttpAnswer> more,
@@ -47,7 +49,7 @@ class RemoteObject final : public ObjectSource {
   bool is_far() const override { return !is_in_memory(); }
   void expect(std::span<const ByteRange> ranges) const override;
   bool is_at_hand(std::span<const ByteRange> ranges) const override;
-  /// Made of size, tag and time of modification; it never changes.
+  /// Made from size, tag and modification time. Never changes.
   FileStamp stamp() const override { return stamp_; }
 
   const ObjectState& state() const override { return source_->requests->state(); }

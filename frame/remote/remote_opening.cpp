@@ -43,7 +43,7 @@ RemoteOpening::RemoteOpening(std::shared_ptr<HttpClient> client, HttpPlace place
 
 RemoteOpening::~RemoteOpening() { fetch_->detach(); }
 
-/// The beginning as far as it is wanted, and one range that is not near to it.
+/// Returns requests for the beginning, as far as it is wanted, and for one range further on.
 std::vector<RangeRequest> RemoteOpening::requests_for(std::span<const ByteRange> ranges) const {
   std::vector<ByteRange> wanted(ranges.begin(), ranges.end());
   std::sort(wanted.begin(), wanted.end(),
@@ -59,10 +59,10 @@ std::vector<RangeRequest> RemoteOpening::requests_for(std::span<const ByteRange>
   }
   end = std::min(end, kLargestFirst);
   far_end = std::min(far_end, far_begin + kLargestFirst);
-  // What is on disk is of one state, which the first answer tells.
+  // The cache has one state. Only the first answer tells whether the object still has that state.
   const AnswerHeaders* known = earlier_ ? &earlier_->headers : nullptr;
   if (known != nullptr) end = kFirstBytes;
-  // Whole pieces are kept on disk.
+  // Only whole pieces are kept on disk.
   if (cache_) end = (end + kFirstBytes - 1) / kFirstBytes * kFirstBytes;
   std::vector<RangeRequest> requests{first_request(place_, static_cast<std::uint32_t>(end), known)};
   if (far_end > 0 && !cache_) {
@@ -93,7 +93,7 @@ std::shared_ptr<const RemoteObject> RemoteOpening::object() const {
   const std::lock_guard guard(mutex_);
   if (object_ || !fetch_->is_here()) return object_;
   object_ = make_object();
-  // What the first answer had no room for, or was not asked for then.
+  // Request what did not fit into the first requests, and what was announced after them.
   if (object_ && !expected_.empty()) object_->expect(expected_);
   return object_;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// An object that is asked for before anybody opens it.
+// An object that is requested before a reader opens it.
 
 #include <cstdint>
 #include <memory>
@@ -15,13 +15,13 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Of a tree whose objects share the traffic.
+/// Returns the counters of a tree whose objects share `traffic`.
 ObjectTreeNumbers numbers_of(const HttpClient& client, const Traffic& traffic);
 
 class RemoteOpening final : public ObjectOpening {
  public:
-  /// Asks for the object's beginning and the first of the `ranges` behind that, as what is only
-  /// expected; with a `cache`, for the beginning alone.
+  /// Requests the object's beginning and the first of the `ranges` after it. The requests are not
+  /// urgent. With a `cache`, requests only the beginning.
   RemoteOpening(std::shared_ptr<HttpClient> client, HttpPlace place,
                 std::shared_ptr<Traffic> traffic, std::shared_ptr<DiskCache> cache,
                 std::span<const ByteRange> ranges, const void* group);
@@ -34,7 +34,7 @@ class RemoteOpening final : public ObjectOpening {
   void expect(std::span<const ByteRange> ranges) override;
   bool is_at_hand(std::span<const ByteRange> ranges) const override;
 
-  /// An eighth of the budget is left to others.
+  /// Leaves an eighth of the budget to others.
   static std::int64_t most_ahead(const Traffic& traffic) {
     return static_cast<std::int64_t>(traffic.budget() - traffic.budget() / 8);
   }
@@ -42,7 +42,7 @@ class RemoteOpening final : public ObjectOpening {
  private:
   std::vector<RangeRequest> requests_for(std::span<const ByteRange> ranges) const;
   std::shared_ptr<const RemoteObject> object() const;
-  /// Of answers that are here; null where they are of no use.
+  /// Makes the object from the answers that are here. Returns null if they are of no use.
   std::shared_ptr<const RemoteObject> make_object() const;
 
   const std::shared_ptr<HttpClient> client_;
@@ -54,8 +54,8 @@ class RemoteOpening final : public ObjectOpening {
 
   mutable std::mutex mutex_;
   mutable std::optional<CachedFirst> earlier_;
-  mutable std::shared_ptr<const RemoteObject> object_;  ///< null: not made of the answers yet
-  std::vector<ByteRange> expected_;                     ///< until then
+  mutable std::shared_ptr<const RemoteObject> object_;  ///< null until made from the answers
+  std::vector<ByteRange> expected_;                     ///< ranges to announce to object_
 };
 
 }  // namespace bloscfs::frame::inline remote
