@@ -23,8 +23,8 @@ struct HttpSettings {
   std::chrono::milliseconds retry_time{60'000};
   /// Also retry before a server has answered once. Otherwise a mistyped URL fails at once.
   bool retries_first_contact = true;
-  std::string
-      cafile;  ///< certificate authorities to trust instead of the system's; empty: the system's
+  /// Certificate authorities to trust instead of the system's. Empty: the system's.
+  std::string cafile;
   /// File with users and passwords. They are sent to the requested host, and not to hosts to which
   /// redirects lead. Empty: none.
   std::string netrc;

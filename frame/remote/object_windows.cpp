@@ -15,7 +15,7 @@ constexpr std::size_t kSmallestInNeed = std::size_t{128} << 10,
                       kLargestInNeed = std::size_t{1} << 20;
 /// The least to request ahead of a sequential reader, on any link.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
-/// A window is dropped after this time if no reader has read it, or if it is large.
+/// An unused window is dropped after this time if no reader has read it, or if it is large.
 constexpr std::chrono::milliseconds kUnwanted{2000};
 
 }  // namespace

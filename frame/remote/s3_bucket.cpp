@@ -21,13 +21,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kMetadata = "x-amz-meta-";
-/// Of what comes with an outcome.
+/// Limit for the body of an answer other than a listing.
 constexpr std::uint32_t kMaxOutcome = std::uint32_t{64} << 10;
 constexpr milliseconds kFirstWait{50}, kLongestWait{2000};
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
-/// What a query holds; percent_encoded() is for paths.
+/// Encodes a value in a query. percent_encoded() is for paths.
 std::string query_value(const std::string& text) {
   std::string result;
   for (const char c : percent_encoded(text))
@@ -37,8 +37,8 @@ std::string query_value(const std::string& text) {
 
 enum class Outcome : std::uint8_t {
   final,
-  not_done,    ///< the store did not carry the request out, and takes it later
-  may_be_done  ///< the store failed on the way
+  not_done,    ///< the store did not carry out the request; a retry may succeed
+  may_be_done  ///< the store failed, perhaps after carrying out the request
 };
 
 Outcome outcome_of(const HttpAnswer& answer) {
@@ -52,7 +52,7 @@ Outcome outcome_of(const HttpAnswer& answer) {
   return has_failed ? Outcome::may_be_done : Outcome::final;
 }
 
-/// The store does not know that request, or a header of it.
+/// True if the store does not know the request, or one of its headers.
 bool is_unknown_request(const HttpAnswer& answer) {
   const int status = answer.headers.status;
   return status == kHttpNotImplemented || status == 405 ||
@@ -162,7 +162,7 @@ std::optional<ObjectState> S3Bucket::state(const std::string& key) const {
   wanted.size = 1;
   HttpAnswer answer = ask(wanted);
   if (answer.headers.status == kHttpBadRange) {
-    // An empty object has no first byte, and that answer need not tell its state.
+    // An empty object has no first byte, and its 416 need not report its state.
     wanted.size = 0;
     answer = ask(wanted);
   }
@@ -184,7 +184,7 @@ std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
   const HttpAnswer answer = ask(wanted);
   const int status = answer.headers.status;
   if (status == kHttpConditionFailed) return std::nullopt;
-  // Some say so of an object that is not in the wanted state since it is gone.
+  // Some stores answer this if the condition names a state, but the object no longer exists.
   if (status == kHttpNotFound && !wanted.if_match.empty() &&
       parse_s3_problem(answer.body).code == "NoSuchKey")
     return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Single requests for a bucket of an object store, with their outcomes as errors of files.
+// Single requests to a bucket of an object store. Their outcomes are reported like errors of files.
 
 #include <atomic>
 #include <chrono>
@@ -16,14 +16,14 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Conditions that not all stores know, or not in the same spelling.
+/// Conditions that some stores do not know, or expect in another form.
 struct S3Manners {
   bool bare_etag = false;       ///< PUT and DELETE need the ETag in If-Match without quotes
   bool remove_if_same = false;  ///< DELETE honours If-Match
 };
 
-/// Thread-safe. Keys are any bytes. Errors are RemoteError: ENOENT, EACCES, ETIMEDOUT, else EIO,
-/// with the store's word for them.
+/// Thread-safe. Keys may have any bytes. Errors are RemoteError: ENOENT, EACCES, ETIMEDOUT,
+/// otherwise EIO, with the store's code for the error.
 class S3Bucket {
  public:
   using Metadata = std::map<std::string, std::string>;
@@ -33,11 +33,11 @@ class S3Bucket {
 
   const S3Address& address() const { return address_; }
   const std::shared_ptr<HttpClient>& client() const { return client_; }
-  /// Set before there are threads.
+  /// Must be set before other threads exist.
   const S3Manners& manners() const { return manners_; }
   void set_manners(const S3Manners& manners) { manners_ = manners; }
 
-  /// The keys that a page of a listing is to have.
+  /// The keys that a page of a listing should have.
   struct Wanted {
     std::string prefix;
     /// The token of the previous page, or the key to start after; at most one is set.
@@ -46,32 +46,32 @@ class S3Bucket {
     bool is_flat = false;
     unsigned most = 0;
   };
-  /// As parse_s3_listing().
+  /// Errors: as parse_s3_listing().
   S3Page list(const Wanted& keys, MemoryCharge& charge) const;
 
-  /// Nothing where there is none.
+  /// Returns nothing if the object does not exist.
   std::optional<ObjectState> state(const std::string& key) const;
 
-  /// Nothing where the condition does not hold. A store that is busy with the object is asked
-  /// again.
+  /// Returns nothing if the condition does not hold. Sends the request again while the store is
+  /// busy with the object.
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
   /// `once`: the request is repeated only if the store answers that it did not carry it out.
   enum class Sending : std::uint8_t { again_if_lost, once };
-  /// False where the condition does not hold. Throws RemoteError EOPNOTSUPP if the store knows no
-  /// such condition.
+  /// Returns false if the condition does not hold. Throws RemoteError(EOPNOTSUPP) if the store does
+  /// not know the condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
   /// Deletes up to kMostRemoved keys with one request, which is sent once. Keys that XML cannot
-  /// express, and all keys if the store has no multi-object delete, take a request each. Ignores
-  /// objects that the store does not delete.
+  /// express are deleted with a request each. So are all keys if the store has no multi-object
+  /// delete. Ignores objects that the store does not delete.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 
   void copy(const std::string& from, const std::string& to) const;
 
  private:
-  /// False if the store knows no such request.
+  /// Returns false if the store does not know the request.
   bool post_removal(const std::string& body) const;
   WebRequest request(HttpMethod method, const Url& url) const;
   void set_condition(WebRequest& request, const ObjectCondition& condition) const;

@@ -21,7 +21,7 @@ bool is_sound(const std::string& text, std::size_t longest) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
-/// ISO 8601, with Z or an offset; 0 for an empty text.
+/// Parses ISO 8601 with Z or an offset. Returns 0 for an empty text.
 std::int64_t parse_time(const std::string& text) {
   if (text.empty()) return 0;
   std::tm parts{};

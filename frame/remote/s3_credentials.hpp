@@ -1,5 +1,5 @@
 #pragma once
-// Credentials for an object store, and where they come from.
+// Credentials for an object store, and their sources.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,35 +20,35 @@ struct S3Credentials {
 
 inline constexpr std::size_t kMaxKey = 4096, kMaxSessionToken = 32768;
 
-/// Returns `found` if its words can stand in a header. Throws RemoteError(EINVAL).
+/// Returns `found` if its values can be sent in a header. Throws RemoteError(EINVAL) otherwise.
 S3Credentials checked(S3Credentials found);
 
-/// From the answer of a credentials process, a container's server or the instance metadata. Nothing
-/// if it lacks a key. Throws RemoteError(EINVAL) if it makes no sense.
+/// Parses the answer of a credentials process, a container's server or the instance metadata.
+/// Returns nothing if a key is missing. Throws RemoteError(EINVAL) if a value is invalid.
 std::optional<S3Credentials> parse_json_credentials(codec::Bytes json);
-/// From the answer of the Security Token Service.
+/// Parses the answer of the Security Token Service. Otherwise like parse_json_credentials().
 std::optional<S3Credentials> parse_sts_credentials(codec::Bytes xml);
 
-/// Where credentials come from. Thread-safe for one caller of find() and others of stop().
+/// A source of credentials. One thread may call find() while others call stop().
 class CredentialsSource {
  public:
   enum class Look : std::uint8_t {
-    if_changed,  ///< earlier results are given again until a file changes or they soon expire
+    if_changed,  ///< earlier results stay valid until a file changes or they soon expire
     again        ///< a server has refused the earlier results
   };
   virtual ~CredentialsSource() = default;
-  /// Blocks, for up to a minute. Nothing if there are no credentials. Throws RemoteError.
+  /// May block for up to a minute. Returns nothing if there are no credentials. Throws RemoteError.
   virtual std::optional<S3Credentials> find(Look look) = 0;
   virtual bool can_change() const = 0;
-  /// Lets find() end soon, which then throws, if the source can.
+  /// Makes find() end soon by throwing, if the source can.
   virtual void stop() {}
 };
 
-/// find(if_changed). Throws RemoteError(EACCES) also if there are no credentials.
+/// Calls find(if_changed). Throws RemoteError(EACCES) if there are no credentials.
 S3Credentials require_credentials(CredentialsSource& source);
 
-/// `setting`, else AWS_REGION, AWS_DEFAULT_REGION, us-east-1. Throws RemoteError for what cannot be
-/// the name of a region.
+/// Returns `setting`; if that is empty, AWS_REGION, AWS_DEFAULT_REGION or us-east-1. Throws
+/// RemoteError if the result cannot be a region's name.
 std::string find_region(const std::string& setting);
 
 }  // namespace bloscfs::frame::inline remote

@@ -26,18 +26,19 @@ namespace {
 
 constexpr std::size_t kMaxWord = 64, kMaxMessage = 200;
 constexpr std::size_t kMaxListedKey = 1024;
-/// Keys of one page. Servers that ignore `max-keys` send 1,000, or some thousands.
+/// Most keys of one page. Servers that ignore `max-keys` send 1,000, or some thousands.
 constexpr std::size_t kMaxPageKeys = 10'000;
-/// Tokens are a key, and what a store adds to that.
+/// A token consists of a key and what the store adds to it.
 constexpr std::size_t kMaxPageToken = 8192;
-/// A parsed answer may take six times its size: one with elements of four bytes takes twenty times.
+/// Limit for a parsed answer: six times its size. A hostile one, with elements of four bytes, would
+/// take twenty times its size.
 constexpr std::size_t kTimesParsed = 6, kParsedAtLeast = std::size_t{128} << 10;
 
-/// Bytes that the parser may still allocate in this thread: pugixml has one allocator for the whole
-/// process, which gets nothing but a size.
+/// Bytes that the parser may still allocate in this thread. pugixml has one allocator for the whole
+/// process, which gets only a size.
 thread_local std::size_t parser_memory = 0;
 
-/// Each piece begins with its size.
+/// Precedes each allocation and holds its size.
 union PieceHead {
   std::size_t size;
   std::max_align_t aligned;
@@ -65,7 +66,7 @@ std::size_t memory_to_parse(Bytes xml) { return kTimesParsed * xml.size() + kPar
   throw RemoteError(EIO, std::string("a listing ") + what);
 }
 
-/// False also where the document would take more than memory_to_parse().
+/// Returns false if the text is not XML, or the document would take more than memory_to_parse().
 bool parse_xml(pugi::xml_document& document, Bytes xml) {
   [[maybe_unused]] static const bool is_bounded = [] {
     pugi::set_memory_management_functions(allocate_for_parser, free_of_parser);
@@ -97,7 +98,7 @@ std::int64_t seconds_of(const std::string& text) {
   return std::max<std::int64_t>(0, ::timegm(&parts));
 }
 
-/// Nothing where the listing does not tell all of it.
+/// Returns nothing if the listing does not show the whole state.
 std::optional<ListedState> state_in(const pugi::xml_node& contents) {
   ListedState state;
   state.tag = quoted_etag(text_of(contents, "ETag"));
@@ -140,7 +141,7 @@ class PageParser {
     return is_encoded_ ? decoded_key(std::move(text)) : text;
   }
 
-  /// Below the prefix; empty for the key of the directory itself.
+  /// Returns the key without the prefix; empty for the key of the directory itself.
   std::string_view below(const std::string& key) const {
     if (!key.starts_with(prefix_)) throw_no_listing("of other keys than were asked for");
     return std::string_view(key).substr(prefix_.size());
@@ -173,7 +174,7 @@ class PageParser {
     if (!page_.entries.empty() && page_.entries.back().is_directory && entry.is_directory &&
         page_.entries.back().name == entry.name) {
       add_inside(page_.entries.back(), entry);
-      // The tag of the index stays charged.
+      // Only the tag of the index stays charged.
       return charge_.give_back(cost_of(directory_named(entry.name)));
     }
     page_.entries.push_back(std::move(entry));
@@ -190,7 +191,7 @@ class PageParser {
   S3Page page_;
 };
 
-/// As long as it is a word: messages have it.
+/// Returns the text if it is a short word, otherwise nothing, because it goes into messages.
 std::string word_in(const pugi::xml_node& parent, const char* name) {
   std::string text = text_of(parent, name);
   const auto may_stand = [](char c) {

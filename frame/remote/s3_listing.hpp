@@ -1,6 +1,6 @@
 #pragma once
-// What object stores say in XML: listings, errors, and outcomes of copies. All of it comes from
-// anywhere.
+// Parses what object stores send in XML: listings, errors, and outcomes of copies. None of it is
+// trusted.
 
 #include <cstddef>
 #include <optional>
@@ -16,9 +16,9 @@ inline constexpr std::uint32_t kMaxListing = std::uint32_t{8} << 20;
 
 /// A page of a listing.
 struct S3Page {
-  std::vector<ObjectEntry> entries;  ///< names that are none are left out; in the store's order
-  std::size_t keys = 0;              ///< and prefixes that it had, those left out included
-  std::string next;                  ///< token of the page that follows; empty: there is none
+  std::vector<ObjectEntry> entries;  ///< in the store's order, without invalid names
+  std::size_t keys = 0;              ///< keys and prefixes in the page, including those left out
+  std::string next;                  ///< token of the next page; empty if this is the last one
 };
 
 /// Parses an answer of ListObjectsV2 for keys that begin with `prefix`. All keys of one directory
@@ -29,32 +29,35 @@ struct S3Page {
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge = *uncharged());
 
 struct S3Problem {
-  std::string code;     ///< a word, like "NoSuchKey"; empty if absent
-  std::string message;  ///< the store's text, cut to a line; empty if absent
-  std::string region;   ///< where the bucket is
+  std::string code;     ///< a word, such as "NoSuchKey"; empty if absent
+  std::string message;  ///< the store's text, shortened to a line; empty if absent
+  std::string region;   ///< the bucket's region; empty if absent
 };
 
-/// Of an error's answer, whatever it is.
+/// Parses the body of an error. It may be anything.
 S3Problem parse_s3_problem(Bytes xml);
-/// The code of a store that did not carry a request out since there are too many.
+/// The code of a store that did not carry out a request because it gets too many.
 inline constexpr const char* kS3SlowDown = "SlowDown";
 
-/// The status of an error answer, the store's code and message, and advice if there is some.
+/// Returns text about an error: the status, the store's code and message, and advice if there is
+/// any.
 std::string told_problem(int status, Bytes body);
 
-/// What AssumeRole and its like answer; words that are not there are empty.
+/// The answer to AssumeRole and the like. Missing values are empty.
 struct StsAnswer {
   std::string access_key, secret_key, session_token, expiration;
 };
 StsAnswer parse_sts_answer(Bytes xml);
 
-/// The strong ETag that a copy has; nothing where it failed, as parse_s3_problem() says.
+/// Returns the strong ETag of the copy. Returns nothing if the copy failed; parse_s3_problem()
+/// tells why.
 std::optional<std::string> parse_s3_copy(Bytes xml);
 
-/// Adds what another page shows of the same directory.
+/// Merges into `directory` what another page shows of it.
 void add_inside(ObjectEntry& directory, const ObjectEntry& more);
 
-/// An entity tag, quoted whether it came so or not; empty where it is none, or a weak one.
+/// Returns the entity tag in quotes, with which or without which it came. Returns an empty text for
+/// a weak or invalid tag.
 std::string quoted_etag(const std::string& text);
 
 }  // namespace bloscfs::frame::inline remote

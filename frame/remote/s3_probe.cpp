@@ -38,7 +38,7 @@ class Probe {
       try {
         bucket_.remove(key, {});
       } catch (const std::exception&) {
-        // What made the probe fail may do so again.
+        // The cause of the probe's failure may persist.
       }
     }
   }
@@ -64,10 +64,10 @@ class Probe {
                         fmt::format("the store cannot be written to safely: {}", check));
   }
 
-  /// Nothing where the store refuses it. The answer to a put that was done may have been lost, and
-  /// that to its repetition be a refusal: what is there then tells. If it is to be where nothing
-  /// is, and nothing is there after a refusal, a put in between came to nothing: it is asked for
-  /// again.
+  /// Stores `text` in the probe's object. Returns nothing if the store refuses. The answer to a
+  /// successful PUT may be lost and its retry refused, so the object in the store then decides. If
+  /// the object was to be absent and is absent after a refusal, a competing PUT must have failed,
+  /// and this one is sent again.
   std::optional<ObjectState> put(std::string_view text, const ObjectCondition& condition) {
     commit_ = random_name();
     for (int tries = 0; tries < kTries; tries++) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a store must do so that several hosts can write to it, tried before one does.
+// Probes whether a store does what it must so that several hosts can write to it safely.
 
 #include <string>
 
@@ -7,12 +7,12 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Writes, checks and removes objects `prefix`.bloscfs-probe-*; those go also where it fails.
-/// Learns the store's manners. Throws RemoteError: EOPNOTSUPP, with a line that says which check
-/// failed, of a store that does not keep conditions.
+/// Writes, checks and removes objects `prefix`.bloscfs-probe-*. Removes them also if a check fails.
+/// Sets the bucket's S3Manners. If the store does not keep conditions, throws
+/// RemoteError(EOPNOTSUPP) with the check that failed.
 void probe_store(S3Bucket& bucket, const std::string& prefix);
 
-/// What names of these objects begin with.
+/// The beginning of these objects' names.
 inline constexpr const char* kProbeName = ".bloscfs-probe-";
 
 }  // namespace bloscfs::frame::inline remote

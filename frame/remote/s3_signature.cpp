@@ -19,7 +19,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Without spaces around it, and with single ones inside.
+/// Removes spaces around the text, and makes several spaces inside one.
 std::string with_single_spaces(const std::string& text) {
   std::string result;
   for (const char c : text)
@@ -28,7 +28,7 @@ std::string with_single_spaces(const std::string& text) {
   return result;
 }
 
-/// In the order of names, and then of values; each with its '='.
+/// Sorts a query by names, and then by values. Each part gets a '='.
 std::string sorted_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parts;
   query.remove_prefix(query.starts_with('?') ? 1 : 0);

@@ -11,12 +11,13 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// The header that tells the hash of a body. A request that has it already is not hashed again.
+/// The header with the hash of a body. If a request has it already, the body is not hashed again.
 inline constexpr const char* kContentHash = "x-amz-content-sha256";
 std::string content_hash(codec::Bytes body);
 
-/// The headers that sign a request with `headers` at the time `now`. The URL's path and query are
-/// encoded as percent_encoded() does, '/' in a query as well. `service`: of Amazon's, by its name.
+/// Returns the headers that sign a request with `headers` at the time `now`. The URL's path and
+/// query must be encoded as by percent_encoded(), and a '/' in the query, too. `service` is the
+/// name of Amazon's service.
 std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std::string& region,
                                      const WebRequest& request,
                                      const std::vector<HttpHeader>& headers, std::time_t now,

@@ -57,7 +57,7 @@ bool S3Signer::has_expired() const {
 void S3Signer::renew(std::uint64_t version, const std::function<void()>& done) {
   {
     const std::lock_guard guard(mutex_);
-    // Version 0 is that of a request which has not been signed yet.
+    // A request that has not been signed yet has version 0.
     const bool is_replaced = version != 0 && version != version_;
     if (source_ && !is_replaced && !stopping_) {
       waiting_.push_back(done);

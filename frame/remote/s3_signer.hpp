@@ -1,5 +1,5 @@
 #pragma once
-// Signs with credentials that change while a mount is in use.
+// Signs requests with credentials that may change during a mount.
 
 #include <chrono>
 #include <condition_variable>
@@ -15,12 +15,13 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. A thread of its own asks `source`: once a second while requests are signed, and
-/// when a server has refused the credentials. No request waits for the former.
+/// Thread-safe. A thread of its own asks `source` for credentials: once a second while requests are
+/// signed, and when a server has refused the credentials. Requests do not wait for the look-ups
+/// once a second.
 class S3Signer final : public RequestSigner {
  public:
-  /// `source`: null if the credentials stay the same. `notice` is told once if they cannot be
-  /// looked up any more; it may be empty.
+  /// `source`: null if the credentials stay the same. `notice`, which may be empty, is called once
+  /// if they cannot be looked up any more.
   S3Signer(S3Credentials first, std::string region,
            std::shared_ptr<CredentialsSource> source = nullptr,
            std::function<void(const std::string&)> notice = {}, std::string service = "s3");
@@ -37,13 +38,13 @@ class S3Signer final : public RequestSigner {
 
  private:
   void run();
-  /// Nothing if that failed.
+  /// Returns nothing if the lookup failed.
   std::optional<S3Credentials> look_up(CredentialsSource::Look look);
 
   const std::string region_, service_;
   const std::shared_ptr<CredentialsSource> source_;
   const std::function<void(const std::string&)> notice_;
-  bool told_ = false;  ///< of the thread alone
+  bool told_ = false;  ///< for the thread only
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -20,20 +20,21 @@ namespace {
 using Wanted = ObjectCondition::Kind;
 
 constexpr unsigned kKeysAtOnce = 1000;
-/// For the first question, before anybody shares memory.
+/// Memory for the first listing, which comes before the shared budget exists.
 constexpr std::size_t kFirstListing = std::size_t{32} << 20;
-/// Of a page: its token, which is remembered.
+/// Memory that a page takes for its token, which is remembered.
 constexpr std::size_t kPageCost = 64;
 constexpr std::size_t kLongestKey = 1024;
-/// Of one directory; more are no directory that means well.
+/// Most keys of one directory. No well-meant directory has more.
 constexpr std::size_t kMaxKeys = 10'000'000;
-/// Keys of each name in a flat page. More mean a few large frames, or deep directories.
+/// Keys for each name in a flat page. More of them indicate a few large frames, or deep
+/// directories.
 constexpr std::size_t kMostKeysEach = 4;
 /// Most directories that are remembered as not flat.
 constexpr std::size_t kMostDeep = 10'000;
-/// Pages without a key, in a row.
+/// Most pages in a row without a key.
 constexpr int kMostEmptyPages = 1000;
-/// How long an answer to the first question stands for the object.
+/// How long the single object's first answer stays valid.
 constexpr std::chrono::seconds kFirstIsGood{10};
 /// How long the first page of the root stays valid.
 constexpr std::chrono::seconds kFirstPageIsGood{1};
@@ -42,7 +43,7 @@ constexpr int kTriesOfRefused = 5;
 
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Each name once: as a directory, if it is one too.
+/// Removes duplicate names. A name that is also a directory stays as a directory.
 void sort_names(std::vector<ObjectEntry>& entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
     return std::pair(std::string_view(a.name), !a.is_directory) <
@@ -54,9 +55,9 @@ void sort_names(std::vector<ObjectEntry>& entries) {
   entries.erase(std::unique(entries.begin(), entries.end(), same_name), entries.end());
 }
 
-/// Reads all pages of a listing; a hostile server may send any number. Pages are flat (without
-/// delimiter) as long as that pays: a flat page shows the states of sparse frames' indexes, which
-/// saves a request for each, and which names are left over from removed frames.
+/// Reads all pages of a listing. Pages are flat (without a delimiter) as long as that pays. A flat
+/// page shows the states of sparse frames' indexes, which saves a request for each. It also shows
+/// which names are left over from removed frames. A hostile server may send any number of pages.
 class Listing {
  public:
   Listing(const S3Bucket& bucket, std::string prefix, bool is_flat, MemoryCharge& charge)
@@ -105,7 +106,7 @@ class Listing {
     if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty()) go_by_names();
   }
 
-  /// Goes on with a delimiter, from the last name on.
+  /// Continues after the last name, with a delimiter.
   void go_by_names() {
     wanted_.is_flat = false;
     wanted_.token.clear();
@@ -119,7 +120,7 @@ class Listing {
   const S3Bucket& bucket_;
   S3Bucket::Wanted wanted_;
   MemoryCharge& charge_;
-  std::set<std::size_t> tokens_;  ///< their hashes
+  std::set<std::size_t> tokens_;  ///< hashes of the tokens of earlier pages
   std::vector<ObjectEntry> entries_;
   int empty_pages_ = 0;
   std::size_t keys_ = 0;
@@ -164,7 +165,7 @@ S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool
   if (writable_) probe_store(*bucket_, root_);
 }
 
-/// Keeps what it finds: mounting asks for it next.
+/// Finds out what the prefix stands for. Keeps the answers, because the mount asks for them next.
 void S3Tree::find_root(const std::string& prefix, bool may_be_empty) {
   const bool is_directory = prefix.empty() || prefix.ends_with('/');
   root_ = is_directory ? prefix : prefix + "/";
@@ -271,8 +272,8 @@ ObjectState S3Tree::put(const std::string& path, Bytes bytes, const ObjectCondit
   begin_change(path);
   const std::string key = key_of(path);
   const auto commit = metadata.find(kCommit);
-  // Gateways refuse what would hold. Whoever took that for another host's commit would leave half
-  // of a rename that nobody can tell from the whole.
+  // Gateways sometimes refuse a PUT although its condition holds. If put() took that for another
+  // host's commit, a rename would end half-way, and could not be told from a complete one.
   for (int tries = 0; tries < kTriesOfRefused; tries++) {
     if (const auto made = bucket_->put(key, bytes, condition, metadata)) return *made;
     const auto found = bucket_->state(key);

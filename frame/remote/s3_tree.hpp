@@ -19,19 +19,19 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// What open_remote() does for s3://. Asks the store what the prefix is, and, where that is to be
-/// written to, whether it keeps conditions (s3_probe.hpp).
+/// Does the work of open_remote() for s3://. Asks the store what the prefix stands for. If the tree
+/// is to be writable, probes whether the store keeps conditions (s3_probe.hpp).
 std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSettings& settings);
 
-/// A name that is a key as well as a prefix of keys is a directory. Names that no file can have are
-/// left out.
+/// A name that is both a key and a prefix of other keys is a directory. Names that no file can have
+/// are left out.
 ///
-/// If the store ignores conditions of DELETE (S3Manners), remove() compares the state first;
-/// another host may change the object in between.
+/// If the store ignores conditions of DELETE (S3Manners), remove() compares the state first.
+/// Another host may change the object in between.
 class S3Tree final : public ObjectTree {
  public:
-  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError: ENOENT where no key begins
-  /// with the prefix, unless that `may_be_empty`.
+  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError(ENOENT) if no key begins with
+  /// the prefix, unless `may_be_empty` is true.
   S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
          bool may_be_empty, std::shared_ptr<DiskCache> cache = nullptr,
          std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>());
@@ -49,8 +49,8 @@ class S3Tree final : public ObjectTree {
 
   bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }
-  /// What was put with the same `commit` in its metadata counts as put by this call: its answer may
-  /// have been lost.
+  /// If the store has an object with the same `commit` in its metadata, this call has stored it:
+  /// the answer may have been lost.
   ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                   const std::map<std::string, std::string>& metadata) override;
   void remove(const std::string& path, const ObjectCondition& condition) override;
@@ -70,7 +70,8 @@ class S3Tree final : public ObjectTree {
   std::string key_of(const std::string& path) const;
   std::optional<S3Page> take_first_page();
   std::shared_ptr<const ObjectSource> take_first(const std::string& path);
-  /// EROFS unless it is writable; what was found at the beginning may change now.
+  /// Throws EROFS unless the tree is writable. Forgets the first page, because the change may make
+  /// it wrong.
   void begin_change(const std::string& path);
   static bool holds(const std::optional<ObjectState>& found, const ObjectCondition& condition);
 
@@ -78,7 +79,7 @@ class S3Tree final : public ObjectTree {
   const std::shared_ptr<DiskCache> cache_;
   const std::shared_ptr<Traffic> traffic_;
   const bool writable_;
-  std::string root_;  ///< of all keys; empty, or ends in '/'
+  std::string root_;  ///< the start of all keys; empty, or ends in '/'
   std::optional<std::string> single_;
 
   std::mutex mutex_;

@@ -1,11 +1,12 @@
 #pragma once
-// For threads that no signal is meant for.
+// Blocks signals for threads that must not receive any.
 
 #include <csignal>
 
 namespace bloscfs::frame::inline remote {
 
-/// Threads that start meanwhile get no signals: these are for the program's own threads.
+/// Threads that start while one exists receive no signals. Signals are for the program's own
+/// threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -43,8 +43,8 @@ void Traffic::hurry(const void* object, const Load& load) {
   line->later.erase(found);
 }
 
-/// The first of that kind, whose object has its next turn after all others. With the budget taken
-/// nobody overtakes: small ranges would keep back a large one for ever.
+/// Returns the first load of that kind, and moves its object to the end of the round robin. If the
+/// budget is full, no load overtakes another: small ranges would delay a large one for ever.
 std::shared_ptr<Load> Traffic::next_of(std::deque<std::weak_ptr<Load>> Line::*kind,
                                        bool within_budget) {
   for (auto line = lines_.begin(); line != lines_.end(); ++line) {

@@ -1,5 +1,5 @@
 #pragma once
-// What all objects of a mount may have under way: memory and transfers, given in turns.
+// The memory and transfers that all objects of a mount share, given round robin.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,26 +14,27 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// A range that takes memory once it is asked for, and a transfer until it is there.
+/// A range. It takes memory from its request on, and a transfer until it has arrived.
 class Load {
  public:
   virtual ~Load() = default;
   virtual std::size_t size() const = 0;
-  /// Begins, once. From then on ended() and gone() are called for it, once each. Blocks nobody.
+  /// Starts the transfer, once. From then on the load calls Traffic::ended() and gone(), once each.
+  /// Must not block.
   virtual void start() noexcept = 0;
 };
 
 struct TrafficNumbers {
-  std::uint64_t requests = 0;         ///< that were begun
+  std::uint64_t requests = 0;         ///< that were sent
   std::uint64_t bytes_received = 0;   ///< of ranges
-  std::uint64_t bytes_under_way = 0;  ///< asked for, and not here yet
-  std::uint64_t bytes_held = 0;       ///< these, and what is here and kept
+  std::uint64_t bytes_under_way = 0;  ///< requested, but not here yet
+  std::uint64_t bytes_held = 0;       ///< under way, or here and kept
 };
 
-/// Thread-safe. What a reader waits for begins at once as long as there are transfers; what is
-/// only expected to be wanted begins while all that is held is within the budget, and leaves a
-/// quarter of the transfers to others. In both cases objects take turns, so that many ranges of
-/// one do not keep back a single one of another.
+/// Thread-safe. A range that a reader waits for begins as soon as a transfer is free. A range that
+/// is only expected begins while all held bytes are within the budget, and while a quarter of the
+/// transfers stays free for others. Both kinds begin round robin between objects, so that many
+/// ranges of one object do not delay a single range of another.
 class Traffic {
  public:
   static constexpr std::size_t kDefaultBudget = std::size_t{32} << 20;
@@ -45,30 +46,32 @@ class Traffic {
   TrafficNumbers numbers() const;
   IdleSweep& sweep() { return sweep_; }
 
-  /// `object` tells whose turn it is. A load that is destroyed is no longer wanted.
+  /// Queues a load. `object` identifies its queue for the round robin. A load that is destroyed is
+  /// no longer wanted.
   void add(const void* object, const std::shared_ptr<Load>& load, bool urgent);
-  /// A reader waits for it now. Nothing happens where it has begun.
+  /// Makes a waiting load urgent, because a reader waits for it now. Does nothing if it has begun.
   void hurry(const void* object, const Load& load);
-  /// Begins what may begin. Called without locks that loads take, after any other call.
+  /// Starts the loads that may begin. To be called after any other call, without locks that loads
+  /// take.
   void pump();
 
-  /// A load that has begun waits before another attempt: until resumed() it has no transfer, and
-  /// others are not kept waiting by a server that fails. resumed() does not wait for one.
+  /// A load that has begun waits before a retry. Until resumed() it has no transfer, so that a
+  /// failing server does not delay others. resumed() does not wait for a free transfer.
   void paused();
   void resumed();
-  /// A load came to its end, with so many bytes; all of it stays booked as held.
+  /// A load has ended after `received` bytes. Its `size` stays counted as held until gone().
   void ended(std::size_t size, std::size_t received, bool is_paused);
   void gone(std::size_t size);
-  /// Bytes that came without a load of their own: gone() is called for them.
+  /// Counts bytes as held that came without a load. The owner calls gone() for them.
   void hold(std::size_t size);
-  /// Counts what was asked for without a load.
+  /// Counts a request that was sent without a load.
   void note_request(std::size_t received);
-  /// Reads of objects, wherever their bytes were.
+  /// Counts reads of objects, whether from the network or a cache.
   SourceCounters& reads() { return reads_; }
   const SourceCounters& reads() const { return reads_; }
 
  private:
-  /// What one object has waiting.
+  /// The waiting loads of one object.
   struct Line {
     const void* object = nullptr;
     std::deque<std::weak_ptr<Load>> urgent, later;
@@ -80,10 +83,10 @@ class Traffic {
   Lines::iterator line_of(const void* object);
 
   const std::size_t budget_;
-  const unsigned most_, most_expected_;  ///< transfers
+  const unsigned most_, most_expected_;  ///< numbers of transfers
 
   mutable std::mutex mutex_;
-  Lines lines_;  ///< whose turn it is in front
+  Lines lines_;  ///< the next one to be served is in front
   unsigned transfers_ = 0;
   TrafficNumbers numbers_;
 

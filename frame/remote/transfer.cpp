@@ -20,14 +20,14 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-/// All header lines of an answer, those of interim answers included.
+/// Limit for all header lines of an answer, including interim answers.
 constexpr std::size_t kMaxHeaders = std::size_t{256} << 10;
-/// Of what comes with an error or a redirect; it is read so that the connection can be kept.
+/// Limit for the body of an error or a redirect. It is read so that the connection can be kept.
 constexpr std::size_t kMaxErrorBody = std::size_t{64} << 10;
 constexpr long kConnectTimeout = 10'000;
-/// An attempt may take this, and a second for each so many bytes.
+/// An attempt may take this time, and a second more for this number of bytes.
 constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
-/// Bytes a second that are not reached in the time for a stall.
+/// A transfer below this number of bytes a second for the stall time has failed.
 constexpr long kLowSpeed = 1024;
 constexpr const char* kNarrower =
     "a redirect into a private network, or to the host itself, from outside of it";
@@ -63,8 +63,8 @@ struct FreeUrl {
   void operator()(CURLU* url) const { ::curl_url_cleanup(url); }
 };
 
-/// The URL that `location` is, seen from `base`; empty where it is none. libcurl's own answer to
-/// that has the user and password of netrc in it.
+/// Resolves `location` against `base`. Returns an empty text if that is not a URL. libcurl's own
+/// result is not used, because it contains the user and password from netrc.
 std::string target_of(const Url& base, const std::string& location) {
   if (location.empty()) return {};
   const std::unique_ptr<CURLU, FreeUrl> url(::curl_url());
@@ -81,7 +81,7 @@ std::string target_of(const Url& base, const std::string& location) {
   return result;
 }
 
-/// The credentials of one are for the other.
+/// True if credentials for `from` may be sent to `to`.
 bool same_host(const Url& from, const Url& to) {
   if (from.host != to.host) return false;
   return from.port == to.port || (!from.secure && to.secure);
@@ -120,7 +120,7 @@ void set(CURL* handle, CURLoption option, Value value) {
 }
 
 /// Some servers send a body only once its head is acknowledged (Nagle's algorithm, which Ceph's
-/// gateway leaves on), and the kernel would wait 40 ms for something to send along.
+/// gateway leaves on). The kernel would delay the acknowledgement by 40 ms.
 void acknowledge_now(curl_socket_t socket) {
   constexpr int kOn = 1;
   if (socket != CURL_SOCKET_BAD)
@@ -169,7 +169,7 @@ void Transfer::set_options() {
   set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(handle, CURLOPT_USERAGENT, "bloscfs");
   set(handle, CURLOPT_NOSIGNAL, 1L);
-  // A resolver that hangs would keep a cancelled transfer, and with it all others.
+  // Without this, a resolver that hangs would delay a cancelled transfer, and with it all others.
   set(handle, CURLOPT_QUICK_EXIT, 1L);
   set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   const auto size = static_cast<long>(std::max<std::size_t>(request_.size, request_.whole_size) +
@@ -213,14 +213,14 @@ void Transfer::set_callbacks() {
 
 void Transfer::set_method() {
   if (request_.method == HttpMethod::put || request_.method == HttpMethod::post) {
-    // What a method without a name of its own would send.
+    // These options set the body. CURLOPT_CUSTOMREQUEST below sets the method.
     set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     set(handle(), CURLOPT_POSTFIELDS,
         request_.body.empty() ? "" : reinterpret_cast<const char*>(request_.body.data()));
   }
   if (request_.method != HttpMethod::get)
     set(handle(), CURLOPT_CUSTOMREQUEST, name_of(request_.method));
-  // libcurl sends a request again where a connection that it kept turns out to be dead.
+  // libcurl sends a request again if a connection that it kept turns out to be dead.
   if (!request_.retries) set(handle(), CURLOPT_FRESH_CONNECT, 1L);
 }
 
@@ -250,9 +250,9 @@ void Transfer::set_headers() {
     static_cast<void>(header_list_.release());
     header_list_.reset(longer);
   };
-  // A range of what is encoded anew for each answer would be a range of nothing.
+  // Ranges of a body that is encoded anew for each answer would not fit together.
   add("Accept-Encoding: identity");
-  // Neither the pause before a body, nor the type of a form.
+  // Without the pause before a body, and without the content type of a form.
   add("Expect:");
   add("Content-Type:");
   for (const HttpHeader& header : headers_to_send()) {
@@ -264,7 +264,7 @@ void Transfer::set_headers() {
   set(handle(), CURLOPT_HTTPHEADER, header_list_.get());
 }
 
-/// False, for callbacks that end a transfer by that.
+/// Returns false, with which callbacks end a transfer.
 bool Transfer::refuse(std::string why) {
   if (!refused_) refused_ = std::move(why);
   return false;
@@ -300,7 +300,7 @@ std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void
   return count;
 }
 
-/// Grows the body as a vector does, and takes the memory before.
+/// Grows the body as a vector does. Takes the memory from request_.memory first.
 bool Transfer::make_room(std::size_t count) {
   if (!request_.memory || count <= body_.capacity() - body_.size()) return true;
   const std::size_t wanted = std::max(body_.size() + count, 2 * body_.capacity());
@@ -325,7 +325,7 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
                           : "an answer that is too large to be taken");
     else if (status == kHttpPartial)
       transfer.refuse("more bytes than were asked for");
-    return 0;  // the status of others says all
+    return 0;  // for other statuses, the status alone is enough
   }
   if (!transfer.keeps_body()) return count;
   try {
@@ -346,11 +346,11 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* addre
   return transfer.connections_.open(*address);
 }
 
-/// A connection may have been opened for another transfer.
+/// The connection may have been opened for another transfer, so its socket is found by its port.
 int Transfer::on_connected(void* self, char* address, char*, int, int own_port) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.socket_ = transfer.connections_.with_port(own_port);
-  transfer.refused_.reset();  // a host may have other addresses that will not do
+  transfer.refused_.reset();  // an earlier address of the host may have been refused
   if (!transfer.settings_.proxy.empty()) return CURL_PREREQFUNC_OK;
   const Reach reach = reach_of(std::string(address));
   if (reach < transfer.place_.reach) {
@@ -370,20 +370,20 @@ Verdict Transfer::judge(CURLcode code) {
 
 Verdict Transfer::judge_attempt(CURLcode code) {
   if (refused_) return verdict(Kind::final, refusal_, *refused_, headers_.status != 0);
-  // What comes with such a status, whole or cut off, says nothing more. Where a redirect leads may
-  // be cut off, unless its body was too long for us.
+  // The body of an error status does not matter, even if it is cut off. A redirect must be
+  // complete, because its target may be cut off, unless its body was too long for this class.
   const bool says_all =
       headers_.status >= 300 && (!is_redirect(headers_.status) || code == CURLE_WRITE_ERROR);
   if (code != CURLE_OK && !says_all) return judge_failure(code);
-  // To libcurl a connection that closes behind some line is an answer without a body.
+  // libcurl takes a connection that closes within the head for an answer without a body.
   if (!head_is_whole_ && headers_.status < 400)
     return verdict(Kind::passing, EIO, "an answer whose head was cut off", headers_.status != 0);
   return judge_status();
 }
 
 Verdict Transfer::judge_failure(CURLcode code) const {
-  // Only for want of memory do our callbacks fail without a reason. libcurl says the same of lines
-  // that are too long.
+  // The callbacks of this class fail without a reason only if memory is short. libcurl returns the
+  // same code for lines that are too long.
   if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
   const std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
@@ -435,20 +435,20 @@ Verdict Transfer::judge_redirect() {
   }
   if (place_.url.secure && !result.next.url.secure)
     return verdict(Kind::final, EIO, "a redirect from https to http", true);
-  // So servers lead from a directory to its index page.
+  // Servers redirect from a directory to its index page in this way.
   if (request_.size > 0 && result.next.url.path == place_.url.path + "/")
     return verdict(Kind::final, ENOENT, "a directory: its URL ends in '/'", true);
   return result;
 }
 
-/// Of 200 and 206.
+/// For status 200 and 206.
 Verdict Transfer::judge_bytes() const {
   if (headers_.encoded) return verdict(Kind::final, EIO, "an encoded answer", true);
   return headers_.status == kHttpOk ? judge_whole() : judge_range();
 }
 
 Verdict Transfer::judge_whole() const {
-  // Without a length nobody knows whether the connection was cut.
+  // Without a length, a connection that was cut cannot be detected.
   curl_off_t length = -1;
   ::curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
   if (length >= 0) return verdict(Kind::good, 0, {}, true);
@@ -476,7 +476,7 @@ Verdict Transfer::judge_range() const {
   return verdict(Kind::good, 0, {}, true);
 }
 
-/// What an answer has taken is whoever waits for it to give back.
+/// The caller must give back the memory of the answer's body.
 HttpAnswer Transfer::take() {
   body_memory_ = 0;
   if (headers_.status >= 400 && !request_.takes_errors) body_.clear();

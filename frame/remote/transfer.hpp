@@ -1,5 +1,5 @@
 #pragma once
-// One attempt to have a request answered by a server.
+// One attempt to get a request answered by a server.
 
 #include <cerrno>
 #include <chrono>
@@ -18,12 +18,12 @@ namespace bloscfs::frame::inline remote {
 /// How an attempt ended.
 struct Verdict {
   enum class Kind { good, redirect, passing, final } kind = Kind::final;
-  int error = 0;          ///< of passing and final
-  std::string text;       ///< the same: what was wrong, without the URL
-  bool answered = false;  ///< by a status
-  bool not_done = false;  ///< of passing: the server says that it did not carry the request out
+  int error = 0;          ///< if passing or final
+  std::string text;       ///< if passing or final: what was wrong, without the URL
+  bool answered = false;  ///< the server sent a status
+  bool not_done = false;  ///< if passing: the server says that it did not carry out the request
   std::chrono::seconds retry_after{0};  ///< as the server asked
-  HttpPlace next;                       ///< of redirect
+  HttpPlace next;                       ///< if a redirect
   bool refuses_credentials = false;     ///< other credentials may help
 };
 
@@ -34,11 +34,11 @@ struct FreeList {
   void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
 };
 
-/// An attempt to be answered by one place, without following where it leads. Belongs to one
-/// thread. What the server sends is bounded here.
+/// An attempt to get an answer from one place. Does not follow redirects. For one thread. Limits
+/// what the server may send.
 class Transfer {
  public:
-  /// What it is given by reference must outlive it. Throws std::bad_alloc.
+  /// All reference arguments must outlive the transfer. Throws std::bad_alloc.
   Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings,
            Connections& connections);
   ~Transfer();
@@ -46,11 +46,11 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   CURL* handle() const { return easy_.get(); }
-  /// That came so far.
+  /// Returns the bytes received so far.
   std::size_t body_bytes() const { return body_bytes_; }
-  /// Once curl has ended it with `code`.
+  /// To be called once curl has ended the transfer with `code`.
   Verdict judge(CURLcode code);
-  /// Of a good one.
+  /// Returns the answer of a transfer whose verdict is good.
   HttpAnswer take();
 
  private:
@@ -83,15 +83,15 @@ class Transfer {
   const HttpSettings& settings_;
   Connections& connections_;
   HttpPlace place_;
-  curl_socket_t socket_ = CURL_SOCKET_BAD;  ///< that it came to use
+  curl_socket_t socket_ = CURL_SOCKET_BAD;  ///< the one that the connection uses
   std::unique_ptr<CURL, FreeEasy> easy_;
   std::unique_ptr<curl_slist, FreeList> header_list_;
   AnswerHeaders headers_;
   std::vector<std::uint8_t> body_;
-  std::size_t body_memory_ = 0;  ///< that was taken of request_.memory
+  std::size_t body_memory_ = 0;  ///< taken from request_.memory
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
-  bool head_is_whole_ = false;          ///< its empty line came
-  std::optional<std::string> refused_;  ///< why we ended it ourselves
+  bool head_is_whole_ = false;          ///< the empty line after it has come
+  std::optional<std::string> refused_;  ///< why this class ended the transfer
   int refusal_ = EIO;
   char error_[CURL_ERROR_SIZE] = {};
 };

@@ -133,7 +133,7 @@ std::string shown_url(const std::string& text) {
   const bool is_store = has_prefix(text, kStore);
   if (!is_url(text) && !is_store) return text;
   const std::size_t host = text.find("//") + 2;
-  // As hosts are looked for: a '@' behind a '/' is no sign of a user.
+  // A '@' after the host's end does not belong to a user.
   const std::size_t host_end = std::min(text.find_first_of("/?#\\", host), text.size());
   const std::size_t user_end = text.substr(0, host_end).rfind('@');
   const std::size_t begin = user_end == std::string::npos || user_end < host ? host : user_end + 1;

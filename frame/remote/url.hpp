@@ -1,5 +1,5 @@
 #pragma once
-// Addresses of what is read over HTTP.
+// URLs of objects that are read over HTTP.
 
 #include <cstdint>
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// what() says what is wrong with a URL, and quotes nothing of it.
+/// what() says what is wrong with a URL, and quotes no part of it.
 class UrlError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -16,16 +16,16 @@ class UrlError : public std::runtime_error {
 
 struct Url {
   bool secure = false;  ///< https
-  std::string host;     ///< in lower case; of an IPv6 address without its brackets
+  std::string host;     ///< in lower case; an IPv6 address has no brackets
   std::uint16_t port = 0;
-  std::string path;   ///< from its '/' on, encoded
+  std::string path;   ///< from its first '/' on, encoded
   std::string query;  ///< with its '?', or empty
 
-  /// Host, and the port where it is not the usual one, as a request's header Host has them.
+  /// Returns the host, and the port unless it is the usual one, as in the Host header.
   std::string authority() const;
-  /// As it is asked for.
+  /// Returns the URL as it is requested.
   std::string text() const;
-  /// For messages: "?..." in place of the query, which may hold a signature.
+  /// Returns the URL for messages, with "?..." in place of the query, which may hold a signature.
   std::string shown() const;
   bool operator==(const Url&) const = default;
 
@@ -33,15 +33,16 @@ struct Url {
   std::string origin_and_path() const;
 };
 
-/// True for what begins with http:// or https://, whatever follows.
+/// True for a text that begins with http:// or https://.
 bool is_url(std::string_view text);
 
-/// Bytes beyond ASCII are encoded, all else is kept as it is. Throws UrlError: for user and
-/// password, a fragment, spaces and control characters, and hosts and ports that cannot be.
+/// Encodes bytes beyond ASCII, and keeps everything else. Throws UrlError for user and password, a
+/// fragment, spaces and control characters, and impossible hosts and ports.
 Url parse_url(std::string_view text);
 
-/// How a URL that may be none is named in messages: without user, password, query and fragment.
-/// Of s3:// without user and password. Other text stays as it is.
+/// Returns a text that may be a URL in the form for messages. An http:// or https:// URL loses
+/// user, password, query and fragment. An s3:// URL loses user and password. Other text stays as it
+/// is.
 std::string shown_url(const std::string& text);
 
 }  // namespace bloscfs::frame::inline remote
