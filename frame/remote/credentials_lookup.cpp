@@ -29,7 +29,7 @@ constexpr std::uint32_t kMaxAnswer = std::uint32_t{64} << 10;
 constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000};
 /// Longest chain of profiles that name the next one as their source.
 constexpr int kMostProfiles = 8;
-/// After a vain look, programs and servers are not asked again before this time.
+/// If a look finds no other credentials, programs and servers are not asked again within this time.
 constexpr std::chrono::seconds kAfterVainLook{5};
 constexpr std::int64_t kRenewedBefore = 300, kAfterFailure = 10;
 

@@ -75,7 +75,8 @@ class CredentialsLookup final : public CredentialsSource {
   std::optional<S3Credentials> kept_;
   /// Time of the next lookup in seconds since 1970. 0: never.
   std::int64_t due_ = 0;
-  /// Not before this time are slow sources asked again after a vain look.
+  /// After a look that found no other credentials, programs and servers are not asked before this
+  /// time.
   std::chrono::steady_clock::time_point next_look_;
 };
 

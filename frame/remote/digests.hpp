@@ -20,7 +20,7 @@ Sha256 hmac_sha256(codec::Bytes key, std::string_view text);
 /// In the form of Content-MD5 (RFC 1864).
 std::string base64_of_md5(codec::Bytes bytes);
 
-/// In lower case.
+/// Returns lower-case hex digits.
 std::string hexadecimal(codec::Bytes bytes);
 
 }  // namespace bloscfs::frame::inline remote

@@ -104,7 +104,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
   traffic_->pump();
 }
 
-/// The transfers must be under way. The caller holds mutex_.
+/// The transfers must be under way. The caller holds mutex_, except in the destructor.
 void FirstFetch::end_as(State state, std::size_t received) {
   state_ = state;
   used_ = Clock::now();

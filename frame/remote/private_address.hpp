@@ -19,7 +19,7 @@ enum class Reach : std::uint8_t {
   everywhere
 };
 
-/// Also looks at an IPv4 address inside an IPv6 address.
+/// Of an IPv6 address that contains an IPv4 address, returns the reach of the latter.
 Reach reach_of(const sockaddr& address);
 /// `text` is a numeric address.
 Reach reach_of(const std::string& text);

@@ -118,7 +118,7 @@ void RangeFetch::fail(int error, std::string why) {
   end_as(State::failed, 0);
 }
 
-/// The transfer must be under way. The caller holds mutex_.
+/// The transfer must be under way. The caller holds mutex_, except in the destructor.
 void RangeFetch::end_as(State state, std::size_t received) {
   state_ = state;
   source_->traffic->ended(size(), received, is_paused_);

@@ -56,8 +56,8 @@ std::optional<std::string> parse_s3_copy(Bytes xml);
 /// Merges into `directory` what another page shows of it.
 void add_inside(ObjectEntry& directory, const ObjectEntry& more);
 
-/// Returns the entity tag in quotes, with which or without which it came. Returns an empty text for
-/// a weak or invalid tag.
+/// Returns the entity tag in quotes, which `text` may lack. Returns an empty text for a weak or
+/// invalid tag.
 std::string quoted_etag(const std::string& text);
 
 }  // namespace bloscfs::frame::inline remote

@@ -19,7 +19,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Removes spaces around the text, and makes several spaces inside one.
+/// Removes spaces around the text, and replaces several spaces inside it by one.
 std::string with_single_spaces(const std::string& text) {
   std::string result;
   for (const char c : text)

@@ -252,7 +252,7 @@ void Transfer::set_headers() {
   };
   // Ranges of a body that is encoded anew for each answer would not fit together.
   add("Accept-Encoding: identity");
-  // Without the pause before a body, and without the content type of a form.
+  // Disable the pause before a body, and the content type of a form.
   add("Expect:");
   add("Content-Type:");
   for (const HttpHeader& header : headers_to_send()) {
@@ -264,7 +264,7 @@ void Transfer::set_headers() {
   set(handle(), CURLOPT_HTTPHEADER, header_list_.get());
 }
 
-/// Returns false, with which callbacks end a transfer.
+/// Always returns false, so that callbacks can return it to end the transfer.
 bool Transfer::refuse(std::string why) {
   if (!refused_) refused_ = std::move(why);
   return false;
@@ -476,7 +476,7 @@ Verdict Transfer::judge_range() const {
   return verdict(Kind::good, 0, {}, true);
 }
 
-/// The caller must give back the memory of the answer's body.
+/// The answer's body stays charged to request_.memory. The waiting thread gives it back.
 HttpAnswer Transfer::take() {
   body_memory_ = 0;
   if (headers_.status >= 400 && !request_.takes_errors) body_.clear();

@@ -46,7 +46,7 @@ struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
-  /// Since 1970: the seconds, which a file may set to any number, and the nanoseconds above them.
+  /// Modification time since 1970: seconds, which may be any number, and nanoseconds.
   std::int64_t mtime_s = 0, mtime_ns = 0;
   bool operator==(const FileStamp&) const = default;
 };

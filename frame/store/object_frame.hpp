@@ -73,7 +73,7 @@ class ObjectFrame final : public StoreDirectory {
   /// Compares the last known index with `seen`, a state that was seen in the store. `outdated`: the
   /// store has our last known index, so `seen` is older.
   Comparison compare(const ObjectState& seen);
-  /// Finds out whether a commit whose answer was lost was stored.
+  /// Finds out whether the store has the commit whose answer was lost.
   void resolve() {
     const auto one_at_a_time = Interruption::lock(putting_);
     resolve_locked();
@@ -83,9 +83,9 @@ class ObjectFrame final : public StoreDirectory {
   /// Stores the index of the state `base` again, with these attributes. Returns the new state. A
   /// pending index takes the attributes with its commit instead.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
-  /// Removes the frame: puts a tombstone, an empty index that readers take for no frame, if the
-  /// store still has `base`. Then deletes the tombstone if the store honours If-Match of DELETE;
-  /// otherwise the caller must delete it.
+  /// Removes the frame. If the store still has `base`, puts a tombstone: an empty index, which
+  /// readers do not take for a frame. Then deletes the tombstone if the store honours If-Match of
+  /// DELETE. Otherwise the caller must delete it.
   void remove(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;

@@ -20,7 +20,7 @@ namespace bloscfs::frame::inline store {
 /// Thread-safe.
 class ObjectFrameServices {
  public:
-  /// Called with the path of an object that is not needed any more, in any thread. The callee
+  /// Called in any thread with the path of an object that is not needed any more. The callee
   /// deletes the object after a delay, because readers on other hosts may still use it.
   using RemoveLater = std::function<void(const std::string& path)>;
 

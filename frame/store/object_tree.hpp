@@ -116,8 +116,8 @@ class ObjectTree {
   virtual std::vector<ObjectEntry> list(const std::string& directory, MemoryCharge& charge) = 0;
   /// Like list(directory, charge), with a charge made by the function given to set_charges().
   std::vector<ObjectEntry> list(const std::string& directory);
-  /// Sets the function that makes these charges. Without it, list() uses uncharged(). To be called
-  /// before other threads exist.
+  /// Sets the function that makes the charges for list(directory). Without it, list() uses
+  /// uncharged(). To be called before other threads exist.
   using ChargeMaker = std::function<std::unique_ptr<MemoryCharge>(const std::string& directory)>;
   void set_charges(ChargeMaker make) { make_charge_ = std::move(make); }
   /// Opens the object in its present state. Returns `known`, which may be null, if the object is
