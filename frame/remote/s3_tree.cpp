@@ -43,7 +43,7 @@ constexpr int kTriesOfRefused = 5;
 
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Removes duplicate names. A name that is also a directory stays as a directory.
+/// Sorts by name and removes duplicates. A name that is also a directory stays as a directory.
 void sort_names(std::vector<ObjectEntry>& entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
     return std::pair(std::string_view(a.name), !a.is_directory) <

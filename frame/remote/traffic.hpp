@@ -1,5 +1,5 @@
 #pragma once
-// The memory and transfers that all objects of a mount share, given round robin.
+// The memory and transfers that all objects of a mount share. Objects get them round robin.
 
 #include <cstddef>
 #include <cstdint>
