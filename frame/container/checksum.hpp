@@ -1,5 +1,5 @@
 #pragma once
-// XXH3-64, the sum that bloscfs.xxh3 holds, of bytes that come in parts.
+// XXH3-64, the checksum that the vlmetalayer bloscfs.xxh3 stores, of bytes that arrive in parts.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The error of a wrong checksum, apart from others, since such failures are counted.
+// The error of a wrong checksum. It has its own type because callers count such failures.
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace bloscfs::frame::inline container {
 
-/// Stored bytes do not have the checksum that is recorded for them.
+/// Stored bytes do not match the checksum that is recorded for them.
 struct ChecksumFailure : codec::Error {
   explicit ChecksumFailure(std::string context)
       : Error(codec::FormatErrc::malformed, std::move(context)) {}

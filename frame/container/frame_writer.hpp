@@ -1,5 +1,6 @@
 #pragma once
-// Writing to one container: its present state, and the space that earlier states have left.
+// Writes to one container. A writer holds its current state and the space that superseded states
+// left.
 
 #include <chrono>
 #include <cstdint>
@@ -24,94 +25,97 @@ class RecentWriters;
 namespace bloscfs::frame::inline container {
 
 struct WriterSettings {
-  /// Makes the lock sidecar of other Blosc2 programs where there is none. One that is there is
-  /// always obeyed (frame/formats/sidecars.md, "Sidecar").
+  /// Creates the lock sidecar of other Blosc2 programs if it does not exist. The writer always
+  /// respects an existing one (frame/formats/sidecars.md, "Sidecar").
   bool locking = false;
-  /// How long superseded space waits for readers in other processes, unless it is known that there
-  /// are none.
+  /// How long superseded space waits for readers in other processes. The writer does not wait if it
+  /// can tell that no other process has the file open.
   GracePeriod grace = std::chrono::seconds(10);
-  /// Shared by writers of a process whose files are opened again and again; may be null.
+  /// Shared by the writers of a process that opens the same files again and again; may be null.
   std::shared_ptr<RecentWriters> recent_writers = nullptr;
-  /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
+  /// The file that must be opened, or the directory of a sparse frame. The writer throws ESTALE if
+  /// the name leads to another one.
   std::optional<FileId> meant = std::nullopt;
-  /// Opens that; null: it is opened by its name. Asked once.
+  /// Opens that file; called at most once. If null, the writer opens the file by its name.
   std::function<std::shared_ptr<StoreFile>()> open = nullptr;
-  /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with
-  /// it, and so do other names of the file. Not of sparse frames.
+  /// Every commit makes a new file, as compact() does. Readers of the old state keep the old file,
+  /// and so do other hard links. Ignored for sparse frames.
   bool anew = false;
-  /// The same where readers of earlier states keep a contiguous frame from getting shorter.
+  /// A commit makes a new file if readers of earlier states keep a contiguous frame from shrinking.
   bool anew_beside_readers = false;
-  /// Writers on many hosts share the directory of a sparse frame, which nobody can look through:
-  /// numbers of chunk files are drawn at random below 0xF0000000, and the writer gives up what it
-  /// has superseded when it ends.
+  /// Writers on many hosts share the directory of a sparse frame, and cannot list it. The writer
+  /// draws the numbers of chunk files at random below 0xF0000000. It deletes the chunk files that
+  /// it has superseded when it ends.
   bool shared = false;
 };
 
-/// What a new frame says of itself.
+/// The properties of a new frame.
 struct FrameSettings {
   std::int32_t typesize = 1;
-  std::int32_t chunksize = -1;  ///< bytes; -1: set later. Arrays: from the shapes
-  std::int32_t blocksize = 0;   ///< bytes, 0 automatic. Arrays: from the shapes
+  std::int32_t chunksize = -1;  ///< bytes; -1: set later. Arrays: follows from the shapes
+  std::int32_t blocksize = 0;   ///< bytes; 0: automatic. Arrays: follows from the shapes
   codec::CodecId codec = codec::CodecId::blosclz;
   std::uint8_t codec_meta = 0;
   int clevel = 5;
   std::array<codec::FilterStep, codec::kFilterSlots> filters{};
-  int splitmode = 4;  ///< 1 always, 2 never, 3 auto, 4 forward-compat
+  int splitmode = 4;  ///< 1 always, 2 never, 3 auto, 4 forward-compatible
   bool use_dict = false;
   std::vector<Metalayer> metalayers;  ///< without b2nd
-  std::optional<ArrayInfo> array;     ///< the first transaction begins with all its chunks zero
-  bool checksums = false;             ///< keep bloscfs.xxh3 from the start
-  mode_t mode = 0666;                 ///< of the file, before the umask
+  std::optional<ArrayInfo> array;     ///< all chunks are zero when the first transaction begins
+  bool checksums = false;             ///< record checksums in bloscfs.xxh3 from the start
+  mode_t mode = 0666;                 ///< of the file, before the umask applies
 };
 
-/// For one owner at a time; its snapshots are for any thread. At most one transaction is under way.
+/// One owner may use a writer at a time. Any thread may use its snapshots. At most one transaction
+/// is in progress.
 class FrameWriter {
  public:
   virtual ~FrameWriter() = default;
 
-  /// The last committed state; null before the first commit to a new frame.
+  /// Returns the last committed state, or null before the first commit to a new frame.
   virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
 
-  /// Begins a transaction on that state. The writer outlives it. Where a lock sidecar exists other
-  /// programs are locked out until it ends. Throws std::system_error: ESTALE when somebody else has
-  /// changed the container, LockedByOthers when somebody else holds its lock.
+  /// Begins a transaction on the last committed state. The writer must outlive it. If a lock
+  /// sidecar exists, the transaction locks out other programs until it ends. Throws
+  /// std::system_error: ESTALE if another program has changed the container, LockedByOthers if
+  /// another program holds its lock.
   virtual std::unique_ptr<Transaction> begin() = 0;
 
-  /// True after a commit that failed when the new state was in place already: begin() gives EIO
-  /// then, and the container can be opened again.
+  /// True after a commit that failed when the new state was already in place. begin() then throws
+  /// EIO. The caller can open the container again.
   virtual bool is_broken() const = 0;
 
-  /// Gives back the space of earlier states that nobody can be reading any more. begin() does the
-  /// same in passing, without spending much time on it. Where that lets a contiguous frame become
-  /// shorter, commits the same contents with chunks moved: snapshot() is another one then.
+  /// Frees the space of earlier states that no reader can need any more. begin() does a cheap
+  /// version of this. If a contiguous frame can then become shorter, commits the same contents with
+  /// chunks moved, so that snapshot() changes.
   virtual void tidy() = 0;
-  /// Before a transaction that leaves no contents, and metalayers that take `growth` bytes more
-  /// than now: makes room for the trailer of such a state, where it needs room that no new file can
-  /// give. snapshot() is another one then, with the same contents. Throws as commit() does.
+  /// Prepares for a transaction that removes all contents and lets the metalayers grow by `growth`
+  /// bytes. Makes room behind the header for the trailer of the empty frame, if a new file cannot
+  /// give that room. snapshot() may change; its contents stay the same. Throws as commit() does.
   virtual void make_room_to_empty(std::uint64_t /*growth*/) {}
   /// True if the container takes more space than it should, and tidy() may help.
   virtual bool is_oversized() const { return false; }
 
-  /// Rewrites the container without its dead space; chunks are copied as they are stored.
-  /// Throws as begin() and commit() do. A file with several hard links is rewritten in place: EBUSY
-  /// while somebody may be reading an earlier state, EOPNOTSUPP where its chunks cannot be moved.
+  /// Rewrites the container without its dead space. Copies chunks as they are stored. Throws as
+  /// begin() and commit() do. Rewrites a file with several hard links in place: throws EBUSY while
+  /// a reader may use an earlier state, EOPNOTSUPP if the chunks cannot be moved.
   virtual void compact() = 0;
 
-  /// The container has been renamed. An empty name: it was removed while it is open, and commits go
-  /// on in its file; `directory` is where a temporary may be made.
+  /// Tells the writer that the container has been renamed. An empty name means that the file was
+  /// removed while it is open. Commits then go on in that file, with temporaries in `directory`.
   virtual void moved(std::shared_ptr<StoreDirectory> directory, std::string name) = 0;
 
-  /// Sets the times of the container's file, which snapshots would otherwise take for a change.
-  /// ESTALE when somebody else has changed the container.
+  /// Sets the times of the container's file. Other ways to set them look like a change to the
+  /// snapshots. Throws ESTALE if another program has changed the container.
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
 
-  /// Owner, mode and so on of the container's file, whatever has its name now.
+  /// Returns owner, mode and so on of the writer's own file, even if another file has its name now.
   virtual FileAttributes attributes() const = 0;
-  /// Sets them; not for a container that has a committed state.
+  /// Sets the attributes. Not for a container that has a committed state.
   virtual void set_attributes(const FileAttributes& attributes) = 0;
-  /// Of that file, which a sparse frame's index is.
+  /// Returns the stamp of the container's file. For a sparse frame this is the index file.
   virtual FileStamp stamp() const = 0;
-  /// True unless the container's file was removed: then it has a name, though perhaps another one.
+  /// True unless the container's file was removed. The name may have changed.
   virtual bool has_name() const = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace bloscfs::frame::inline container {
 
-/// The clock outlives it.
+/// The clock must outlive the object.
 struct GracePeriod {
   GracePeriod() = default;
   template <typename Rep, typename Period>

@@ -1,5 +1,5 @@
 #pragma once
-// Named contents that the header of a new frame is to have.
+// Metalayers for the header of a new frame.
 
 #include <cstdint>
 #include <string>

@@ -22,7 +22,7 @@ std::optional<std::string> missing_decoder(const FrameInfo& info) {
   return std::nullopt;
 }
 
-/// False also where the index is damaged, which says nothing about the decoder.
+/// False also if the index is damaged. Such an index says nothing about the decoder.
 bool has_no_stored_bytes(const Snapshot& snapshot) {
   if (snapshot.info().nbytes == 0) return true;
   try {

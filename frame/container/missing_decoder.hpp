@@ -1,5 +1,5 @@
 #pragma once
-// Tells containers whose contents nobody here can decode, by what their headers say.
+// Finds containers that this program cannot decode, from their headers.
 
 #include <optional>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace bloscfs::frame::inline container {
 
-/// The codec or filter that a container is stored with and that we lack: "codec grok is not
-/// supported". nullopt where there is none, and where no chunk has stored bytes. Chunks may differ
-/// from the header: what only they say is told by reading them. Reads the index's header at most.
-/// Errors: std::system_error from the source.
+/// Returns which codec or filter is missing, as a message: "codec grok is not supported". Returns
+/// nullopt if none is missing, or if no chunk has stored bytes. Chunks may differ from the header;
+/// only reading them shows that. Reads at most the header of the index. Errors: std::system_error
+/// from the source.
 std::optional<std::string> missing_decoder(const Snapshot& snapshot);
 
 }  // namespace bloscfs::frame::inline container

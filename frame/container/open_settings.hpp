@@ -1,5 +1,5 @@
 #pragma once
-// What is asked of the opening of a container, of whatever kind.
+// Settings for opening a container of any kind.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@ namespace bloscfs::frame::inline container {
 
 struct OpenSettings {
   SourceCounters* counters = nullptr;  ///< may be null; outlives the snapshot
-  /// Name of the file and the directory that it is in (borrowed for the call), so that the sidecar
-  /// NAME.b2lock can be found; without a name no sidecar is looked for.
+  /// Name of the file, and a descriptor of its directory, which is borrowed for the call. They
+  /// locate the sidecar NAME.b2lock. Without a name, opening does not look for a sidecar.
   std::string name = {};
   int directory = -1;
-  /// The state of the file shortly before the call, where the caller knows it.
+  /// The state of the file shortly before the call, if the caller knows it.
   std::optional<FileStamp> stamp = {};
 };
 

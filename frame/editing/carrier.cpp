@@ -22,23 +22,25 @@ namespace {
 constexpr char kObjectLayer[] = "b2o";
 constexpr char kLazyArrayLayer[] = "LazyArray";
 constexpr char kProxyLayer[] = "proxy-source";
-/// A bit for each chunk, from the lowest bit of the first byte on.
+/// One bit for each chunk, beginning with the lowest bit of the first byte.
 constexpr char kFetchedChunksLayer[] = "proxy-fetched";
-/// The same for blocks: those of the first chunk, then those of the second one, ...
+/// One bit for each block: first the blocks of the first chunk, then those of the second one, and
+/// so on.
 constexpr char kFetchedBlocksLayer[] = "proxy-fetched-blocks";
-/// There while a proxy is being written to: what it has noted does not count.
+/// Present while a proxy is being written to. The bits above are then not valid.
 constexpr char kDirtyLayer[] = "proxy-dirty";
-/// Of an array that was made with its size and is sent chunk by chunk; then what has become of it.
+/// Marks an array that has its full size and arrives chunk by chunk. kFillStateLayer tells the
+/// progress.
 constexpr char kFillLayer[] = "fill_nonce";
 constexpr char kFillStateLayer[] = "fill_state";
 
-/// A marker, which says what kind of object it is, takes some dozens of bytes.
+/// A marker tells the kind of an object. It takes some dozens of bytes.
 constexpr std::size_t kMaxMarker = 4096;
-/// A bit for each chunk that a frame can have.
+/// One bit for each chunk that a frame can have.
 constexpr std::size_t kMaxFetched = std::size_t{32} << 20;
-/// Blocks of a proxy whose bits can be read.
+/// Most blocks of a proxy whose bits can be read.
 constexpr std::int64_t kMostBits = 8 * static_cast<std::int64_t>(kMaxFetched);
-/// Blocks for which it is worth to see whether they are padding alone.
+/// Most missing blocks for which missing_blocks() checks whether they are only padding.
 constexpr std::int64_t kMostLookedAt = std::int64_t{1} << 20;
 constexpr std::size_t kMaxFillState = 256;
 
@@ -48,7 +50,8 @@ const MetalayerEntry* find_layer(const std::vector<MetalayerEntry>& layers, std:
   return found == layers.end() ? nullptr : &*found;
 }
 
-/// The first value, without what an array or a map holds; nil where that is no msgpack.
+/// Returns the first value, without the contents of an array or a map; nil if the bytes are not
+/// msgpack.
 MsgpackValue first_value(codec::Bytes bytes) {
   try {
     return MsgpackCursor(bytes).take();
@@ -57,13 +60,13 @@ MsgpackValue first_value(codec::Bytes bytes) {
   }
 }
 
-/// Empty for one that is too large.
+/// Returns the content of a marker, or nothing if it is too large.
 std::vector<std::uint8_t> read_marker(const Snapshot& snapshot, const MetalayerEntry& layer) {
   if (layer.stored_size > kMaxMarker) return {};
   return snapshot.read_metalayer(layer);
 }
 
-/// The text that a map has under "kind"; empty if there is none.
+/// Returns the text under the key "kind" of a map; empty if the map has no such key.
 std::string kind_in(codec::Bytes marker) {
   try {
     MsgpackCursor cursor(marker);
@@ -90,7 +93,7 @@ std::string describe(const std::string& kind) {
   return kind.empty() ? "an object of Python" : fmt::format("an object of Python ({})", kind);
 }
 
-/// Numbers of blocks, or of chunks, along each axis of what they cut.
+/// Returns the number of blocks or chunks along each axis.
 std::vector<std::int64_t> count_along(const std::vector<std::int64_t>& whole,
                                       const std::vector<std::int32_t>& part) {
   std::vector<std::int64_t> counts;
@@ -116,10 +119,10 @@ class Cut {
     }
   }
 
-  /// Of each chunk; 0 where that is not known.
+  /// Returns the number of blocks in each chunk; 0 if it is not known.
   std::int64_t block_count() const { return blocks_.empty() ? 0 : product_of(blocks_); }
 
-  /// False for a block of padding alone, which nobody fetches.
+  /// False for a block that is only padding. Proxies never fetch such blocks.
   bool has_items(std::int64_t number) const {
     std::int64_t chunk = number / block_count(), block = number % block_count();
     if (!info_.has_blocked_array())
@@ -141,7 +144,8 @@ class Cut {
   std::vector<std::int64_t> chunks_, blocks_;  ///< along each axis
 };
 
-/// The bytes of a vlmetalayer that has a msgpack binary value; none where there is no such.
+/// Returns the content of a vlmetalayer that is a msgpack binary value; empty if there is no such
+/// layer.
 std::vector<std::uint8_t> read_bits(const Snapshot& snapshot,
                                     const std::vector<MetalayerEntry>& layers,
                                     std::string_view name, codec::BlockDecoder& decoder) {
@@ -153,7 +157,7 @@ std::vector<std::uint8_t> read_bits(const Snapshot& snapshot,
   return {bits.content.begin(), bits.content.end()};
 }
 
-/// How many of the first `count` bits are set.
+/// Returns how many of the first `count` bits are set.
 std::int64_t count_set(const std::vector<std::uint8_t>& bits, std::int64_t count) {
   std::int64_t set = 0;
   for (std::int64_t at = 0; at < count; at += 8) {
@@ -163,7 +167,8 @@ std::int64_t count_set(const std::vector<std::uint8_t>& bits, std::int64_t count
   return set;
 }
 
-/// Those whose bits are not set. Blocks of padding alone count where there are very many.
+/// Returns the number of blocks whose bits are not set. Excludes blocks of padding, unless too many
+/// bits are clear to check each block.
 std::int64_t missing_blocks(const std::vector<std::uint8_t>& bits, std::int64_t count,
                             const Cut& cut) {
   std::int64_t missing = count - count_set(bits, count);
@@ -219,7 +224,8 @@ std::optional<FetchedPart> fetched_part(const Snapshot& snapshot, codec::BlockDe
 }
 
 bool is_being_filled(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
-  if (snapshot.info().trailer_len <= kEmptyTrailerLen) return false;  // nothing is noted
+  if (snapshot.info().trailer_len <= kEmptyTrailerLen)
+    return false;  // the empty trailer has no vlmetalayers
   const auto layers = snapshot.vlmetalayers();
   if (find_layer(layers, kFillLayer) == nullptr) return false;
   const auto* const state = find_layer(layers, kFillStateLayer);

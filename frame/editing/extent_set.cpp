@@ -6,7 +6,8 @@
 namespace bloscfs::frame::inline editing {
 namespace {
 
-/// Eight classes to each power of two: with wider ones, a search meets many that are too small.
+/// Returns the class of a size; each power of two has eight. In wider classes a search would meet
+/// many extents that are too small.
 std::size_t size_class(std::uint64_t size) {
   const auto power = static_cast<std::size_t>(std::bit_width(size)) - 1;
   return 8 * power + ((power < 3 ? size << (3 - power) : size >> (power - 3)) & 7);
@@ -30,7 +31,7 @@ ExtentSet::Extents::iterator ExtentSet::erase(Extents::iterator extent) {
   return extents_.erase(extent);
 }
 
-/// Most sets are never searched.
+/// Runs before the first search only, because most sets are never searched.
 void ExtentSet::sort_by_size() const {
   starts_.resize(1);
   for (const auto& [start, end] : extents_) {
@@ -79,7 +80,7 @@ std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t fro
   };
   for (std::size_t i = size_class(size) + 1; i < starts_.size(); ++i)
     lowest = std::min(lowest, lowest_of(i));
-  // Within its own class an extent may be somewhat too small.
+  // Some extents of the same class may be too small.
   if (const std::size_t own = size_class(size); own < starts_.size()) {
     const auto& starts = starts_[own];
     for (auto i = starts.lower_bound(from); i != starts.end() && *i < lowest; ++i)

@@ -1,5 +1,5 @@
 #pragma once
-// Sets of byte ranges, kept as disjoint, coalesced extents.
+// Sets of byte ranges, stored as disjoint, coalesced extents.
 
 #include <cstdint>
 #include <map>
@@ -22,20 +22,20 @@ class ExtentSet {
   void remove(const Extent& extent);
 
   bool contains(const Extent& extent) const;
-  /// The lowest run of `size` bytes that starts at `from` or later. Looks at extents of about that
-  /// size one by one, and not at smaller ones.
+  /// Returns the lowest run of `size` bytes that starts at `from` or later. Checks extents of about
+  /// that size one by one, and skips smaller ones.
   std::optional<Extent> first_fit(std::uint64_t size, std::uint64_t from = 0) const;
-  /// Where the run that ends exactly at `end` starts; `end` when there is none.
+  /// Returns the start of the run that ends exactly at `end`; `end` if no run does.
   std::uint64_t run_start(std::uint64_t end) const;
-  /// Where the run that holds `position` ends; `position` when there is none.
+  /// Returns the end of the run that holds `position`; `position` if no run does.
   std::uint64_t run_end(std::uint64_t position) const;
 
   bool empty() const { return extents_.empty(); }
   std::size_t count() const { return extents_.size(); }
-  /// Bytes that this object takes, about: two nodes of trees for each extent.
+  /// Returns roughly how many bytes this object takes: two tree nodes for each extent.
   std::size_t memory() const { return sizeof(*this) + 96 * count(); }
   std::uint64_t total() const { return total_; }
-  /// Start to end, in ascending order.
+  /// Start and end of each extent, in ascending order.
   const std::map<std::uint64_t, std::uint64_t>& extents() const { return extents_; }
 
  private:
@@ -47,7 +47,7 @@ class ExtentSet {
 
   Extents extents_;
   std::uint64_t total_ = 0;
-  /// Where the extents of each class of sizes start; empty before the first search.
+  /// Start positions of the extents of each size class; empty before the first search.
   mutable std::vector<std::set<std::uint64_t>> starts_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 using codec::SpecialValue;
 
-/// Bound of a pass over the chunk headers of a variable-size frame.
+/// Memory bound of a pass over the chunk headers of a variable-size frame.
 constexpr std::size_t kMaxMapMemory = std::size_t{1} << 20;
 
 bool reads_as_zeros(std::int64_t entry) { return codec::reads_as_zeros(special_of_entry(entry)); }
@@ -37,7 +37,7 @@ std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize, bo
   return count;
 }
 
-/// The recorded checksums; null if there are none, or none that can be read.
+/// Returns the recorded checksums; null if there are none, or if they cannot be read.
 std::shared_ptr<const PagedTable> readable_checksums(const FrameSnapshot& base) {
   try {
     return base.checksums();
@@ -52,7 +52,7 @@ std::vector<FrameEdit::Layer>::iterator find_layer(std::vector<FrameEdit::Layer>
                       [&](const FrameEdit::Layer& layer) { return layer.name == name; });
 }
 
-/// Puts a layer in place of the one that has its name, or behind the others.
+/// Replaces the layer of the same name, or appends the layer.
 void put_layer(std::vector<FrameEdit::Layer>& layers, FrameEdit::Layer layer) {
   const auto found = find_layer(layers, layer.name);
   if (found == layers.end())
@@ -141,7 +141,8 @@ std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
   const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize, keeps_checksums_);
   info_.nbytes = nbytes;
   info_.nchunks = count;
-  // Chunks that were dropped do not come back: 10 -> 3 -> 10 keeps 3 of the base, and 7 are new.
+  // Dropped chunks do not come back. After 10 -> 3 -> 10 chunks, 3 are those of the base and 7 are
+  // new.
   kept_ = std::min(kept_, count);
   std::vector<PutChunk> dropped;
   const auto first = chunks_.lower_bound(count);
@@ -176,7 +177,7 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
   } catch (const codec::Error& error) {
     throw_errno(EINVAL, error.what());
   }
-  // Other dimensions change the numbers of chunks.
+  // A change of another dimension changes the numbers of chunks.
   const bool renumbers = !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
                                      info_.array->shape.begin() + (shape.empty() ? 0 : 1));
   if (renumbers && info_.nbytes != 0 && sizes.nbytes != 0)
@@ -190,7 +191,7 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
   return dropped;
 }
 
-/// Adds up what there is rather than laying it out: there may be thousands.
+/// Adds up the sizes of the layers instead of laying them out, because a frame may have thousands.
 void FrameEdit::put_vlmetalayer(Layer layer) {
   check_layer_name(layer.name);
   if (layer.name == kChecksumLayerName) throw_errno(EPERM, layer.name);
@@ -218,7 +219,7 @@ void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
   check_layer_name(name);
   if (!base_) throw_errno(EINVAL, name + ": the settings of a new frame have its metalayers");
   if (says_what_it_is(name)) throw_errno(EPERM, name);
-  // Laid out as a copy first: a header that would be too large changes nothing.
+  // Tries the layout with a copy, so that a header that would be too large changes nothing.
   std::vector<Layer> layers = metalayers_;
   put_layer(layers, {name, std::nullopt, nullptr, {content.begin(), content.end()}});
   lay_out_header(sizes_of(layers));
@@ -250,7 +251,7 @@ std::int32_t FrameEdit::fixed_nbytes(const FrameInfo& info, std::int64_t number)
 std::int32_t FrameEdit::variable_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const {
   const std::int64_t entry = EntryReader(*base_, decoder)[number];
   if (entry >= 0) return base_->read_header(base_->place_of(entry, number)).nbytes;
-  // Only the other chunks' sizes tell.
+  // Only the sizes of all other chunks give the size of a special chunk.
   const auto map = base_->read_chunk_map(kMaxMapMemory, decoder);
   const std::int64_t page = base_->page_of_chunk(number, map.get());
   return base_->read_page(page, map.get(), decoder)->place(number).nbytes;
@@ -261,7 +262,7 @@ std::int32_t FrameEdit::chunk_nbytes(std::int64_t number, codec::BlockDecoder& d
   return info_.variable_chunks ? variable_nbytes(number, decoder) : fixed_nbytes(info_, number);
 }
 
-/// True if a chunk of the base, which has not been put, has as many bytes after the edit.
+/// True if a chunk of the base, which was not put, keeps its decoded size.
 bool FrameEdit::keeps_size(std::int64_t number) const {
   return fixed_nbytes(info_, number) == fixed_nbytes(base_->info(), number);
 }
@@ -283,7 +284,7 @@ std::optional<std::int32_t> FrameEdit::partial_zeros(codec::BlockDecoder& decode
 }
 
 void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const {
-  // Only the last chunk before and the last one after can have another size now.
+  // Only the last chunk of the old state and the last chunk of the new one can change their size.
   if (number < 0 || number >= kept_ || chunks_.count(number) != 0 || keeps_size(number)) return;
   const std::int64_t entry = EntryReader(*base_, decoder)[number];
   if (entry >= 0 || !reads_as_zeros(entry))

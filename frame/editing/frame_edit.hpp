@@ -1,6 +1,6 @@
 #pragma once
-// What a transaction is to change, checked but not written: chunks, size, shape, metalayers.
-// Knows nothing of where things are stored.
+// The changes of a transaction: chunks, size, shape, metalayers. Checks them, but does not write
+// them, and does not know where chunks are stored.
 
 #include <cstdint>
 #include <map>
@@ -19,41 +19,42 @@ namespace bloscfs::frame::inline editing {
 
 /// A chunk that the transaction has put.
 struct PutChunk {
-  std::int64_t entry = 0;  ///< for the index
+  std::int64_t entry = 0;  ///< index entry
   std::int32_t nbytes =
-      0;  ///< decoded; 0 for a special entry, which has the size that is asked for
+      0;  ///< decoded; 0 for a special entry, which has the size that the frame requires
   std::int32_t cbytes = 0;  ///< stored; 0 for a special entry
   std::uint64_t checksum = 0;
   bool is_stored() const { return entry >= 0; }
 };
 
-/// The index entry of a special chunk without stored bytes.
+/// Returns the index entry of a special chunk without stored bytes.
 std::int64_t special_entry(codec::SpecialValue value);
 
 class FrameEdit {
  public:
-  /// An edit of a committed state.
+  /// Begins an edit of a committed state.
   explicit FrameEdit(std::shared_ptr<const FrameSnapshot> base);
-  /// An edit of a frame that does not exist yet: `info` is its first state, all chunks zero.
+  /// Begins an edit of a new frame. `info` is its first state, in which all chunks are zero.
   FrameEdit(FrameInfo info, bool checksums);
 
   const FrameInfo& info() const { return info_; }
   /// Null for a new frame.
   const std::shared_ptr<const FrameSnapshot>& base() const { return base_; }
 
-  // --- changes; errors as in Transaction. Chunks that are given back are no longer part of it.
+  // --- changes; errors as in Transaction. Functions return the chunks that the edit no longer
+  // needs.
 
-  /// Throws unless chunks may be put, and `number` exists.
+  /// Throws unless `number` exists and its chunk may be put.
   void check_chunk(std::int64_t number) const;
   std::optional<PutChunk> put(std::int64_t number, const PutChunk& chunk);
-  /// Chunks that were put have other entries than it was told, by these.
+  /// Replaces index entries of chunks that were put: old entry to new entry.
   void move_chunks(const std::map<std::int64_t, std::int64_t>& entries);
   std::vector<PutChunk> resize(std::int64_t nbytes);
   void set_chunksize(std::int32_t chunksize, std::int32_t blocksize);
   std::vector<PutChunk> set_shape(const std::vector<std::int64_t>& shape);
-  /// `chunk` holds the content.
+  /// `chunk` is the stored chunk that holds the content.
   void set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk);
-  /// The same with the chunk that another frame has there, whose file is `source`.
+  /// Sets a vlmetalayer to a chunk in another frame, whose file is `source`.
   void copy_vlmetalayer(std::shared_ptr<const ByteSource> source, const MetalayerEntry& entry);
   bool remove_vlmetalayer(const std::string& name);
   void set_metalayer(const std::string& name, codec::Bytes content);
@@ -61,40 +62,41 @@ class FrameEdit {
 
   // --- the outcome
 
-  /// The decoded size of the last chunk if that becomes, as an index entry, one of zeros that end
-  /// within an item; else nothing.
+  /// Returns the decoded size of the last chunk if its index entry would mean zeros that end within
+  /// an item; otherwise nullopt.
   std::optional<std::int32_t> partial_zeros(codec::BlockDecoder& decoder) const;
-  /// Throws std::system_error(EINVAL), naming the chunk, unless every stored chunk has the size
-  /// that the frame's rules ask for, and NaNs are whole.
+  /// Throws std::system_error(EINVAL), naming the chunk, if a stored chunk has a wrong decoded size
+  /// or if NaNs end within an item. For a wrong size in a variable-size frame, throws EOPNOTSUPP.
   void check_sizes(codec::BlockDecoder& decoder) const;
   const std::map<std::int64_t, PutChunk>& chunks() const { return chunks_; }
-  /// The base's chunks from this number on are gone, whatever has the number now.
+  /// Chunks of the base from this number on are gone. New chunks may have these numbers.
   std::int64_t kept() const { return kept_; }
-  /// Decoded size that the rules ask for; of the base's chunks in variable-size frames.
+  /// Returns the decoded size that the frame requires. In variable-size frames this is the size of
+  /// the base's chunk.
   std::int32_t chunk_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
-  /// Calls visit(number, entry) for every stored chunk of the base that the edit does away with:
-  /// of special ones there is nothing but the entry, and a header may promise many millions.
+  /// Calls visit(number, entry) for every stored chunk of the base that the edit drops or replaces.
+  /// Skips special chunks: they have no stored bytes, and a header may claim many millions of them.
   template <typename Visit>
   void for_each_superseded(codec::BlockDecoder& decoder, const Visit& visit) const;
 
   struct Layer {
     std::string name;
-    /// Where it is stored, unless it is new.
+    /// Where the layer is stored; nullopt if it is new.
     std::optional<MetalayerEntry> kept;
-    std::shared_ptr<const ByteSource> source;  ///< of the frame that has it; null: new
-    std::vector<std::uint8_t> stored;          ///< a vlmetalayer's chunk, or a fixed one's content
+    std::shared_ptr<const ByteSource> source;  ///< the frame's file that holds it; null: new
+    std::vector<std::uint8_t> stored;  ///< a vlmetalayer's chunk, or a fixed metalayer's content
     std::uint64_t stored_size() const { return kept ? kept->stored_size : stored.size(); }
   };
-  /// Without bloscfs.xxh3.
+  /// The vlmetalayers without bloscfs.xxh3.
   const std::vector<Layer>& vlmetalayers() const { return layers_; }
-  /// The fixed ones, in their order; empty for a new frame, whose settings say which it has.
+  /// The fixed metalayers, in order. Empty for a new frame, whose settings list them.
   const std::vector<Layer>& metalayers() const { return metalayers_; }
-  /// True if the base's header cannot stay as it is.
+  /// True if the base's header has to be written anew.
   bool changes_metalayers() const { return changes_metalayers_; }
-  /// False also where the base's cannot be read: sums of all of its chunks would cost more than the
-  /// change that is asked for.
+  /// True if the new state has checksums. False also if those of the base cannot be read, because
+  /// computing them for all chunks would cost more than the edit.
   bool keeps_checksums() const { return keeps_checksums_; }
-  /// The base's, if it has some and they are to stay.
+  /// The checksums of the base, if it has some and the edit keeps them.
   const std::shared_ptr<const PagedTable>& kept_checksums() const { return kept_checksums_; }
 
  private:
@@ -119,13 +121,13 @@ class FrameEdit {
 
 std::vector<LayerSize> sizes_of(const std::vector<FrameEdit::Layer>& layers);
 
-/// Entries of a snapshot's index, asked for in ascending order.
+/// Reads entries of a snapshot's index. The caller should ask in ascending order.
 class EntryReader {
  public:
   EntryReader(const FrameSnapshot& snapshot, codec::BlockDecoder& decoder)
       : table_(snapshot.index()), decoder_(decoder) {}
   std::int64_t operator[](std::int64_t number) { return from(number).front(); }
-  /// From that one to the last of its page; valid until the next call.
+  /// Returns the entries from `number` to the end of its page. Valid until the next call.
   std::span<const std::int64_t> from(std::int64_t number);
 
  private:

@@ -20,7 +20,7 @@ void write_metalayers(const FrameEdit& edit, StoreFile& file) {
   out.flush();
 }
 
-/// Where the content of the metalayer that makes it an array begins after `edit`.
+/// Returns where the content of the array's metalayer begins after `edit`.
 std::uint64_t array_metalayer_at(const FrameEdit& edit, const MetalayerEntry& base) {
   if (!edit.changes_metalayers()) return base.stored_offset;
   std::uint64_t at =
@@ -71,8 +71,8 @@ std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_
                                   const FrameLengths& lengths) {
   tail.write_trailer(file, header_len);
   const std::uint64_t end = header_len + tail.trailer_len();
-  // Readers look for the trailer behind the header, and for its length at the end: where the frame
-  // has had this length before the trailer is written once more, up to an end that it never had.
+  // Readers look for the trailer behind the header, and for its length at the end of the frame. If
+  // the frame has had this length before, the trailer is also written at an end that it never had.
   if (lengths.next_unused(end) == end) return end;
   const std::uint64_t other_end = lengths.next_unused(end + tail.trailer_len());
   tail.write_trailer(file, other_end - tail.trailer_len());

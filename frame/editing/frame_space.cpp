@@ -9,9 +9,10 @@ namespace bloscfs::frame::inline editing {
 namespace {
 
 constexpr std::uint64_t kPunchAlignment = 4096;
-/// A search for so many bytes meets none that has less: a class of ExtentSet begins here.
+/// A size class of ExtentSet begins here. A search for this size therefore meets no smaller
+/// extents.
 constexpr std::uint64_t kMinPunch = std::uint64_t{80} << 10;
-/// Bound of the extents remembered; where there are more, new ones stay unused.
+/// Most free extents to remember. If there are more, new ones stay unused.
 constexpr std::size_t kMaxExtents = 65536;
 constexpr std::uint64_t kMaxStep = std::uint64_t{64} << 10;
 
@@ -51,7 +52,7 @@ void FrameSpace::take_at(const Extent& extent) {
   free_.remove(extent);
   dead_.remove(extent);
   unpunched_.remove(extent);
-  // A chunk that this writer puts there shares its space with none.
+  // A chunk that this writer puts here shares no bytes with other chunks.
   if (extent.start < doubtful_end_) renewed_.add(extent);
   end_ = std::max(end_, extent.end());
 }
@@ -77,7 +78,7 @@ Extent FrameSpace::find_tail(std::uint64_t size, std::uint64_t from) const {
   const auto found = free_.first_fit(size, from);
   if (!found) return end_of_file();
   const std::uint64_t end = free_.run_end(found->start);
-  // Free space that reaches the end of the file goes on behind it.
+  // Free space that reaches the end of the file continues behind it.
   return end == end_ ? end_of_file() : Extent{found->start, end - found->start};
 }
 
@@ -89,8 +90,8 @@ std::optional<Extent> FrameSpace::find_before(std::uint64_t size, std::uint64_t 
 
 std::uint64_t FrameSpace::live_end(const ExtentSet& superseded) const {
   for (std::uint64_t end = end_;;) {
-    // From the end backwards over all that is dead now, or will be: [chunk A][dead][superseded]
-    // gives the end of A.
+    // Goes backwards from the end over space that is dead now or will be after the commit. [chunk
+    // A][dead][superseded] gives the end of A.
     const std::uint64_t start = superseded.run_start(dead_.run_start(end));
     if (start == end) return end;
     end = start;
@@ -121,8 +122,8 @@ void FrameSpace::add_dead(const std::vector<Extent>& extents, Clock::TimePoint s
 
 void FrameSpace::supersede(const std::vector<Extent>& extents) {
   quarantine_.begin_state();
-  // This commit is durable, and with it no header on disk reaches what a failed switch had left in
-  // doubt.
+  // This commit is durable. No header on disk can reach the extents that a failed switch had left
+  // in doubt.
   std::vector<Extent> unshared = std::exchange(distrusted_, {});
   for (const Extent& extent : extents)
     (is_doubtful(extent) ? doubtful_ : unshared).push_back(extent);
@@ -162,7 +163,7 @@ void FrameSpace::release(const std::function<bool()>& nobody_else) {
 
 std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
   const std::uint64_t start = free_.run_start(end_);
-  // In passing the file is cut only where that gives back much.
+  // The caller sets `least` high where a cut must be worth its cost.
   if (end_ - start < std::max<std::uint64_t>(least, 1)) return end_;
   const Extent tail{start, end_ - start};
   free_.remove(tail);
@@ -179,7 +180,7 @@ std::size_t FrameSpace::memory() const {
 void FrameSpace::punch(StoreFile& file) {
   while (const auto found = unpunched_.first_fit(kMinPunch)) {
     const std::uint64_t start = found->start, end = unpunched_.run_end(start);
-    // Inwards to whole pages of the file: 5000 to 100000 becomes 8192 to 98304.
+    // Shrinks the hole to whole pages of the file: 5000 to 100000 becomes 8192 to 98304.
     const std::uint64_t first = codec::ceil_div(start, kPunchAlignment) * kPunchAlignment;
     file.punch(first, end / kPunchAlignment * kPunchAlignment - first);
     unpunched_.remove({start, end - start});

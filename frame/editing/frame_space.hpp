@@ -1,6 +1,6 @@
 #pragma once
-// Which parts of a contiguous frame's file may be written without touching what the present state,
-// or an earlier one that has readers, reaches.
+// Tracks which parts of a contiguous frame's file a writer may overwrite. These are the parts that
+// neither the current state nor an earlier state with readers uses.
 
 #include <algorithm>
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// Where a chunk begins in free space.
+/// Where a chunk is placed in free space.
 enum class Placing {
   /// At a multiple of about a sixteenth of its size. An edited chunk is a little larger or smaller
-  /// than before, and so fits where another one has been.
+  /// than before, and so fits into the place of another one.
   spread,
   packed,  ///< at the first free byte, for frames that may never be edited
 };
@@ -27,21 +27,22 @@ enum class Placing {
 class FrameSpace {
  public:
   FrameSpace() : FrameSpace(0, 0, {}) {}
-  /// [0, end) is in use, and chunks in [0, doubtful_end) may share bytes: nobody has looked.
+  /// [0, end) is in use. Chunks in [0, doubtful_end) may share bytes until a search shows
+  /// otherwise.
   FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, const GracePeriod& grace);
 
-  /// Takes space for a chunk: the lowest that is large enough, else the end of the file.
+  /// Takes space for a chunk: the lowest free extent that is large enough, or the end of the file.
   std::uint64_t take(std::uint64_t size, Placing placing);
-  /// Gives back what no header has ever reached.
+  /// Frees space that no header has ever reached.
   void give_back(const Extent& extent);
-  /// The lowest free extent at `from` or later that has at least `size` bytes, or the unbounded one
-  /// at the end. Nothing is taken yet.
+  /// Returns the lowest free extent at `from` or later that has at least `size` bytes, or the
+  /// unbounded one at the end. Takes nothing.
   Extent find_tail(std::uint64_t size, std::uint64_t from) const;
   Extent end_of_file() const;
-  /// The lowest free extent of `size` bytes that ends at `before` or earlier.
+  /// Returns the lowest free extent of `size` bytes, if it ends at `before` or earlier.
   std::optional<Extent> find_before(std::uint64_t size, std::uint64_t before,
                                     Placing placing) const;
-  /// Takes a part of free space, or of what lies behind the end.
+  /// Takes part of the free space, or of the space behind the end.
   void take_at(const Extent& extent);
   /// True if nothing between the two positions is in use.
   bool is_free(std::uint64_t first, std::uint64_t last) const {
@@ -50,50 +51,52 @@ class FrameSpace {
   }
   /// True if the extent of a chunk may hold bytes of other chunks.
   bool is_doubtful(const Extent& extent) const;
-  /// Where the last chunk ends, if `superseded` (none of them doubtful) are not counted.
+  /// Returns where the last live chunk ends if `superseded` does not count. No extent of it is
+  /// doubtful.
   std::uint64_t live_end(const ExtentSet& superseded) const;
-  /// Parts of [first, last) that hold, or may hold, live chunks.
+  /// Returns the parts of [first, last) that hold, or may hold, live chunks.
   ExtentSet live_between(std::uint64_t first, std::uint64_t last) const;
 
-  /// A state that snapshots show.
+  /// Registers a snapshot as a reader of the current state.
   void watch(std::weak_ptr<const Snapshot> snapshot) { quarantine_.watch(std::move(snapshot)); }
-  /// A commit is durable, and the present state does not reach these any more.
+  /// Called when a commit is durable. The current state no longer uses `extents`.
   void supersede(const std::vector<Extent>& extents);
-  /// The same where none of the chunks that the present state reaches is older than this object.
+  /// Like supersede(), if no chunk of the current state is older than this object.
   void supersede_all(const std::vector<Extent>& extents);
-  /// The extents belong to a state of which nobody knows whether it is on disk: they are superseded
-  /// by the next commit.
+  /// Records extents of a state that may or may not be on disk. The next durable commit supersedes
+  /// them.
   void distrust(const std::vector<Extent>& extents);
 
-  /// Takes note of space that no state has reached `since` then.
+  /// Records space that no state has used since the time `since`.
   void add_dead(const std::vector<Extent>& extents, Clock::TimePoint since);
-  /// No two chunks share bytes: all were looked at.
+  /// Called when a search has found that no two chunks share bytes.
   void trust_chunks() { doubtful_end_ = 0; }
 
-  /// Superseded extents that may share bytes with live chunks, and how many bytes they have.
+  /// Superseded extents that may share bytes with live chunks, and their total size in bytes.
   const std::vector<Extent>& doubtful() const { return doubtful_; }
   std::uint64_t doubtful_total() const;
-  /// Decides about them: these share nothing, and the others do.
+  /// Resolves the doubtful extents. Those in `unshared` share no bytes; the others stay unused.
   void resolve_doubtful(const std::vector<Extent>& unshared);
 
-  /// Frees what nobody reads any more (see Quarantine::release).
+  /// Frees the space that no reader needs any more (see Quarantine::release()).
   void release(const std::function<bool()>& nobody_else);
-  /// Cuts free space off the end if there are at least `least` bytes; returns the file's new size.
+  /// Cuts free space off the end if there are at least `least` bytes of it. Returns the file's new
+  /// size.
   std::uint64_t cut_end(std::uint64_t least);
-  /// Punches free extents that are large enough to be worth it.
+  /// Punches holes into free extents that are large enough.
   void punch(StoreFile& file);
-  /// Free bytes that may still occupy storage.
+  /// Returns the number of free bytes that may still occupy storage.
   std::uint64_t unpunched() const { return unpunched_.total(); }
-  /// Where the lowest free extent starts; the end where there is none.
+  /// Returns where the lowest free extent starts, or the end if nothing is free.
   std::uint64_t first_free() const { return free_.empty() ? end_ : free_.extents().begin()->first; }
-  /// Nothing behind it is in use.
+  /// Returns the position behind which nothing is in use.
   std::uint64_t end() const { return end_; }
   std::uint64_t dead_size() const { return dead_.total(); }
   std::uint64_t free_size() const { return free_.total(); }
   std::uint64_t live_size() const { return end_ - dead_.total(); }
   /// True while superseded space waits for readers.
   bool has_waiting() const { return !quarantine_.empty(); }
-  /// Bytes that this object takes, about.
+  /// Returns roughly how many bytes this object takes.
   std::size_t memory() const;
 
  private:
@@ -103,16 +106,16 @@ class FrameSpace {
 
   std::uint64_t end_;  ///< nothing behind it is in use
   std::uint64_t doubtful_end_;
-  ExtentSet dead_;       ///< not reached by the present state; includes:
-  ExtentSet free_;       ///< may be taken; includes:
+  ExtentSet dead_;       ///< not used by the current state; includes free_
+  ExtentSet free_;       ///< may be taken; includes unpunched_
   ExtentSet unpunched_;  ///< may occupy storage
-  ExtentSet renewed_;    ///< parts before doubtful_end_ whose chunks are ours
+  ExtentSet renewed_;    ///< parts before doubtful_end_ whose chunks this writer has put
   Quarantine<Extent> quarantine_;
   std::vector<Extent> doubtful_;
   std::vector<Extent> distrusted_;
 };
 
-/// Lengths that a frame has had. Readers poll the length, so every commit takes a new one.
+/// Lengths that a frame has had. Readers poll the length, so every commit needs a new one.
 class FrameLengths {
  public:
   void add(std::uint64_t length) { used_.add({length, 1}); }

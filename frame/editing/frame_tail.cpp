@@ -51,8 +51,8 @@ void FrameTail::measure_checksums(codec::BlockDecoder& decoder) {
     checksums_size_ =
         static_cast<std::uint64_t>(TableWriter(plain_settings()).write(*checksums_, nullptr, 0));
   } catch (const codec::Error&) {
-    // Recorded checksums that cannot be read are dropped, and not computed anew: nobody knows
-    // whether the chunks are what they were.
+    // The commit drops recorded checksums that cannot be read. It does not compute them anew,
+    // because the chunks may have been damaged since they were recorded.
     checksums_.reset();
   }
 }

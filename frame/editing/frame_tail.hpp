@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a frame's chunks: the index chunk and the trailer, of a state to be written
+// Writes what follows a frame's chunks, the index chunk and the trailer, for a new state
 // (frame/formats/cframe.md, "Index" and "Trailer").
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// The index entries of the state that an edit leads to, where its chunks are now.
+/// The index entries of the state after an edit.
 class EditedIndex final : public TableContent {
  public:
   EditedIndex(const FrameEdit& edit, codec::BlockDecoder& decoder);
@@ -33,17 +33,17 @@ class EditedIndex final : public TableContent {
 
 class FrameTail {
  public:
-  /// References are borrowed. Leaves out checksums that turn out to be unreadable.
+  /// The references are borrowed. Leaves out checksums that cannot be read.
   FrameTail(const FrameEdit& edit, codec::BlockDecoder& decoder);
 
-  /// Most stored bytes of the index, which is written only if there are chunks.
+  /// Returns an upper bound of the stored size of the index. A frame without chunks has no index.
   std::int64_t max_index_size() const;
   /// Appends the index.
   void write_index(TableContent& entries, StoreWriter& out);
 
   std::uint64_t trailer_len() const { return trailer_.trailer_len; }
   bool has_vlmetalayers() const { return has_vlmetalayers_; }
-  /// Appends the trailer, or writes it at a position of its own.
+  /// Appends the trailer, or writes it at `position` of `file`.
   void write_trailer(StoreWriter& out);
   void write_trailer(ByteSink& file, std::uint64_t position);
 
@@ -52,16 +52,17 @@ class FrameTail {
 
   const FrameEdit& edit_;
   EditedTable::Changes checksum_changes_;
-  std::unique_ptr<TableContent> checksums_;  ///< null unless they are kept
+  std::unique_ptr<TableContent> checksums_;  ///< null if the frame has no checksums
   std::uint64_t checksums_size_ = 0;
   TrailerLayout trailer_;
   bool has_vlmetalayers_ = false;
 };
 
-/// Writes a metalayer's content with its head.
+/// Appends a metalayer's content with its msgpack head.
 void append_layer(const FrameEdit::Layer& layer, StoreWriter& out);
 
-/// The trailer of a frame without contents and without vlmetalayers but, if wanted, checksums.
+/// Returns the trailer of a frame without contents. It has no vlmetalayer except, if wanted, the
+/// checksums.
 std::vector<std::uint8_t> plain_trailer(bool checksums);
 
 }  // namespace bloscfs::frame::inline editing

@@ -16,7 +16,7 @@ namespace {
 
 using codec::SpecialValue;
 
-/// Checks that a chunk may stand in a frame (frame/formats/cframe.md, "Chunks in a frame").
+/// Checks that a chunk is valid in a frame (frame/formats/cframe.md, "Chunks in a frame").
 codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
   const codec::ChunkHeader header =
       codec::parse_chunk_header(stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)),
@@ -33,7 +33,7 @@ codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
   return header;
 }
 
-/// Settings of vlmetalayers: C-Blosc2's default.
+/// Returns the settings for vlmetalayers, which are C-Blosc2's defaults.
 codec::EncodeSettings vlmetalayer_settings() {
   codec::EncodeSettings settings;
   settings.typesize = 8;
@@ -61,7 +61,7 @@ void FrameTransaction::discard(const std::vector<PutChunk>& chunks) {
 }
 
 void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
-  // A chunk that was put before has been reached by no header: its space is free at once.
+  // No header has reached a chunk that this transaction put before, so its space is free at once.
   if (const auto replaced = edit_.put(number, chunk)) discard({*replaced});
 }
 
@@ -71,7 +71,7 @@ void FrameTransaction::put_chunks(std::span<const NumberedChunk> chunks) {
     changing().check_chunk(chunk.number);
     headers.push_back(check_stored(chunk.stored, info()));
   }
-  // All are checked before the first is stored: a call that throws has put nothing.
+  // All chunks are checked before the first one is stored. A call that throws has put nothing.
   const std::vector<std::int64_t> entries = target_->store_chunks(chunks);
   for (std::size_t i = 0; i < chunks.size(); i++)
     put(chunks[i].number, {entries[i], headers[i].nbytes, headers[i].cbytes,
@@ -82,14 +82,14 @@ void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
   changing().check_chunk(number);
   if (value == SpecialValue::nan && info().typesize != 4 && info().typesize != 8)
     throw_errno(EINVAL, fmt::format("NaNs of {} bytes", info().typesize));
-  // With chunks of one size the entry says all. In a variable-size frame it could not tell how many
-  // bytes there are, so that a chunk is stored.
+  // With chunks of one size the index entry is enough. In a variable-size frame it does not tell
+  // the size, and so a chunk is stored.
   if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
   const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
   if (nbytes > 0) put_chunk(number, store_special(value, nbytes, info()));
 }
 
-// C-Blosc2 reads special chunks of whole items only.
+// C-Blosc2 reads special chunks only if they consist of whole items.
 void FrameTransaction::store_partial_zeros() {
   if (const auto nbytes = edit_.partial_zeros(decoder_))
     put_chunk(info().nchunks - 1, store_special(SpecialValue::zero, *nbytes, info()));
@@ -148,8 +148,8 @@ void FrameTransaction::begin_flush() {
 
 void FrameTransaction::flush() {
   if (step_ != Step::written) expect(Step::published);
-  // A flush that failed is not tried again: the kernel may have dropped the pages that it could not
-  // write, and a second one would succeed without them.
+  // A failed flush cannot be repeated. The kernel may have dropped the pages that it could not
+  // write, and a second flush would then succeed without them.
   const Step next = step_ == Step::written ? Step::flushed : Step::durable;
   step_ = Step::failed;
   target_->flush();

@@ -1,5 +1,6 @@
 #pragma once
-// A transaction on a frame of either kind: keeps the rules, and lets a commit target store things.
+// A transaction on a frame of either kind. It checks the rules and leaves the storing to a commit
+// target.
 
 #include <map>
 #include <memory>
@@ -13,27 +14,27 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// Where a transaction's bytes go. Its destructor undoes what has not been finished.
+/// Stores the bytes of a transaction. The destructor undoes what is not finished.
 class CommitTarget {
  public:
   virtual ~CommitTarget() = default;
-  /// Stores chunks where no state reaches; returns their index entries.
+  /// Stores chunks where no state uses the space. Returns their index entries.
   virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
-  /// Waits until all of them are there that are stored behind the caller's back. Returns, by the
-  /// entries that store_chunks() has told, those of chunks that are elsewhere. After an error the
-  /// transaction can only be destroyed.
+  /// Waits for chunks that are being stored in the background. Some of them may end up elsewhere:
+  /// returns their new entries by the entries that store_chunks() returned. After an error the
+  /// caller can only destroy the transaction.
   virtual std::map<std::int64_t, std::int64_t> await_chunks() { return {}; }
-  /// The chunk is not needed after all.
+  /// Frees a chunk that the transaction no longer needs.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.
   virtual void begin_flush() {}
-  /// `times` for what may be seen before publish() sets them.
-  /// May add chunks of the base to `edit`, which are stored elsewhere from now on.
+  /// `times` are for a file that becomes visible before publish() sets its times. May move chunks
+  /// of the base, which it then adds to `edit`.
   virtual void write(FrameEdit& edit, const std::optional<FileTimes>& times) = 0;
-  /// True if write() did.
+  /// True if write() has moved chunks.
   virtual bool moves_chunks() const { return false; }
   virtual void flush() = 0;
-  /// Sets the times, if there are any, with the same step.
+  /// Also sets the times, if there are any, in the same step.
   virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;
   virtual std::shared_ptr<const Snapshot> finish() = 0;
 };

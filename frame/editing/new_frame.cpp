@@ -49,7 +49,7 @@ void plan_array(const ArrayInfo& array, NewFrame& frame) {
         frame.info.nchunks);
   frame.info.array = array;
   frame.info.block_shape = codec::BlockShape(array.blockshape);
-  // First of all: first_header() writes the shape anew there.
+  // b2nd must be first: first_header() rewrites the shape there.
   frame.metalayers.push_back({"b2nd", serialize_b2nd(array)});
   if (array.fortran_order)
     frame.metalayers.push_back({kOrderLayer, {kFortranOrder.begin(), kFortranOrder.end()}});

@@ -1,5 +1,5 @@
 #pragma once
-// Frames that do not exist yet: what their settings make of header and metalayers.
+// Plans the header and metalayers of new frames from their settings.
 
 #include <cstdint>
 #include <vector>
@@ -10,15 +10,15 @@
 namespace bloscfs::frame::inline editing {
 
 struct NewFrame {
-  FrameInfo info;  ///< of the first state, all chunks zero
+  FrameInfo info;  ///< the first state, in which all chunks are zero
   bool checksums = false;
-  std::vector<Metalayer> metalayers;  ///< of arrays, b2nd is the first
+  std::vector<Metalayer> metalayers;  ///< of an array, b2nd comes first
 };
 
 /// Throws std::system_error(EINVAL) for impossible settings.
 NewFrame plan_frame(const FrameSettings& settings, ContainerKind kind);
 
-/// The header of that frame in the state that `info` tells.
+/// Returns the header of the frame in the state `info`.
 std::vector<std::uint8_t> first_header(const NewFrame& frame, const FrameInfo& info,
                                        bool has_vlmetalayers);
 

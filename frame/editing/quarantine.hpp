@@ -1,5 +1,5 @@
 #pragma once
-// Keeps what a commit superseded (parts of a file, chunk files) until no reader needs it.
+// Keeps superseded items, such as parts of a file or chunk files, until no reader needs them.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,24 +19,25 @@ class Quarantine {
  public:
   explicit Quarantine(const GracePeriod& grace) : grace_(grace) {}
 
-  /// Takes note of a reader of the present state.
+  /// Registers a reader of the current state.
   void watch(std::weak_ptr<const Snapshot> snapshot) {
     readers_.push_back({state_, std::move(snapshot)});
   }
 
-  /// A commit is durable: from now on readers are watched that are of its state.
+  /// Called when a commit is durable. watch() now registers readers of its state.
   void begin_state() { ++state_; }
-  /// Keeps what only states before the present one reach.
+  /// Keeps items that only states before the current one use.
   void add(std::vector<Item> items) { add(std::move(items), grace_.clock->now()); }
-  /// The same, of items that no state has reached since then.
+  /// Keeps items that no state has used since the time `since`.
   void add(std::vector<Item> items, Clock::TimePoint since) {
     if (!items.empty()) batches_.push_back({state_, since, std::move(items)});
   }
 
   bool empty() const { return batches_.empty(); }
 
-  /// Gives out what no snapshot of this process reaches, once either `nobody_else` says that no
-  /// other process has the container open, or the grace period has passed.
+  /// Returns the items that no snapshot of this process uses. Waits until `nobody_else` returns
+  /// true, which means that no other process has the container open, or until the grace period has
+  /// passed.
   std::vector<Item> release(const std::function<bool()>& nobody_else) {
     std::erase_if(readers_, [](const Reader& reader) { return reader.snapshot.expired(); });
     const std::uint64_t oldest = readers_.empty() ? UINT64_MAX : readers_.front().state;
@@ -58,13 +59,13 @@ class Quarantine {
     std::weak_ptr<const Snapshot> snapshot;
   };
   struct Batch {
-    std::uint64_t state;  ///< reached by states before it
+    std::uint64_t state;  ///< earlier states use the items
     Clock::TimePoint since;
     std::vector<Item> items;
   };
 
   GracePeriod grace_;
-  std::uint64_t state_ = 0;  ///< commits so far
+  std::uint64_t state_ = 0;  ///< number of commits so far
   std::deque<Reader> readers_;
   std::deque<Batch> batches_;
 };

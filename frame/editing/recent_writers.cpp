@@ -34,7 +34,8 @@ std::shared_ptr<WriterNotes> RecentWriters::take(const ByteSource& file) {
   }
   if (!state || !state->matches(file)) return nullptr;
   auto notes = state->notes();
-  // Whoever opens the file from a snapshot of that state must not get them as well.
+  // A writer that opens the file from a snapshot of that state must not get the notes a second
+  // time.
   state->leave_notes(nullptr);
   return notes;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// What writers that have ended knew of their files. Superseded space waits for readers of other
-// programs since its commit: a file that is opened again and again would wait anew each time.
+// Notes that ended writers left about their files. Superseded space waits for readers from the time
+// of its commit. Without these notes a file that is opened again and again would start that wait
+// anew each time.
 
 #include <cstddef>
 #include <deque>
@@ -16,10 +17,10 @@ namespace bloscfs::frame::inline editing {
 /// Thread-safe.
 class RecentWriters {
  public:
-  /// A writer of the file has ended, and has left its notes in `state`. They are kept for that
-  /// long, unless many others come.
+  /// Stores the notes that an ended writer of the file left in `state`. Keeps them for `time`,
+  /// unless many other notes need the memory.
   void add(const FileId& file, std::shared_ptr<ExpectedState> state, const GracePeriod& time);
-  /// The notes of the file's last writer, and forgets them. Null if there are none, or if another
+  /// Returns and forgets the notes of the file's last writer. Null if there are none, or if another
   /// program has changed the file since.
   std::shared_ptr<WriterNotes> take(const ByteSource& file);
 
@@ -35,7 +36,7 @@ class RecentWriters {
 
   std::mutex mutex_;
   std::deque<Ended> ended_;  ///< oldest first
-  std::size_t memory_ = 0;   ///< bytes, about
+  std::size_t memory_ = 0;   ///< bytes, roughly
 };
 
 }  // namespace bloscfs::frame::inline editing

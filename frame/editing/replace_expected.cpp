@@ -15,10 +15,10 @@ void put_back(StoreDirectory& directory, const std::string& from, const std::str
   try {
     directory.rename(from, to, RenameMode::exchange);
     if (is_same(directory.stamp(from), ours)) return;
-    // Another program has replaced ours meanwhile: what it gave the name last shall have it.
+    // Another program replaced our file before the exchange. Its file must keep the name.
     directory.rename(from, to, RenameMode::exchange);
   } catch (const std::system_error& error) {
-    // Another program has removed what it found there, and so what had been there before.
+    // Another program removed our file under this name. The file that had the name before goes too.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   directory.unlink(from);
@@ -32,8 +32,8 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
   try {
     directory.rename(from, to, RenameMode::exchange);
   } catch (const std::system_error& error) {
-    // A filesystem that cannot exchange: another program that comes between the look and the rename
-    // loses its file.
+    // The filesystem cannot exchange names. If another program replaces the file between the check
+    // and the rename, that file is lost.
     if (error.code() != std::errc::invalid_argument) throw;
     const auto present = directory.stamp(to);
     if (!present || !is_expected(*present)) return false;
@@ -41,13 +41,13 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
     return true;
   }
   try {
-    // The exchange has brought what had the name here, where nobody else looks: now it can be
-    // compared at leisure.
+    // The exchange has moved the old file to `from`, where no other program looks. It can now be
+    // compared without a race.
     const auto replaced = directory.stamp(from);
     if (!replaced || is_expected(*replaced)) return true;
   } catch (...) {
-    // The caller cleans up by removing `from`, which is not ours now: the exchange is undone
-    // before.
+    // The caller cleans up by removing `from`, which is not our file now. The exchange must be
+    // undone before that.
     put_back(directory, from, to, ours);
     throw;
   }

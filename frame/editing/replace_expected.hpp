@@ -1,6 +1,6 @@
 #pragma once
-// Nothing takes the place of what nobody has looked at: another program may have put something else
-// under a name, up to the moment in which it is given away.
+// Replaces a file only if it is the expected one, even if another program replaces it at the last
+// moment.
 
 #include <functional>
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// Gives `from` the name `to` in one step, if `is_expected` says of what has that name that it may
-/// be replaced; this is then called `from`, or gone. Else false, and both names are as they were.
-/// Where the filesystem cannot exchange names, `is_expected` is asked just before.
-/// Errors are std::system_error: ENOENT where one of the two is not there.
+/// Renames `from` to `to` in one step, if `is_expected` accepts the file that has the name `to`.
+/// Returns true if it did. The old file is then called `from`, or is gone. Otherwise returns false
+/// and leaves both names as they were. If the filesystem cannot exchange names, `is_expected` is
+/// asked just before the rename. Errors are std::system_error: ENOENT if one of the two files does
+/// not exist.
 bool replace_expected(StoreDirectory& directory, const std::string& from, const std::string& to,
                       const std::function<bool(const FileStamp&)>& is_expected);
 

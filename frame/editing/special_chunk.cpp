@@ -12,7 +12,7 @@ namespace {
 
 using Buffer = std::vector<std::uint8_t>;
 
-/// Shorter chunks are stored as they are.
+/// Shorter chunks are stored uncompressed.
 constexpr std::int32_t kMinEncodedNbytes = 32;
 
 codec::ChunkHeader plan(std::int32_t nbytes, const FrameInfo& frame) {
@@ -36,7 +36,7 @@ Buffer repeat(const Buffer& item, codec::ChunkHeader header) {
   return finish(header, item);
 }
 
-/// One stream without bytes for each block.
+/// Makes a chunk with one empty stream for each block.
 Buffer blocks_of_zeros(codec::ChunkHeader header) {
   constexpr std::size_t kStart = 4, kEmptyStream = 4;
   const auto blocks = static_cast<std::size_t>(header.block_count);

@@ -1,6 +1,6 @@
 #pragma once
-// Chunks of special values with stored bytes, for where a frame's index cannot hold the value
-// alone (frame/formats/cframe.md, "Chunks in a frame").
+// Stored chunks of special values, for places where an index entry cannot hold the value
+// (frame/formats/cframe.md, "Chunks in a frame").
 
 #include <cstdint>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// A chunk of `nbytes` (at least one) of zero, nan or uninit in items of the frame's size: the item
-/// repeated or, for zeros that are no whole items, blocks of zeros.
+/// Returns a chunk of `nbytes` (at least one) of zero, nan or uninit, in items of the frame's size.
+/// It repeats one item; zeros that end within an item become blocks of zeros.
 std::vector<std::uint8_t> store_special(codec::SpecialValue value, std::int32_t nbytes,
                                         const FrameInfo& frame);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Thins out what is remembered of a long run of chunks, so that it never takes more than so much.
+// Keeps checkpoints of a long run of chunks in bounded memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace bloscfs::frame::inline stored {
 
-/// Notes `checkpoint` of chunk `number` if that is a multiple of `stride`. Where there are `most`
-/// already every other one is dropped, and the stride doubles. Called for chunks 0, 1, 2...; `most`
-/// is at least 2. With most 4 and stride 1, chunks 0 to 3 are noted, then 0, 2 and 4, 6, then
-/// 0, 4 and 8, 12.
+/// Records `checkpoint` of chunk `number` if the number is a multiple of `stride`. If `most`
+/// checkpoints are already stored, drops every other one and doubles the stride. The caller passes
+/// chunks 0, 1, 2... in order; `most` is at least 2. With most 4 and stride 1, it stores chunks 0
+/// to 3, then 0, 2, 4 and 6, then 0, 4, 8 and 12.
 template <typename Checkpoint>
 void note_checkpoint(std::vector<Checkpoint>& checkpoints, std::int64_t& stride, std::size_t most,
                      std::int64_t number, const Checkpoint& checkpoint) {

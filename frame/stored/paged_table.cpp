@@ -12,11 +12,11 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Entries of a page where the chunk has no blocks to go by.
+/// Entries of a page if the chunk has no stored blocks.
 constexpr std::int64_t kVirtualPage = 2048;
-/// Bound of the opened table: the largest index in blocks of 8 KiB.
+/// Memory bound of the opened table: enough for the largest index in blocks of 8 KiB.
 constexpr std::size_t kMaxTableMemory = std::size_t{2} << 20;
-/// One read brings the starts of a table with a million entries in blocks of 16 KiB.
+/// With this size one read covers the block starts of a million entries in blocks of 16 KiB.
 constexpr std::size_t kFirstRead = 2048;
 
 std::int64_t load_entry(const std::uint8_t* bytes, int entry_size) {
@@ -57,7 +57,7 @@ std::int64_t PagedTable::page_count() const {
 }
 
 std::int64_t PagedTable::page_memory(const codec::ChunkHeader& header, int entry_size) {
-  // The block, its stored bytes, scratch of the filters, and the block that it refers to.
+  // The block, its stored bytes, scratch memory of the filters, and the reference block.
   constexpr std::int64_t kBlocks = 4;
   const std::int64_t block =
       header.has_block_starts() ? header.blocksize : kVirtualPage * std::int64_t{entry_size};

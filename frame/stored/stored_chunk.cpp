@@ -13,7 +13,7 @@ namespace {
 
 using codec::throw_malformed;
 
-/// VL blocks whose sizes lie this near are read together.
+/// VL block sizes within this many bytes are read in one read.
 constexpr std::int64_t kSizeWindow = 4096;
 
 codec::ChunkHeader check_header(Bytes prefix, const StoredAt& at, const ChunkDemands& demands) {
@@ -95,7 +95,8 @@ codec::Chunk open_stored_chunk(const ByteSource& source, const StoredAt& at,
       read_first(source, at, std::max(demands.first_read, codec::kChunkHeaderBytes));
   const codec::ChunkHeader header = check_header(prefix, at, demands);
   const std::int64_t needed = codec::Chunk::prefix_size(header);
-  // Besides the prefix: the starts, parsed and sorted; for VL blocks also sizes and their sums.
+  // In addition to the prefix: the parsed and sorted block starts; for VL blocks also the sizes and
+  // their sums.
   check_memory(needed + (header.vl_blocks ? 16 : 8) * std::int64_t{header.block_count}, at,
                demands.max_memory);
   const std::size_t have = std::min(prefix.size(), static_cast<std::size_t>(needed));

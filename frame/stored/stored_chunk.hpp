@@ -1,5 +1,5 @@
 #pragma once
-// Opens a chunk where it is stored and decodes its blocks from there.
+// Opens a chunk in place and decodes its blocks.
 
 #include <cstdint>
 #include <vector>
@@ -17,25 +17,25 @@ struct StoredAt {
 };
 
 struct ChunkDemands {
-  std::int32_t full_typesize = 0;      ///< the container's item size; 0: the header's own
-  codec::BlockShape block_shape = {};  ///< of the container's blocks, where it is an array
-  std::int64_t nbytes = -1;            ///< the size that it must have; -1: any
-  std::int64_t cbytes = -1;            ///< stored size that it must have; -1: any within the limit
+  std::int32_t full_typesize = 0;      ///< the container's item size; 0: use the header's own
+  codec::BlockShape block_shape = {};  ///< of the container's blocks, if it is an array
+  std::int64_t nbytes = -1;            ///< required decoded size; -1: any
+  std::int64_t cbytes = -1;            ///< required stored size; -1: any within the limit
   std::int64_t min_cbytes = 32;  ///< least stored size; Blosc1 chunks outside frames may have 16
-  std::size_t first_read = 32;   ///< guess of what header and block starts take
+  std::size_t first_read = 32;   ///< guessed size of header and block starts
   std::size_t max_memory = 0;    ///< bound of the opened chunk
 };
 
-/// Reads the header alone and checks it. Throws Error.
+/// Reads and checks only the header. Throws Error.
 codec::ChunkHeader read_chunk_header(const ByteSource& source, const StoredAt& at,
                                      const ChunkDemands& demands);
 
 /// Reads header, block starts, dictionary and sizes of VL blocks. Throws Error: malformed, or
-/// too_large when that takes more than max_memory.
+/// too_large if the result takes more than max_memory.
 codec::Chunk open_stored_chunk(const ByteSource& source, const StoredAt& at,
                                const ChunkDemands& demands);
 
-/// Decodes one block; `out` has its size.
+/// Decodes one block into `out`, which must have the size of the block.
 void decode_stored_block(const ByteSource& source, std::uint64_t position,
                          const codec::Chunk& chunk, std::int32_t block,
                          codec::BlockDecoder& decoder, MutableBytes out);

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::int32_t kEntrySize = 8;
 constexpr std::int32_t kTableBlock = 16384;
-/// Shorter tables are stored as they are.
+/// Shorter tables are stored uncompressed.
 constexpr std::int64_t kMinEncoded = 32;
-/// What a block takes at most beside its contents: its start and the size of its stream.
+/// Most bytes that a block takes in addition to its contents: its start and the size of its stream.
 constexpr std::int64_t kBlockOverhead = 8;
 
 codec::EncodeSettings table_settings() {
@@ -50,7 +50,7 @@ std::int64_t put_chunk(codec::ChunkHeader header, Bytes payload, StoreWriter& ou
   return header.cbytes;
 }
 
-/// True if blocks of a chunk with one header can stand in a chunk with the other.
+/// True if a block of a chunk with header `a` is valid in a chunk with header `b`.
 bool same_blocks(const codec::ChunkHeader& a, const codec::ChunkHeader& b) {
   return a.has_block_starts() && b.has_block_starts() && !a.vl_blocks && !b.vl_blocks &&
          !a.has_dictionary && !b.has_dictionary && a.version == b.version &&
@@ -146,7 +146,8 @@ std::int64_t TableWriter::write(TableContent& table, StoreWriter& out) {
     to_bytes(entries, plain_);
     header.memcpyed = true;
     header.filters = {};
-    // As ChunkEncoder has it: the trailer of an empty frame is recognised by its bytes.
+    // ChunkEncoder sets the same value. Readers recognise the trailer of an empty frame by its
+    // exact bytes.
     header.dont_split = false;
     return put_chunk(header, plain_, out);
   }
@@ -176,7 +177,7 @@ std::int64_t TableWriter::write_blocks(TableContent& table, codec::ChunkHeader h
   const std::int64_t per_block = header.blocksize / kEntrySize;
   std::vector<std::uint8_t> head(codec::kChunkHeaderBytes + 4 * blocks);
   const std::uint64_t position = out.position();
-  out.append(head);  // as it is once all blocks are there
+  out.append(head);  // replaced once all blocks are written
   std::vector<std::int64_t> entries;
   last_plain_.clear();
   for (std::size_t block = 0; block < blocks; ++block) {

@@ -1,6 +1,6 @@
 #pragma once
-// Writes tables of 64-bit integers as one Blosc chunk, in bounded memory: the counterpart of
-// PagedTable. Blocks that have not changed are copied as they are stored.
+// Writes tables of 64-bit integers as one Blosc chunk, in bounded memory. PagedTable reads them.
+// The writer copies the stored bytes of blocks that have not changed.
 
 #include <cstdint>
 #include <map>
@@ -18,17 +18,17 @@
 
 namespace bloscfs::frame::inline stored {
 
-/// The entries of a table that is to be written.
+/// The entries of a table to be written.
 class TableContent {
  public:
   virtual ~TableContent() = default;
   virtual std::int64_t count() const = 0;
-  /// The one value of all entries, where that is known without reading them.
+  /// Returns the common value of all entries, if it is known without reading them.
   virtual std::optional<std::int64_t> uniform_entry() const { return std::nullopt; }
-  /// Entries [first, first + out.size()).
+  /// Reads the entries [first, first + out.size()).
   virtual void read(std::int64_t first, std::span<std::int64_t> out) = 0;
-  /// The stored bytes of entries [first, last) as one block of a chunk with such a header, if they
-  /// are to be had without encoding; else nothing.
+  /// Returns the stored bytes of entries [first, last) as one block of a chunk with this header.
+  /// Returns nullopt if they would have to be encoded.
   virtual std::optional<std::vector<std::uint8_t>> stored_block(const codec::ChunkHeader&,
                                                                 std::int64_t first,
                                                                 std::int64_t last) {
@@ -40,10 +40,10 @@ class TableContent {
 /// An older table with some entries changed.
 class EditedTable final : public TableContent {
  public:
-  using Changes = std::map<std::int64_t, std::int64_t>;  ///< number to entry
+  using Changes = std::map<std::int64_t, std::int64_t>;  ///< entry number to value
 
-  /// Of `old` (null: none) the first `kept` entries stay; then `fill` repeats up to `count`;
-  /// `changes` come on top. References are borrowed.
+  /// Keeps the first `kept` entries of `old` (null: none), repeats `fill` up to `count`, and
+  /// applies `changes` last. The references are borrowed.
   EditedTable(std::shared_ptr<const PagedTable> old, std::int64_t kept, std::int64_t count,
               std::int64_t fill, const Changes& changes, codec::BlockDecoder& decoder);
 
@@ -61,21 +61,21 @@ class EditedTable final : public TableContent {
   codec::BlockDecoder& decoder_;
 };
 
-/// How index chunks are encoded: as C-Blosc2 does.
+/// Returns the settings for index chunks. C-Blosc2 uses the same ones.
 codec::EncodeSettings index_settings();
-/// For entries that don't compress, so that a table's stored size is quickly known.
+/// Returns the settings for entries that do not compress. The stored size is then quickly computed.
 codec::EncodeSettings plain_settings();
 
 class TableWriter {
  public:
   explicit TableWriter(const codec::EncodeSettings& settings);
 
-  /// Most stored bytes of a table. Throws std::system_error(EFBIG) for more entries than a chunk
-  /// can hold.
+  /// Returns an upper bound of the stored bytes of a table. Throws std::system_error(EFBIG) for
+  /// more entries than a chunk can hold.
   static std::int64_t max_stored_size(std::int64_t count);
-  /// Appends the chunk, and returns its stored size. The table has at least one entry.
+  /// Appends the chunk and returns its stored size. The table has at least one entry.
   std::int64_t write(TableContent& table, StoreWriter& out);
-  /// The same at a `position` of its own. Without a file, measures only.
+  /// Writes the chunk at `position` of `file`. A null `file` only measures the size.
   std::int64_t write(TableContent& table, StoreFile* file, std::uint64_t position);
 
  private:
@@ -84,8 +84,9 @@ class TableWriter {
 
   codec::EncodeSettings settings_;
   codec::BlockEncoder encoder_;
-  std::vector<std::uint8_t> plain_, last_plain_;  ///< entries as bytes: of a block, of the last one
-  std::vector<std::uint8_t> stored_;              ///< what the last one was encoded to
+  std::vector<std::uint8_t> plain_,
+      last_plain_;                    ///< bytes of the current block, of the previous block
+  std::vector<std::uint8_t> stored_;  ///< encoded bytes of the previous block
 };
 
 }  // namespace bloscfs::frame::inline stored
