@@ -42,7 +42,7 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
     lock = PeerLock::open(settings.directory, settings.name + kSidecarSuffix);
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
-  // What was read without the sidecar's lock may be torn.
+  // Bytes that were read before the sidecar was locked may be torn.
   FrameParts parts = read_stable_parts(*source, 0, stamp, lock ? nullptr : start);
   return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
                                           std::move(expected), std::move(lock));

@@ -1,5 +1,5 @@
 #pragma once
-// Contiguous frames: everything in one file, or in a part of one (frame/formats/cframe.md).
+// Contiguous frames: everything is in one file, or in a part of one (frame/formats/cframe.md).
 
 #include <cstdint>
 #include <memory>
@@ -11,27 +11,27 @@
 
 namespace bloscfs::frame::inline cframe {
 
-/// True if a frame begins at that position of a file, which may hold several.
+/// True if a frame begins at `position`. A file may hold several frames.
 bool has_frame_at(const ByteSource& source, std::uint64_t position);
 
-/// Opens the frame that `source` starts with, reading its header and
-/// trailer only. Throws Error if it cannot be trusted.
-/// `expected` is what snapshots of one writer share; null otherwise. `start` may be null.
+/// Opens the frame that `source` starts with. Reads only its header and trailer. Throws Error if it
+/// cannot be trusted. `expected` is shared by the snapshots of one writer, otherwise null. `start`
+/// may be null.
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings,
                                            std::shared_ptr<ExpectedState> expected = nullptr,
                                            SourceStart* start = nullptr);
 
-/// What a writer knows of the state that it has just written: its header, or the first 4 KiB of
-/// that, and index and trailer, which reach to the frame's end.
+/// What a writer knows of the state that it has just written: the header, or its first 4 KiB, and
+/// the index and trailer, which reach to the frame's end.
 struct WrittenEnds {
   std::vector<std::uint8_t> header;
   std::uint64_t tail_at = 0;
   std::vector<std::uint8_t> tail;
 };
 
-/// The same for the state that its writer has just left in the file, of which `stamp` is the stamp:
-/// nothing is read that the writer knows, now or later. `lock` is the sidecar's, or null.
+/// Opens the state that its writer has just left in the file. `stamp` is the stamp of that state.
+/// The snapshot never reads what the writer knows. `lock` is the sidecar's, or null.
 std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSource> source,
                                                    const FileStamp& stamp, WrittenEnds ends,
                                                    std::shared_ptr<ExpectedState> expected,

@@ -21,23 +21,23 @@
 namespace bloscfs::frame::inline cframe {
 namespace {
 
-/// Bytes that a disk writes in one piece.
+/// Bytes that a disk writes atomically.
 constexpr std::ptrdiff_t kSector = 512;
 
-/// The disk begins early with so much. For less a second request costs more than what passes
-/// meanwhile gains.
+/// begin_flush() starts the disk early for at least this much. For less, a second request costs
+/// more time than the early start gains.
 constexpr std::uint64_t kWorthBeginning = std::uint64_t{1} << 20;
 
-/// An index and a trailer that the snapshot of a commit keeps in memory.
+/// Largest index and trailer that the snapshot of a commit keeps in memory.
 constexpr std::size_t kMostKept = std::size_t{64} << 10;
 
-/// Chunks that a commit looks at to move them, since for each a header is read.
+/// Most chunks that a commit considers for moving. It reads a header for each of them.
 constexpr int kMostMoves = 1024;
 
-/// Frames with more live bytes than this are not written anew beside readers.
+/// Frames with more live bytes are not rewritten because of readers.
 constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20;
 
-/// Number of leading bytes that hold all differences.
+/// Returns the number of leading bytes that cover all differences.
 std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
   std::ptrdiff_t changed = std::ssize(before);
   while (changed > 0 && before[static_cast<std::size_t>(changed - 1)] ==
@@ -46,7 +46,7 @@ std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
   return changed;
 }
 
-/// How many chunks, from the first one on, lie one behind the other in memory.
+/// Returns how many chunks, beginning with the first, are adjacent in memory.
 std::size_t adjacent(std::span<const NumberedChunk> chunks) {
   const auto gap = std::adjacent_find(
       chunks.begin(), chunks.end(), [](const NumberedChunk& chunk, const NumberedChunk& next) {
@@ -61,7 +61,7 @@ std::size_t size_of(std::span<const NumberedChunk> chunks) {
   return size;
 }
 
-/// Where index and trailer of a state begin.
+/// Returns where index and trailer of a state begin.
 std::uint64_t tail_start(const FrameSnapshot& frame) {
   const FrameInfo& info = frame.info();
   if (info.nbytes > 0) return frame.index_at().position;
@@ -101,7 +101,7 @@ void CframeCommit::take_back() noexcept {
     if (step_ >= Step::switching) {
       // Until another commit is durable, the disk may hold either header.
       state_.notes.space.distrust(taken);
-      // A header that another program has put over the new one since is not ours to undo.
+      // If another program has overwritten the new header since, this commit must not undo that.
       if (step_ == Step::switching || state_.expected->matches(*state_.file))
         state_.expected->replace_header(old_header_, [&] {
           state_.file->write_at(0, old_front_.empty() ? old_header_ : old_front_);
@@ -116,8 +116,8 @@ void CframeCommit::take_back() noexcept {
   }
 }
 
-/// Gives back the space that a failed commit has taken behind the frame. If another program has
-/// changed the frame meanwhile, the bytes there may be its own, and stay.
+/// Cuts off the space that a failed commit has taken behind the frame. If another program has
+/// changed the frame since, the bytes may belong to it, and they stay.
 void CframeCommit::cut_what_was_added() {
   if (state_.current && !state_.expected->matches(*state_.file)) return;
   const std::uint64_t end = state_.notes.space.cut_end(1);
@@ -200,17 +200,17 @@ bool CframeCommit::fits_first_sector(const FrameEdit& edit) {
 bool CframeCommit::must_rewrite(const FrameEdit& edit) {
   if (new_file_ == NewFile::always) return true;
   if (!edit.base()) return false;
-  // Another fixed metalayer makes a header of another length, and all that stands behind it would
+  // Another fixed metalayer changes the length of the header, so that everything behind it would
   // have to move.
   if (edit.changes_metalayers()) return true;
-  // A frame that becomes empty needs its trailer right behind the header, where the reserve has
-  // room for a plain one only.
+  // A frame that becomes empty needs its trailer right behind the header. The reserve there has
+  // room only for a plain trailer.
   if (edit.info().nchunks == 0 && !fits_reserve(edit)) {
-    // Another file cannot take the place of one with other names.
+    // A new file cannot take the place of a file with several names.
     if (state_.file->link_count() < 2 || state_.settings.anew) return true;
     const bool was_empty = edit.base()->info().nchunks == 0;
     if (was_empty && !fits_first_sector(edit)) return true;
-    // Somebody may still read an earlier state, or what FrameWriter::make_room_to_empty() has
+    // A reader may still use an earlier state, or chunks that FrameWriter::make_room_to_empty() has
     // moved.
     const FrameSpace& space = state_.notes.space;
     if (was_empty ? space.dead_size() != space.free_size() : !is_front_free(edit))
@@ -221,15 +221,15 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) {
     return false;
   const auto layer = edit.base()->array_metalayer();
   const std::uint64_t end = layer->stored_offset + 4 + 9 * edit.info().array->shape.size();
-  // A shape that lies beyond the first sector of the header cannot be switched with it.
+  // A shape beyond the first sector of the header cannot be switched together with the header.
   return end > old_header_.size() || changed_bytes(old_header_, new_header(edit, false)) > kSector;
 }
 
 void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   info_ = edit.info();
   rewritten_.reset();
-  // write() may be called again after an error (ENOSPC, and then there was room): what the first
-  // try wrote is free.
+  // write() may be called again after an error such as ENOSPC. What the first call wrote is then
+  // free.
   state_.notes.space.give_back(std::exchange(tail_, {}));
   tail_bytes_.clear();
   new_front_.clear();
@@ -243,7 +243,7 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   try {
     write_anew(edit);
   } catch (const std::system_error&) {
-    // No room for a second file: the frame gets longer than it should be.
+    // There is no room for a second file. The frame then gets longer than it should be.
     rewritten_.reset();
     write_in_place(edit);
   }
@@ -257,7 +257,7 @@ void CframeCommit::write_anew(const FrameEdit& edit) {
 CframeCommit::ExpectedLength CframeCommit::expected_length(const FrameEdit& edit,
                                                            const ExtentSet& gone) const {
   const FrameSpace& space = state_.notes.space;
-  // About what the old one has: an entry of a chunk that moves compresses less well.
+  // About the size of the old tail. Entries of moved chunks compress less well.
   const std::uint64_t tail = old_tail_size(edit) + 8 * edit.chunks().size();
   const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
   return {live, tail, state_.notes.max_frame_len(live)};
@@ -269,8 +269,8 @@ std::uint64_t CframeCommit::expected_end(const ExpectedLength& length,
   return space.find_tail(length.tail, space.live_end(gone)).start + length.tail;
 }
 
-/// While readers of earlier states have the file open for long, the frame could only grow. They
-/// keep the old file. Only its owner can make another file like it.
+/// True if readers of earlier states keep the frame from shrinking for long. A new file then leaves
+/// the old one to them. Only the owner of the file, or root, can make another file like it.
 bool CframeCommit::gets_too_long_for_readers(const FrameEdit& edit) const {
   if (!readers_wait_ || new_file_ != NewFile::if_shorter || !edit.base()) return false;
   if (edit.info().nchunks == 0 || state_.file->link_count() != 1) return false;
@@ -291,7 +291,7 @@ void CframeCommit::write_in_place(const FrameEdit& edit) {
   if (!new_front_.empty())
     new_front_.insert(new_front_.begin(), new_header_.begin(), new_header_.end());
   if (edit.base()) return;
-  // Nothing is there yet that the header could spoil.
+  // The frame is new, so writing the header overwrites no state.
   if (tail_.start != state_.header_len) start_->write_at(state_.header_len, state_.reserve);
   start_->write_at(0, new_header_);
   start_->flush();
@@ -305,8 +305,8 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
   const auto frame_len = static_cast<std::uint64_t>(base.info().frame_len);
   if (tail < frame_len) gone.push_back({tail, frame_len - tail});
   all_dropped_ = edit.kept() == 0;
-  // No entry of the old index is looked at: with all chunks gone, all between header and index is
-  // free but what this transaction has put there.
+  // If all chunks are gone, the space between header and index is free, except for what this
+  // transaction has put there. The old index need not be read.
   if (all_dropped_ && tail > state_.chunks_at()) {
     ExtentSet live = state_.notes.space.live_between(state_.chunks_at(), tail);
     for (const auto& [start, end] : chunks_.extents()) live.remove({start, end - start});
@@ -320,7 +320,7 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
       if (place.stored_offset >= state_.chunks_at()) gone.push_back({place.stored_offset, size});
       largest_gone_ = std::max(largest_gone_, size);
     } catch (const codec::Error&) {
-      // Nobody knows how long a chunk with a bad header is; its space stays unused.
+      // The size of a chunk with a bad header is unknown, so its space stays unused.
     }
   });
   return gone;
@@ -356,8 +356,8 @@ void CframeCommit::move_to_front(FrameEdit& edit) {
   const std::uint64_t wanted = all ? length.live : length.most;
   const auto end = [&] { return expected_end(length, gone); };
   if (space.free_size() == 0 || end() <= wanted) return;
-  // The place that a chunk leaves joins the free space on both sides of it, which a later commit
-  // may need for a larger one: those before the last one are moved, too, but not without limit.
+  // The place that a moved chunk leaves joins the free space on both sides. A later commit may need
+  // such a large gap, so this one also moves chunks before the last one, up to a limit.
   std::uint64_t left = std::max(chunks_.total(), end() - wanted);
   int tries = kMostMoves;
   for (const KeptChunk& kept : last_kept_chunks(edit, space.first_free(), decoder_)) {
@@ -380,7 +380,8 @@ void CframeCommit::move_to_end(FrameEdit& edit) {
 }
 
 void CframeCommit::move_off_front(FrameEdit& edit) {
-  // What would be the first free place behind the chunks is no place for them, nor for the tail.
+  // Space up to front_end must not be used for chunks or for the tail, even where it lies behind
+  // all chunks.
   const std::uint64_t place = state_.notes.space.end_of_file().start;
   if (place < state_.front_end) {
     const Extent front{place, state_.front_end - place};
@@ -402,8 +403,8 @@ void CframeCommit::move_off_front(FrameEdit& edit) {
         chunks.push_back({first + static_cast<std::int64_t>(i), some[i]});
     if (chunks.size() > kMostKeptChunks) return;
   }
-  // Chunks that share their bytes could make any number of copies: those that do not and begin
-  // there have no more than that room and one chunk.
+  // Chunks that share bytes could lead to any number of copies. Chunks that share none and begin
+  // before front_end take at most front_end bytes plus one chunk, so the copying stops there.
   std::uint64_t moved = 0;
   for (const KeptChunk& kept : chunks) {
     const FoundChunk chunk = find_chunk(kept, edit);
@@ -446,13 +447,14 @@ void CframeCommit::move_chunk(const FoundChunk& chunk, const Extent& room, Frame
 void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
   const FrameSpace& space = state_.notes.space;
   EditedIndex entries(edit, decoder_);
-  // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
+  // The tail goes behind the last chunk that stays. The file can then be cut there once the old
+  // tail is free.
   const std::uint64_t front = moves_ == ChunkMoves::off_front ? state_.front_end : 0;
   const std::uint64_t from = std::max(space.live_end(gone()), front);
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
   Extent room = space.find_tail(most, from);
-  // Most indexes compress well. Where one like the last would fit before the end, it is encoded
-  // once more, to count its bytes.
+  // The worst-case size does not fit before the end, but most indexes compress well. If an index
+  // like the last one would fit, encodes this one an extra time to count its bytes.
   const auto is_at_end = [&](const Extent& extent) {
     return extent.start == space.end_of_file().start;
   };
@@ -468,8 +470,8 @@ bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, Frame
   StoreWriter out(&file(), room.start);
   tail.write_index(entries, out);
   const std::uint64_t end = state_.notes.lengths.next_unused(out.position() + tail.trailer_len());
-  // The trailer ends where the frame does, at a length that it never had. If the index ends at
-  // 5000, a trailer of 100 begins there, or at 5001 where a frame_len of 5100 has been used.
+  // The trailer ends where the frame ends, at a length that the frame has never had. If the index
+  // ends at 5000, a trailer of 100 bytes begins there, or at 5001 if frame_len 5100 has been used.
   if (end > room.end()) return false;
   out.skip_to(end - tail.trailer_len());
   tail.write_trailer(out);
@@ -494,7 +496,8 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   } else if (!fits_reserve(edit) && edit.base()->info().nchunks == 0) {
     return prepare_front(tail);
   } else if (!fits_reserve(edit)) {
-    // Nothing reaches what is there, which is not to be counted on any more.
+    // No state uses these bytes. They do not count as the reserve from now on, even if the commit
+    // fails.
     if (const std::uint64_t first = state_.chunks_at(); first < end) {
       state_.notes.space.take_at({first, end - first});
       chunks_.add({first, end - first});
@@ -551,7 +554,7 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     try {
       if (times) state_.file->set_times(times->accessed, times->modified);
     } catch (const std::system_error& error) {
-      // Only an owner sets times: a file of somebody else's keeps that of this commit.
+      // Only the owner can set times. Another user's file gets the time of this commit.
       if (error.code() != std::errc::operation_not_permitted) throw;
     }
   };
@@ -559,21 +562,21 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     set_times();
     return published_ = state_.file->stamp();
   }
-  // The last look before the switch. Programs of ours and those that obey the sidecar are kept out
-  // by their locks; for others the moment between this and the write is all that is left.
+  // The last check before the switch. Locks keep out our own programs and those that respect the
+  // sidecar. Other programs can still change the file between this check and the write.
   if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
   if (rewritten_ && !state_.name.empty()) {
-    // A name that was removed must not come back.
+    // The rename must not bring back a name that was removed.
     const auto named = state_.directory->stamp(state_.name);
     if (!named || named->inode != state_.file->stamp().inode)
       throw_errno(ESTALE, state_.name + ": was removed");
   }
   if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
-  // Noted though the switch may fail: a reader may have seen the length.
+  // Recorded even if the switch fails, because a reader may have seen the length.
   state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
-    // From here on a failure does not tell which header the disk has.
+    // After a failure from here on it is unknown which header the disk has.
     step_ = Step::switching;
     if (new_front_.empty())
       state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
@@ -585,11 +588,11 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   return state_.file->stamp();
 }
 
-/// A new frame as publish() has left it, of which nothing is read where that is possible.
+/// Opens a new frame as publish() has left it. If possible, reads nothing.
 void CframeCommit::open_new() {
   state_.expected = std::make_shared<ExpectedState>(published_, new_header_);
-  // Some filesystems change the times of a file that is renamed. Another program may have changed
-  // the frame, too: then it is looked at.
+  // Some filesystems change the times of a file that is renamed. If another program has changed the
+  // frame, the frame is read.
   const std::optional<FileStamp> stamp =
       state_.file->stamp() == published_ ? published_ : state_.expected->end_writing(*state_.file);
   if (!stamp || tail_bytes_.empty()) return open_current(state_);
@@ -604,11 +607,11 @@ void CframeCommit::open_new() {
   state_.notes.space.watch(state_.current);
 }
 
-/// The state that was committed, of which no more is read than must be.
+/// Opens the committed state, and reads as little as possible.
 void CframeCommit::open_written() {
   const auto stamp = state_.expected->end_writing(*state_.file);
-  // A small frame is kept in memory as a whole, and one that another program has changed by now is
-  // looked at.
+  // A small frame is kept in memory as a whole. A frame that another program has changed by now
+  // must be read.
   if (!stamp || tail_bytes_.empty() || info_.frame_len <= std::int64_t{kHeaderBytesKept})
     return open_current(state_);
   state_.current =
@@ -617,7 +620,7 @@ void CframeCommit::open_written() {
   state_.notes.space.watch(state_.current);
 }
 
-/// Where the largest chunk is gone, nobody knows the next one: the average is at most as large.
+/// If the largest chunk is gone, the next largest is not known. The average is a lower bound of it.
 void CframeCommit::note_largest_chunk() {
   CframeNotes& notes = state_.notes;
   if (all_dropped_)

@@ -1,7 +1,7 @@
 #pragma once
-// Commits to a contiguous frame: new bytes go where no state reaches, then the header is switched
-// (frame/formats/cframe.md, "Commit"); or, where that is not possible, a new file takes the old
-// one's name.
+// Commits to a contiguous frame. New bytes go where no state uses the space, then the commit
+// switches the header (frame/formats/cframe.md, "Commit"). If that is not possible, a new file
+// takes the old one's name.
 
 #include <memory>
 #include <optional>
@@ -17,23 +17,24 @@
 
 namespace bloscfs::frame::inline cframe {
 
-/// FrameTransaction keeps the order of the calls. `Step` is finer: within publish() it tells which
-/// header the file has, and so what has to be undone where the commit ends early.
+/// A commit to a contiguous frame. FrameTransaction ensures the order of the calls. `Step` also
+/// divides publish(): it tells which header the file has, and so what to undo if the commit ends
+/// early.
 ///
-/// | step       | what the file has    | ends with     | what the destructor does before that    |
-/// |------------|----------------------|---------------|-----------------------------------------|
-/// | changing   | the old header       | publish()     | frees the new bytes; cuts the file      |
-/// | publishing | the old header; of a | the last look | frees the new bytes; where a new file   |
-/// |            | new frame its own    | at the file   | has the name: the writer is broken      |
-/// | switching  | one of the two       | the write     | distrusts the new bytes, and writes the |
-/// |            |                      |               | old header                              |
-/// | switched   | the new header       | finish()      | the same, unless another program has    |
-/// |            |                      |               | changed the new one                     |
-/// | finished   | the new header       |               | nothing                                 |
+/// | step       | the file has         | ends with      | the destructor until then              |
+/// |------------|----------------------|----------------|----------------------------------------|
+/// | changing   | the old header       | publish()      | frees the new bytes; cuts the file     |
+/// | publishing | the old header; new  | the last check | frees the new bytes; if a new file has |
+/// |            | frames: own header   | of the file    | the name, marks the writer as broken   |
+/// | switching  | either header        | the write      | distrusts the new bytes; writes the    |
+/// |            |                      |                | old header                             |
+/// | switched   | the new header       | finish()       | as in switching, unless another        |
+/// |            |                      |                | program has changed the new header     |
+/// | finished   | the new header       |                | does nothing                           |
 ///
-/// An error while it undoes something leaves the writer broken, and so does one in finish().
-/// A new frame, and one that is written anew to a file of its own, go from `publishing` to
-/// `finished`: no header is switched.
+/// An error while undoing leaves the writer broken, and so does an error in finish(). New frames
+/// and frames that are rewritten to a new file go from `publishing` to `finished`, because no
+/// header is switched.
 class CframeCommit final : public CommitTarget {
  public:
   /// `state` is borrowed.
@@ -54,29 +55,29 @@ class CframeCommit final : public CommitTarget {
 
   std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
   bool must_rewrite(const FrameEdit& edit);
-  /// Of a frame without contents: its trailer is what stands behind the header already.
+  /// True if the trailer of a frame without contents equals the reserve behind the header.
   bool fits_reserve(const FrameEdit& edit) const;
-  /// Nothing that the present state reaches is where that trailer is to be.
+  /// True if the current state uses no bytes where that trailer has to be.
   bool is_front_free(const FrameEdit& edit);
-  /// Returns where.
+  /// Returns the position of the bytes.
   std::uint64_t store(codec::Bytes bytes);
   void give_back(const Extent& extent);
   void write_in_place(const FrameEdit& edit);
   void write_tail(const FrameEdit& edit, FrameTail& tail);
   bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
-  /// The same behind a state without contents, whose trailer is where this one has to be: it gets
-  /// there with the header, in one write.
+  /// Prepares the trailer of an empty frame whose old state is empty too. Both trailers have the
+  /// same place, so one write replaces header and trailer.
   void prepare_front(FrameTail& tail);
-  /// True if that can be done: both states' headers and trailers are in the first sector.
+  /// True if one write can do that: headers and trailers of both states are in the first sector.
   bool fits_first_sector(const FrameEdit& edit);
   void move_chunks(FrameEdit& edit);
   void write_anew(const FrameEdit& edit);
-  /// Bytes that the frame will have, as far as that can be told before its index is written.
+  /// Estimates of the frame's size before its index is written.
   struct ExpectedLength {
     std::uint64_t live = 0;
     std::uint64_t tail = 0;  ///< index and trailer
-    std::uint64_t most = 0;  ///< that it should take
+    std::uint64_t most = 0;  ///< limit for the frame's length
   };
   ExpectedLength expected_length(const FrameEdit& edit, const ExtentSet& gone) const;
   std::uint64_t expected_end(const ExpectedLength& length, const ExtentSet& gone) const;
@@ -91,7 +92,7 @@ class CframeCommit final : public CommitTarget {
   };
   FoundChunk find_chunk(const KeptChunk& chunk, const FrameEdit& edit) const;
   void move_chunk(const FoundChunk& chunk, const Extent& room, FrameEdit& edit);
-  /// Superseded extents of which nothing is needed.
+  /// Returns the superseded extents that hold no live chunk.
   ExtentSet gone() const;
   std::vector<Extent> superseded(const FrameEdit& edit);
   void note_largest_chunk();
@@ -107,19 +108,19 @@ class CframeCommit final : public CommitTarget {
   ChunkMoves moves_;
   std::unique_ptr<CframeRewrite> rewritten_;
   codec::BlockDecoder decoder_;
-  ExtentSet chunks_;                      ///< that this transaction has put
+  ExtentSet chunks_;                      ///< chunks that this transaction has put
   Extent tail_;                           ///< index and trailer; empty before write()
-  std::vector<std::uint8_t> tail_bytes_;  ///< the same; empty where they are many
+  std::vector<std::uint8_t> tail_bytes_;  ///< bytes of tail_; empty if they are too many
   std::optional<FileStart> start_;        ///< of a new frame
-  FileStamp published_;                   ///< of a new frame, as publish() has left it
-  FrameInfo info_;                        ///< as it will be, once written
+  FileStamp published_;                   ///< of a new frame, after publish()
+  FrameInfo info_;                        ///< of the new state, once written
   std::vector<Extent> superseded_;
-  bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
+  bool all_dropped_ = false;  ///< the new state has no chunk of the old one
   bool has_moved_ = false;
-  bool readers_wait_ = false;  ///< readers of earlier states still need space that is dead
+  bool readers_wait_ = false;  ///< readers of earlier states still need dead space
   std::uint64_t largest_put_ = 0, largest_gone_ = 0;  ///< stored bytes of a chunk
   std::vector<std::uint8_t> old_header_, new_header_;
-  /// The same with the trailers behind them; empty where these stay (prepare_front()).
+  /// Headers with the trailers behind them. Empty unless prepare_front() replaces both.
   std::vector<std::uint8_t> old_front_, new_front_;
   Step step_ = Step::changing;
 };

@@ -23,7 +23,7 @@ std::uint64_t chunk_size_at(const ByteSource& source, std::uint64_t position) {
   return static_cast<std::uint64_t>(read_chunk_header(source, at, {}).cbytes);
 }
 
-/// The index of a file whose chunks stand one behind the other, in order.
+/// The index of a file whose chunks are adjacent and in order.
 class PackedIndex final : public TableContent {
  public:
   PackedIndex(EditedIndex& old, const ByteSource& file, std::uint64_t header_len,
@@ -35,13 +35,12 @@ class PackedIndex final : public TableContent {
     const auto entry = old_.uniform_entry();
     return entry && *entry < 0 ? entry : std::nullopt;
   }
-  /// Called for all entries in order.
+  /// Must be called for all entries in order.
   void read(std::int64_t first, std::span<std::int64_t> out) override {
     old_.read(first, out);
     for (std::int64_t& entry : out) {
       if (entry < 0) continue;
-      // Places are counted again from the headers of the copied chunks, in the order in which they
-      // were copied.
+      // Counts the positions again from the headers of the copied chunks, in the order of copying.
       entry = static_cast<std::int64_t>(position_ - header_len_);
       position_ += chunk_size_at(file_, position_);
     }
@@ -58,7 +57,7 @@ class PackedIndex final : public TableContent {
 
 CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
   if (state.file->link_count() > 1 && !state.settings.anew)
-    // The other names would go on leading to the old file.
+    // The other names would still lead to the old file.
     throw_errno(EOPNOTSUPP, state.name + ": cannot replace a file with several hard links");
   file_ = state.directory->create(name_, 0600);
 }
@@ -93,7 +92,7 @@ void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   header_len_ = static_cast<std::uint64_t>(info_.header_len);
   FrameTail tail(edit, decoder);
   if (info_.nchunks > 0 || edit.vlmetalayers().empty())
-    // Room for the trailer of the frame without contents, which chunks leave free
+    // Reserves room for the trailer of the empty frame, which chunks leave free
     // (frame/INVARIANTS.md).
     reserve_ = plain_trailer(edit.keeps_checksums());
   if (info_.nchunks > 0)
@@ -126,22 +125,22 @@ void CframeRewrite::write_nothing(FrameTail& tail) {
 }
 
 void CframeRewrite::flush() {
-  // The old file may have got its name by a rename that is not durable: of both a power cut could
-  // leave neither.
+  // The old file may have got its name by a rename that is not durable yet. A power cut could then
+  // lose both files.
   if (!published_) state_.directory->sync();
-  // One flush for the contents, before or after the name: a temporary may be published before
-  // anything is flushed.
+  // The contents need only one flush, before or after the rename. A temporary file may be published
+  // before anything is flushed.
   if (!flushed_) file_->sync();
   flushed_ = true;
   if (published_ && !state_.name.empty()) state_.directory->sync_name(state_.name);
 }
 
 FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
-  // Owner, mode and extended attributes may have been changed since the file was written.
+  // Owner, mode and extended attributes may have changed since the file was written.
   file_->set_attributes(state_.file->attributes());
   if (times) file_->set_times(times->accessed, times->modified);
-  // A frame that was removed while it is open goes on without a name, and so does the file that
-  // takes its place.
+  // A frame that was removed while it is open has no name. The file that replaces it has none
+  // either.
   if (state_.name.empty())
     state_.directory->unlink(name_);
   else
@@ -152,8 +151,8 @@ FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
 }
 
 void CframeRewrite::take_name() {
-  // Compared by what the exchange has brought back, not by a look before it: a file that another
-  // program puts there in between is put back.
+  // The exchange compares the file that it brings back. If another program puts a file there at the
+  // last moment, the exchange is undone.
   const bool has_taken =
       replace_expected(*state_.directory, name_, state_.name, [&](const FileStamp& replaced) {
         return replaced.inode == state_.file->stamp().inode &&
@@ -162,7 +161,7 @@ void CframeRewrite::take_name() {
   if (!has_taken) throw_stale(state_.name);
 }
 
-/// The old file, if it was exchanged with the new one.
+/// Removes the old file, if it was exchanged with the new one, or the unfinished new file.
 void CframeRewrite::remove_leftover() noexcept {
   try {
     if (state_.directory->stamp(name_)) state_.directory->unlink(name_);
@@ -174,8 +173,7 @@ void CframeRewrite::remove_leftover() noexcept {
 void CframeRewrite::adopt() {
   state_.file = std::move(file_);
   state_.header_len = header_len_;
-  // The header that was written is what is expected, not one that is read now: another program may
-  // have been at the file since.
+  // Expects the header that was written. A header that is read now may be another program's.
   state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), std::move(header_));
   state_.expected->end_writing(*state_.file);
   state_.reserve = std::move(reserve_);

@@ -1,5 +1,5 @@
 #pragma once
-// A contiguous frame written anew, without dead space, to take the old file's name.
+// Rewrites a contiguous frame without dead space to a new file, which takes the old file's name.
 
 #include <cstdint>
 #include <memory>
@@ -15,8 +15,8 @@ namespace bloscfs::frame::inline cframe {
 
 class CframeRewrite {
  public:
-  /// Borrows `state`, whose file holds the old state and the chunks that `edit` has put. Throws
-  /// std::system_error(EOPNOTSUPP) when the file has several names.
+  /// Borrows `state`. Its file holds the old state and the chunks that the edit has put. Throws
+  /// std::system_error(EOPNOTSUPP) if the file has several names.
   explicit CframeRewrite(CframeState& state);
   /// Removes the new file unless it has taken the old one's place.
   ~CframeRewrite();
@@ -27,7 +27,7 @@ class CframeRewrite {
   void flush();
   FileStamp publish(const std::optional<FileTimes>& times);
   bool is_published() const { return published_; }
-  /// Makes `state` one of the new file.
+  /// Makes `state` describe the new file.
   void adopt();
 
  private:

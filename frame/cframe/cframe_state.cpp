@@ -11,8 +11,8 @@
 namespace bloscfs::frame::inline cframe {
 namespace {
 
-/// Superseded extents in order, and whether a chunk that is still needed has bytes in one. Another
-/// program may let two entries of the index name one chunk, or parts of one.
+/// Finds out which superseded extents share bytes with live chunks. Another program may let two
+/// index entries name the same chunk, or overlapping ones.
 class SharedBytes {
  public:
   explicit SharedBytes(const std::vector<Extent>& extents) {
@@ -21,19 +21,20 @@ class SharedBytes {
     for (const auto& [start, end] : merged.extents()) claims_.push_back({{start, end - start}});
   }
 
-  /// A chunk begins at `position`.
+  /// Records that a live chunk begins at `position`.
   void see(std::uint64_t position) {
     auto next = std::upper_bound(
         claims_.begin(), claims_.end(), position,
         [](std::uint64_t at, const Claim& claim) { return at < claim.extent.start; });
     if (next != claims_.end()) next->before = std::max(next->before, position);
-    // A chunk that begins within a claim shares its bytes. One that begins before may reach into
-    // it: the last of these is kept, and its length read once, in unshared().
+    // A chunk that begins within a claim shares its bytes. A chunk that begins before the claim may
+    // reach into it. Only the last one before each claim is kept, and unshared() reads its length.
     if (next != claims_.begin() && std::prev(next)->extent.end() > position)
       std::prev(next)->shared = true;
   }
 
-  /// Extents in which no chunk begins, and into which the last one before does not reach.
+  /// Returns the extents in which no chunk begins and into which the last chunk before does not
+  /// reach. This assumes that chunks before that one do not reach further.
   template <typename EndOf>
   std::vector<Extent> unshared(const EndOf& end_of) {
     std::vector<Extent> result;
@@ -49,7 +50,7 @@ class SharedBytes {
  private:
   struct Claim {
     Extent extent;
-    std::uint64_t before = 0;  ///< where the last chunk before it begins; 0 for none
+    std::uint64_t before = 0;  ///< start of the last chunk before it; 0: none
     bool shared = false;
   };
   std::vector<Claim> claims_;
@@ -63,7 +64,7 @@ void look_for_dead_space(CframeState& state, codec::BlockDecoder& decoder) {
     if (found.chunks_are_apart) notes.space.trust_chunks();
     notes.largest_chunk = std::max(notes.largest_chunk, found.largest_chunk);
   } catch (const codec::Error&) {
-    // Without a readable index nobody knows which space is needed.
+    // Without a readable index it is unknown which space is in use.
   }
 }
 
@@ -71,7 +72,7 @@ void look_for_dead_space(CframeState& state, codec::BlockDecoder& decoder) {
 
 void open_current(CframeState& state) {
   OpenSettings settings;
-  // By its name, so that the snapshot finds the sidecar.
+  // Opened by its name, so that the snapshot finds the sidecar.
   settings.name = state.name;
   settings.directory = state.directory->descriptor();
   state.current = open_cframe(state.file, settings, state.expected);
@@ -101,7 +102,7 @@ void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
              static_cast<std::uint64_t>(read_chunk_header(*frame.source(), at, {}).cbytes);
     }));
   } catch (const codec::Error&) {
-    // Without a readable index nobody knows which space is needed: none of what is in doubt is used
+    // Without a readable index it is unknown which space is in use. No doubtful space is used
     // again.
     state.notes.space.resolve_doubtful({});
   }

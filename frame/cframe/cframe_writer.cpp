@@ -23,15 +23,15 @@
 namespace bloscfs::frame::inline cframe {
 namespace {
 
-/// Free space is punched in passing once there is this much of it, and a quarter of what is in use.
+/// begin() punches free space once there is this much of it, and a quarter of the live space.
 constexpr std::uint64_t kMuchFree = std::uint64_t{1} << 20;
-/// The file is cut in passing if it gets shorter by this much.
+/// begin() cuts the file if it gets shorter by at least this much.
 constexpr std::uint64_t kMuchToCut = std::uint64_t{64} << 10;
 
-/// Room for what a trailer says of metalayers that are added, beside their contents.
+/// Room for the names and sizes of metalayers that are added, in addition to their contents.
 constexpr std::uint64_t kMetalayerHeads = 4096;
 
-/// Larger contents are not moved to the end and back to get rid of small pieces of free space.
+/// Larger contents are not moved to the end and back to collect small pieces of free space.
 constexpr std::uint64_t kMostMoved = std::uint64_t{64} << 20;
 
 class CframeWriter final : public FrameWriter {
@@ -105,8 +105,8 @@ class CframeWriter final : public FrameWriter {
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.expected) return state_.file->set_times(accessed, modified);
-    // Compared first: the times change the stamp, and would make another program's change look like
-    // ours.
+    // Must be compared first. Setting the times changes the stamp, and another program's change
+    // would then look like ours.
     if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
     state_.expected->begin_writing();
     try {
@@ -136,8 +136,8 @@ class CframeWriter final : public FrameWriter {
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<CframeCommit>(state_, std::move(lock), new_file, moves));
-    // Before anything changes: a reader of another program that looks at the counter between its
-    // reads drops what it has.
+    // Announced before anything changes. A reader of another program that checks the counter
+    // between its reads then drops what it has read.
     if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
     state_.expected->begin_writing();
     reclaim(false);
@@ -154,21 +154,22 @@ class CframeWriter final : public FrameWriter {
     return state_.notes.max_frame_len(state_.notes.space.live_size());
   }
 
-  /// False while somebody has to be waited for.
+  /// False while dead space waits for readers.
   bool is_all_dead_free() const {
     return state_.notes.space.dead_size() == state_.notes.space.free_size();
   }
 
-  /// Other names of the file would go on leading to the old one if a new one took its place.
+  /// Compacts a file with several names. If a new file took its place, the other names would still
+  /// lead to the old one.
   void compact_in_place() {
     const FrameInfo& info = state_.current->info();
     if (info.vl_blocks || info.nchunks > std::int64_t{kMostKeptChunks})
       throw_errno(EOPNOTSUPP, state_.name + ": cannot replace a file with several hard links");
     const FileTimes times = file_times();
-    // The last one has room for index and trailer right behind the chunks.
+    // The second pack leaves room for index and trailer right behind the chunks.
     for (const ChunkMoves moves : {ChunkMoves::to_end, ChunkMoves::pack, ChunkMoves::pack}) {
       const auto transaction = begin_transaction(NewFile::if_needed, moves);
-      // Chunks that are kept for readers cannot be moved over.
+      // Chunks must not be moved over space that is kept for readers.
       if (!is_all_dead_free())
         throw_errno(EBUSY, state_.name + ": has several hard links, and others have it open");
       transaction->set_times(times);
@@ -182,8 +183,8 @@ class CframeWriter final : public FrameWriter {
     return {attributes.accessed, attributes.modified};
   }
 
-  /// One of three commits: chunks from the end into free space; where that is in too small pieces,
-  /// chunks to the end, and then back to the front.
+  /// Makes one of three commits. The first moves chunks from the end into free space. If the free
+  /// pieces are too small, the next two move the chunks to the end and back to the front.
   void shorten(const FileTimes& times) {
     CframeNotes& notes = state_.notes;
     const ChunkMoves moves = notes.next_moves;
@@ -207,13 +208,13 @@ class CframeWriter final : public FrameWriter {
     try {
       state_.file->set_times(times.accessed, times.modified);
     } catch (const std::system_error&) {
-      // Only an owner sets times.
+      // Only the owner can set times.
     }
   }
 
   std::string sidecar() const { return state_.name + kSidecarSuffix; }
 
-  /// Keeps out other writers, and makes sure that nobody has changed the frame.
+  /// Locks out other writers. Throws if another program has changed the frame.
   ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
     if (state_.broken) throw_errno(EIO, state_.name + ": a commit failed half-way, open it again");
@@ -226,27 +227,29 @@ class CframeWriter final : public FrameWriter {
         frame::lock_container(*state_.file, *state_.directory, sidecar(), state_.settings.locking);
     const auto named = state_.directory->stamp(state_.name);
     const FileStamp& own = state_.current->stamp();
-    // Under the lock: another program may have replaced the file while this one waited.
+    // Checked under the lock, because another program may have replaced the file while this one
+    // waited.
     if (!named || named->inode != own.inode || named->device != own.device ||
         !state_.current->unchanged())
       throw_stale(state_.name);
     return lock;
   }
 
-  /// Finds out what space is free now, and gives it back where it is much. Failing to is no reason
-  /// for a commit to fail.
+  /// Finds out which space is free now, and gives it back if it is much. Ignores errors, because
+  /// they must not fail a commit.
   void reclaim(bool all) {
     try {
       find_old_space(state_, decoder_);
       const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
-      // Looking whether superseded space is shared reads the whole index: worth it once there is as
-      // much space in doubt as index to read.
+      // The search for shared space reads the whole index. It is worth that once the doubtful space
+      // is as large as the index.
       if (all || state_.notes.space.doubtful_total() >= index_size)
         resolve_doubtful(state_, decoder_);
       state_.notes.space.release([&] { return state_.file->is_sole_user(); });
       const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
       const std::uint64_t end = state_.notes.space.cut_end(all ? 1 : kMuchToCut);
-      // Also what a commit that was cut off has left behind the end: no header reaches it.
+      // Also cuts off what an interrupted commit has left behind the end, because no header uses
+      // it.
       if (size > end) state_.file->truncate(end);
       if (all ||
           state_.notes.space.unpunched() > std::max(kMuchFree, state_.notes.space.live_size() / 4))
@@ -259,7 +262,7 @@ class CframeWriter final : public FrameWriter {
   codec::BlockDecoder decoder_;
 };
 
-/// The trailer behind the header that the frame would have without contents, if it is there.
+/// Returns the trailer of the empty frame behind the header, if it is there.
 std::vector<std::uint8_t> find_reserve(const ByteSource& file, std::uint64_t header_len) {
   for (const bool checksums : {false, true}) {
     std::vector<std::uint8_t> wanted = plain_trailer(checksums);
@@ -269,13 +272,13 @@ std::vector<std::uint8_t> find_reserve(const ByteSource& file, std::uint64_t hea
   return {};
 }
 
-/// What the last writer of the same mount knew. Null if there are no such notes.
+/// Returns the notes of the last writer in the same mount. Null if there are none.
 std::shared_ptr<CframeNotes> notes_for(const FrameSnapshot* known) {
   return known ? std::dynamic_pointer_cast<CframeNotes>(known->expected()->notes()) : nullptr;
 }
 
-/// The last writer's file, if it still has the name. Another open file of it would count as a
-/// reader from outside, for whom space has to wait.
+/// Returns the last writer's open file if it still has the name. Another open file would count as a
+/// reader of another process, and space would wait for it.
 std::shared_ptr<StoreFile> open_file(StoreDirectory& directory, const std::string& name,
                                      const WriterSettings& settings, const CframeNotes* notes) {
   if (auto file = notes ? notes->file.lock() : nullptr) {
@@ -285,21 +288,21 @@ std::shared_ptr<StoreFile> open_file(StoreDirectory& directory, const std::strin
   return settings.open ? settings.open() : directory.open(name);
 }
 
-/// Notes of a frame of which nobody has any.
+/// Makes notes for a frame that has none.
 CframeNotes first_notes(const CframeState& state) {
   CframeNotes notes;
   const auto frame_len = static_cast<std::uint64_t>(state.current->info().frame_len);
   const auto file_size = static_cast<std::uint64_t>(state.current->stamp().size);
-  // Chunks that were there before may share bytes, which only a look at the whole index tells;
-  // those that this writer adds do not.
+  // Old chunks may share bytes, and only a search of the whole index shows that. Chunks that this
+  // writer adds do not share bytes.
   notes.space = FrameSpace(file_size, state.current->index_at().position, state.settings.grace);
   const Clock& clock = *state.settings.grace.clock;
   notes.untouched_since = clock.now() - state.file->untouched_for(clock.wall());
-  // A longer state before this one, or a commit that was cut off, has left what lies behind the
-  // end.
+  // The bytes behind the end come from a longer earlier state, or from an interrupted commit.
   if (frame_len < file_size)
     notes.space.add_dead({{frame_len, file_size - frame_len}}, notes.untouched_since);
-  // Where a writer has left no notes, snapshots may be in use of which nobody here knows.
+  // A writer that has left no notes may still have snapshots in use, which this writer does not
+  // know.
   notes.look_is_due = !state.expected->had_writer();
   notes.sync_is_due = true;
   notes.lengths.add(frame_len);
@@ -312,7 +315,7 @@ std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Sna
   return frame;
 }
 
-/// Goes on from the state that is known, if the file is in it: then nothing is read.
+/// Continues from the known state, without reading anything, if the file is still in that state.
 void use_state(CframeState& state, const FileId& opened,
                const std::shared_ptr<const FrameSnapshot>& known) {
   if (known) state.expected = known->expected();
@@ -354,7 +357,7 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.notes = notes ? std::move(*notes) : first_notes(state);
   state.expected->leave_notes(nullptr);
   state.notes.space.watch(state.current);
-  // Readers of the state that was opened before need its chunks as long as they live.
+  // Readers of the snapshot `known` need its chunks as long as it exists.
   if (known_state) state.notes.space.watch(known_state);
   return std::make_unique<CframeWriter>(std::move(state));
 }

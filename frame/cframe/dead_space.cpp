@@ -14,10 +14,11 @@
 namespace bloscfs::frame::inline cframe {
 namespace {
 
-/// Chunks that are looked at: of more, those nearest to the frame's end, where most edits go.
+/// Most chunks to look at. If there are more, uses those nearest to the frame's end, where most
+/// edits go.
 constexpr std::size_t kMaxChunks = std::size_t{1} << 19;
 constexpr std::size_t kMaxHeaders = 1024;
-/// Chunks whose headers are read to find out about one gap.
+/// Most chunk headers to read to measure one gap.
 constexpr std::size_t kMaxBeforeGap = 8;
 constexpr std::uint64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
@@ -32,13 +33,14 @@ class ChunkSweep {
   DeadSpace run(std::uint64_t from) const {
     DeadSpace result;
     result.chunks_are_apart = !is_cut_;
-    // Bytes before this one may belong to a chunk.
+    // Bytes before this position may belong to a chunk.
     std::uint64_t covered = is_cut_ ? starts_.front() + reach_ : from;
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       if (covered < starts_[i]) result.extents.push_back({covered, starts_[i] - covered});
       result.chunks_are_apart &= covered <= starts_[i];
       const auto size = chosen_[i] ? stored_size(i) : std::nullopt;
-      if (size && *size > reach_) return {};  // the bound of the chunks not looked at is wrong
+      if (size && *size > reach_)
+        return {};  // the size limit assumed for the other chunks is wrong
       result.chunks_are_apart &= size.has_value();
       covered = std::max(covered, size ? starts_[i] + *size : unknown_end(i));
       result.largest_chunk = std::max(result.largest_chunk, size.value_or(0));
@@ -48,8 +50,9 @@ class ChunkSweep {
   }
 
  private:
-  /// Of a frame of variable-size chunks nothing but the headers tells. Else no compressor makes a
-  /// chunk much larger than its contents; a read header that says so proves the frame strange.
+  /// Returns an upper bound of a chunk's stored size. A frame of variable-size chunks gives none.
+  /// In other frames no compressor makes a chunk much larger than its contents. If a header claims
+  /// more, the frame is not trusted.
   static std::uint64_t max_chunk_size(const FrameInfo& info) {
     if (info.variable_chunks || info.chunksize <= 0) return kUnbounded;
     const auto size = static_cast<std::uint64_t>(info.chunksize);
@@ -95,7 +98,7 @@ class ChunkSweep {
     widest.resize(kMaxHeaders);
     std::size_t left = kMaxHeaders;
     for (const std::size_t i : widest) {
-      // Chunk i, and those before it that could reach as far.
+      // Chunk i, and the chunks before it that could reach as far.
       for (std::size_t back = 0; back < std::min(kMaxBeforeGap, i + 1); ++back) {
         if (back > 0 && starts_[i - back] + reach_ <= starts_[i]) break;
         if (left > 0 && !chosen_[i - back]) --left, chosen_[i - back] = true;
@@ -104,12 +107,12 @@ class ChunkSweep {
     }
   }
 
-  /// What the chunk's header says; nothing if that cannot be true.
+  /// Returns the size in the chunk's header, or nullopt if it is impossible.
   std::optional<std::uint64_t> stored_size(std::size_t i) const {
     std::array<std::uint8_t, codec::kChunkHeaderBytes> header;
     if (end_ - starts_[i] < header.size()) return std::nullopt;
     if (frame_.contents()->read_at(starts_[i], header) != header.size()) return std::nullopt;
-    // Not parsed: a chunk of a codec that is not known here has a size, too.
+    // The header is not parsed, because chunks with an unknown codec have a size, too.
     const std::int32_t size = boost::endian::load_little_s32(&header[12]);
     if (size < std::int32_t{codec::kChunkHeaderBytes}) return std::nullopt;
     const auto bytes = static_cast<std::uint64_t>(size);
@@ -124,8 +127,8 @@ class ChunkSweep {
   std::uint64_t end_;
   std::uint64_t reach_;  ///< most stored bytes of a chunk
   std::vector<std::uint64_t> starts_;
-  std::vector<bool> chosen_;  ///< of which the header is read
-  bool is_cut_ = false;       ///< there are more chunks before the first start
+  std::vector<bool> chosen_;  ///< true: read the header of this chunk
+  bool is_cut_ = false;       ///< more chunks begin before the first start
 };
 
 }  // namespace
@@ -134,7 +137,7 @@ DeadSpace find_dead_space(const FrameSnapshot& frame, std::uint64_t from,
                           codec::BlockDecoder& decoder) {
   const FrameInfo& info = frame.info();
   if (info.nchunks > 0) return ChunkSweep(frame, decoder).run(from);
-  // The trailer stands behind the header and perhaps once more at the end.
+  // The trailer is behind the header, and perhaps again at the end.
   const auto trailer_len = static_cast<std::uint64_t>(info.trailer_len);
   const std::uint64_t first =
       std::max(from, static_cast<std::uint64_t>(info.header_len) + trailer_len);

@@ -11,15 +11,16 @@
 namespace bloscfs::frame::inline cframe {
 
 struct DeadSpace {
-  std::vector<Extent> extents;      ///< bytes of the file that no chunk has, in ascending order
-  std::uint64_t largest_chunk = 0;  ///< stored bytes, of the chunks that were looked at
+  std::vector<Extent> extents;      ///< byte ranges without a chunk, in ascending order
+  std::uint64_t largest_chunk = 0;  ///< stored bytes, among the chunks that were looked at
   /// All chunks were looked at, and no byte belongs to two of them.
   bool chunks_are_apart = false;
 };
 
-/// Looks for bytes without a chunk between `from` and the frame's tail. Reads the index once and at
-/// most 1024 chunk headers: next to the widest gaps where there are more chunks. Never calls a byte
-/// dead that a chunk may have, whatever the frame's writer did. Throws Error for a bad index.
+/// Looks for bytes without a chunk between `from` and the frame's tail. Reads the index once, and
+/// at most 1024 chunk headers. If there are more chunks, reads the headers next to the widest gaps.
+/// Never reports a byte that a chunk may use, whatever program wrote the frame. Throws Error for a
+/// bad index.
 DeadSpace find_dead_space(const FrameSnapshot& frame, std::uint64_t from,
                           codec::BlockDecoder& decoder);
 

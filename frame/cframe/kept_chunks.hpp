@@ -1,5 +1,5 @@
 #pragma once
-// Chunks that a commit leaves where they are.
+// Finds the chunks that a commit does not touch.
 
 #include <cstdint>
 #include <vector>
@@ -17,9 +17,9 @@ struct KeptChunk {
   std::int64_t entry = 0;
 };
 
-/// Stored chunks that an edit does not touch and that begin at file position `from` or later: the
-/// last one in the file comes first. Of more than kMostKeptChunks, those that come first. Reads the
-/// whole index.
+/// Returns the stored chunks that the edit does not touch and that begin at file position `from` or
+/// later. The last one in the file comes first. Returns at most kMostKeptChunks, the last ones in
+/// the file. Reads the whole index.
 std::vector<KeptChunk> last_kept_chunks(const FrameEdit& edit, std::uint64_t from,
                                         codec::BlockDecoder& decoder);
 

@@ -19,9 +19,8 @@ namespace bloscfs::frame::inline editing {
 
 /// A chunk that the transaction has put.
 struct PutChunk {
-  std::int64_t entry = 0;  ///< index entry
-  std::int32_t nbytes =
-      0;  ///< decoded; 0 for a special entry, which has the size that the frame requires
+  std::int64_t entry = 0;   ///< index entry
+  std::int32_t nbytes = 0;  ///< decoded; 0 for a special entry
   std::int32_t cbytes = 0;  ///< stored; 0 for a special entry
   std::uint64_t checksum = 0;
   bool is_stored() const { return entry >= 0; }
