@@ -12,7 +12,7 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Index of `chunk` among the `count` of a page that starts with chunk `first`.
+/// Returns the slot of `chunk` in a page that has `count` chunks, beginning with `first`.
 std::size_t slot_of(std::int64_t chunk, std::int64_t first, std::size_t count) {
   if (chunk < first || static_cast<std::uint64_t>(chunk - first) >= count)
     throw_malformed(fmt::format("chunk {} is not among the {} from {} on", chunk, count, first));
@@ -68,8 +68,8 @@ ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int6
     place.stored_limit = INT32_MAX;
     return place;
   }
-  // Where the chunk ends only its header tells; that it begins within the chunk area, with room for
-  // the smallest, is checked here.
+  // Only the chunk's header tells where it ends. This checks that it begins inside the chunk area,
+  // with room for the smallest chunk.
   if (entry > rules.chunks_size - kMinStoredChunk)
     throw_malformed(fmt::format("index entry of chunk {}: offset {} in a chunk area of {}", number,
                                 entry, rules.chunks_size));
@@ -83,7 +83,8 @@ FixedIndexPage::FixedIndexPage(const IndexRules& rules, TablePage page)
       page_(std::move(page)),
       uniform_special_(all_equal_special(page_.entries)),
       uniform_hole_(uniform_hole_of(page_.entries)) {
-  // Throws for a page of nothing but one bad entry: no single chunk of it may ever be asked for.
+  // Throws if all entries of the page are the same bad entry. Callers that use uniform_special()
+  // may never ask for a single chunk of such a page.
   if (uniform_special_) special_of_entry(page_.entries.front());
 }
 
@@ -111,7 +112,7 @@ ChunkPlace VariableIndexPage::place(std::int64_t chunk) const {
 }
 
 std::int64_t VariableIndexPage::chunk_at(std::int64_t content_offset) const {
-  // Empty chunks share their offset with the one behind them, which is the last such entry.
+  // Empty chunks have the same offset as the chunk behind them, which is the last such entry.
   const auto next = std::upper_bound(
       entries_.begin(), entries_.end(), content_offset,
       [](std::int64_t offset, const Entry& entry) { return offset < entry.content_offset; });

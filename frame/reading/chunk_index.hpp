@@ -1,5 +1,5 @@
 #pragma once
-// Index entries as places of chunks, for fixed-size and variable-size frames
+// Turns index entries into places of chunks, for fixed-size and variable-size frames
 // (frame/formats/cframe.md, "Index").
 
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace bloscfs::frame::inline reading {
 
-/// Facts of the frame that an entry's meaning depends on.
+/// Properties of the frame that the meaning of an entry depends on.
 struct IndexRules {
   ContainerKind kind = ContainerKind::cframe;
-  std::uint64_t chunks_at = 0;   ///< file position that entries count from (cframe)
+  std::uint64_t chunks_at = 0;   ///< file position where offset 0 is (cframe)
   std::int64_t chunks_size = 0;  ///< bytes of the chunk area (cframe)
   std::int64_t nbytes = 0;       ///< of the whole frame
   std::int64_t nchunks = 0;
   std::int32_t chunksize = 0;  ///< 0: variable
 };
 
-/// The special value that a negative entry stands for; none for entry >= 0.
-/// Throws Error for an entry that stands for nothing.
+/// Returns the special value of a negative entry; none for an entry >= 0. Throws Error for an
+/// invalid entry.
 codec::SpecialValue special_of_entry(std::int64_t entry);
 
-/// Place of the chunk that `entry` points at; its nbytes and content_offset are given.
-/// Throws Error(malformed) when it lies outside the chunk area.
+/// Returns the place of the chunk that `entry` points at. The caller knows its nbytes and
+/// content_offset. Throws Error(malformed) if the place is outside the chunk area.
 ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int64_t number,
                           std::int64_t content_offset, std::int32_t nbytes);
 
-/// Page of a fixed-size frame: sizes follow from the numbers.
+/// Page of a fixed-size frame: sizes follow from the chunk numbers.
 class FixedIndexPage final : public IndexPage {
  public:
   FixedIndexPage(const IndexRules& rules, TablePage page);
@@ -52,11 +52,11 @@ class FixedIndexPage final : public IndexPage {
   std::optional<bool> uniform_hole_;
 };
 
-/// Page of a variable-size frame: where each of its chunks starts was read from the chunk headers.
+/// Page of a variable-size frame: the chunk headers gave the start of each chunk.
 class VariableIndexPage final : public IndexPage {
  public:
   struct Entry {
-    std::int64_t value = 0;  ///< as in the index
+    std::int64_t value = 0;  ///< entry in the index
     std::int64_t content_offset = 0;
     std::int32_t nbytes = 0;
   };

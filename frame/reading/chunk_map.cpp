@@ -25,8 +25,8 @@ void for_each_entry(const PagedTable& table, std::int64_t first, std::int64_t la
   }
 }
 
-/// Gives the special chunk the bytes that the others leave over: no header tells its size, so that
-/// there can be one at most. Checkpoints behind it move by that.
+/// Gives the special chunk the bytes that the other chunks leave over. No header tells its size, so
+/// a frame can have only one. Moves the checkpoints behind it by that size.
 void place_special_chunk(VariableChunkMap& map, std::int64_t sum) {
   const std::int64_t rest = map.nbytes - sum;
   if (map.special_chunk < 0 ? rest != 0 : rest < 0 || rest > codec::kMaxChunkNbytes)
@@ -61,8 +61,8 @@ VariableChunkMap build_chunk_map(const IndexRules& rules, const PagedTable& tabl
                                    map.nchunks, max_memory, max_chunks));
   std::int64_t sum = 0;
   for_each_entry(table, 0, map.nchunks, decoder, [&](std::int64_t number, std::int64_t entry) {
-    // Not each chunk, but one in `stride`, which doubles when there are too many: a page is then
-    // found by its checkpoint, and its chunk headers are read again.
+    // Stores a checkpoint for one chunk in `stride`; the stride doubles when there are too many. A
+    // page is found by its checkpoint, and its chunk headers are then read again.
     note_checkpoint(map.checkpoints, map.stride, max_checkpoints, number, sum);
     if (special_of_entry(entry) == codec::SpecialValue::none) {
       sum += size_of(place_of_entry(rules, entry, number, sum, 0));

@@ -1,5 +1,5 @@
 #pragma once
-// A source of which a stretch is in memory.
+// A source that has one range in memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace bloscfs::frame::inline reading {
 
 class CopiedSource final : public ByteSource {
  public:
-  /// `bytes` are those of `source` from `position` on.
+  /// `bytes` are the bytes of `source` from `position` on.
   CopiedSource(std::shared_ptr<const ByteSource> source, std::uint64_t position,
                std::vector<std::uint8_t> bytes)
       : source_(std::move(source)), position_(position), bytes_(std::move(bytes)) {}

@@ -1,6 +1,6 @@
 #pragma once
-// The state that a frame is expected to be in. All snapshots of one writer share it: as long as
-// only that writer changes the frame, none of the states that they show has been overwritten.
+// The state that a frame is expected to be in. All snapshots of one writer share it. As long as
+// only that writer changes the frame, none of their states has been overwritten.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,45 +22,46 @@ namespace bloscfs::frame::inline reading {
 class WriterNotes {
  public:
   virtual ~WriterNotes() = default;
-  /// Bytes, about.
+  /// Returns roughly how many bytes the notes take.
   virtual std::size_t memory() const = 0;
 };
 
 /// Thread-safe.
 class ExpectedState {
  public:
-  /// `header` is the start of the file that holds the header.
+  /// `header` is the start of the file, which holds the header.
   ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header);
 
-  /// True if the file at `source` is as expected, as far as its stamp, or where that cannot tell,
-  /// its header says.
+  /// True if the file at `source` is as expected. Compares its stamp, and its header if the stamp
+  /// is too recent to be reliable.
   bool matches(const ByteSource& source) const;
   bool matches_stamp(const FileStamp& stamp) const;
-  /// True once end_writing() has found that somebody else has changed the file.
+  /// True once end_writing() has found that another program has changed the file.
   bool is_overtaken() const;
-  /// Calls `change`, which sets nothing but the times of the file at `source`; nobody compares
-  /// meanwhile.
+  /// Calls `change`, which only sets the times of the file at `source`. No thread compares during
+  /// the call.
   void keep_through(const ByteSource& source, const std::function<void()>& change);
 
   // --- for the one writer
 
-  /// From now on until end_writing() only the header tells whether somebody else changed the file.
+  /// Until end_writing(), only the header tells whether another program has changed the file.
   void begin_writing();
-  /// The file is as the writer has left it, and so is its stamp, which this returns: unless its
-  /// header tells that somebody else has been at it meanwhile, which is then never forgotten.
+  /// Takes the stamp of the file as the expected one, and returns it. If the header shows that
+  /// another program has changed the file, returns nullopt, and the state never matches again.
   std::optional<FileStamp> end_writing(const ByteSource& source);
-  /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
-  /// the old one is still expected.
+  /// Calls `replace`, which writes another header. No thread compares during the call. If it
+  /// throws, the old header is still expected.
   void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);
-  /// The same where a new file takes the old one's name; `replace` returns its stamp.
+  /// Like replace_header(), for a new file that takes the old one's name. `replace` returns its
+  /// stamp.
   void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
 
-  /// Called when a writer ends, and with null when the next one begins or where the one that ends
-  /// cannot vouch for what it knew.
+  /// Stores the notes of a writer that ends. Called with null when the next writer begins, or if
+  /// the notes of the ending writer are not reliable.
   void leave_notes(std::shared_ptr<WriterNotes> notes);
   /// Null if there are none.
   std::shared_ptr<WriterNotes> notes() const;
-  /// True if there was a writer, so that snapshots of earlier states may be in use.
+  /// True if there was a writer. Snapshots of earlier states may then be in use.
   bool had_writer() const;
 
  private:
@@ -70,7 +71,7 @@ class ExpectedState {
   FileStamp stamp_;
   std::vector<std::uint8_t> header_;
   bool writing_ = false;
-  bool overtaken_ = false;  ///< somebody else has changed the file while it was written to
+  bool overtaken_ = false;  ///< another program has changed the file during a write
   bool had_writer_ = false;
   std::shared_ptr<WriterNotes> notes_;
 };

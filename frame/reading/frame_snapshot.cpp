@@ -21,21 +21,23 @@ namespace {
 
 using codec::throw_malformed;
 
-/// A few at once, then with pauses of 1, 2, 4... ms: writing a state takes longer than reading it.
+/// The first attempts follow at once, later ones after pauses of 1, 2, 4... ms, because writing a
+/// state takes longer than reading it.
 constexpr int kOpenAttempts = 10, kAttemptsAtOnce = 4;
-/// Most bytes that are read on a guess of how many blocks a chunk has.
+/// Most bytes to read based on a guess of how many blocks a chunk has.
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
-/// Memory for a page of checksums: nobody asks a budget for it.
+/// Most memory for a page of checksums, because it is not charged to a budget.
 constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
-/// A map of more chunks would keep its first reader waiting for more than some seconds.
+/// A map of more chunks would make its first reader wait for more than a few seconds.
 constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
-/// A map of more chunk files would, since these are opened one by one.
+/// The limit for chunk files is lower, because they are opened one by one.
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
-/// What a chunk may take beside contents and block starts, roughly.
+/// Roughly the most bytes that a chunk takes in addition to contents and block starts.
 constexpr std::int64_t kLargestExtra = std::int64_t{64} << 10;
-/// The same for what is asked for of a chunk file whose size nobody knows.
+/// Margin for requests to a chunk file whose size is unknown.
 constexpr std::int64_t kFileMargin = std::int64_t{16} << 10;
-/// Chunks without stored bytes of their own that a map is made for.
+/// Chunks in addition to those that the stored bytes have room for, because chunks may share bytes
+/// or have none.
 constexpr std::int64_t kMapSlack = 65536;
 
 std::size_t guess_first_read(const FrameInfo& info) {
@@ -55,7 +57,8 @@ struct FrameMap final : ChunkMap {
   std::optional<VariableChunkMap> chunks;
 };
 
-/// What does not change while the frame has this state: `source`, or more of it in memory.
+/// Returns a source of what does not change while the frame has this state: `source`, with more of
+/// it in memory if possible.
 std::shared_ptr<const ByteSource> contents_of(FrameParts& parts,
                                               const std::shared_ptr<const ByteSource>& source) {
   if (parts.copy) return std::move(parts.copy);
@@ -88,8 +91,8 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, 
     try {
       FrameParts parts = read_frame_parts(
           started ? static_cast<const ByteSource&>(*started) : source, stamp.size, frame_type);
-      // Read between two equal stamps, so that header and trailer are of one state. An error in a
-      // file that has changed meanwhile says nothing.
+      // Header and trailer are of one state if the stamps before and after reading are equal. If
+      // the file has changed, an error says nothing about it.
       if (source.stamp() == stamp) return parts;
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
@@ -122,7 +125,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
     if (entry.name == kPackedTensorLayer && !info_.array) info_.array = read_packed_tensor(entry);
   }
   if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
-  // Chunks of one size are counted by the header.
+  // The header gives the number of chunks of one size.
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
   info_.nchunks = read_chunk_header(*contents_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
@@ -188,7 +191,7 @@ std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
 
 std::int64_t FrameSnapshot::max_mapped_chunks() const {
   if (info_.kind != ContainerKind::cframe) return kMaxMappedFiles;
-  // No more chunks than the stored bytes have room for, whatever the index claims.
+  // At most as many chunks as the stored bytes have room for, whatever the index claims.
   return std::min(info_.cbytes / kMinStoredChunk + kMapSlack, kMaxMappedChunks);
 }
 
@@ -217,7 +220,8 @@ ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) cons
 std::int64_t FrameSnapshot::chunk_map_memory() const {
   if (!needs_chunk_map()) return 0;
   const PeerLock::Shared shared(peer_lock_);
-  // The pass reads the index page by page. Its block starts are few beside that.
+  // The pass reads the index page by page. Its block starts take little memory compared with a
+  // page.
   const codec::ChunkHeader header = read_chunk_header(*contents_, {index_at_, index_limit_}, {});
   return PagedTable::page_memory(header, entry_size_);
 }
@@ -291,8 +295,8 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
   if (out.empty()) return;
   const PeerLock::Shared shared(peer_lock_);
   const ChunkFile file = chunk_file(chunk.place);
-  // Of a sparse frame: its chunk files are opened for each read, by name, and another file may have
-  // that by now.
+  // In a sparse frame each read opens the chunk file by name. Another file may have that name by
+  // now.
   if (file.stamp != chunk.stamp)
     throw_errno(EIO, fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
   file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,
@@ -305,15 +309,15 @@ std::vector<StoredRange> FrameSnapshot::likely_stored(const ChunkPlace& place,
   const auto file = file_of(place);
   const auto limit = static_cast<std::int64_t>(
       std::min<std::uint64_t>(place.stored_limit, std::numeric_limits<std::int32_t>::max()));
-  // Chunks mostly stand in their order; else they are of the usual size.
+  // Most chunks are stored in order. Otherwise assumes the average size.
   std::int64_t size = info_.nchunks > 0 ? info_.cbytes / info_.nchunks : 0;
-  // In files of their own all may differ.
+  // The sizes of chunks in files of their own are not known, so adds a margin.
   if (file) size += size / 4 + kFileMargin;
   const bool is_followed = !file && next != nullptr && next->special == codec::SpecialValue::none &&
                            next->stored_offset > place.stored_offset;
   if (is_followed && next->stored_offset - place.stored_offset <= place.stored_limit)
     size = static_cast<std::int64_t>(next->stored_offset - place.stored_offset);
-  // No chunk is stored in more than its contents and its block starts take.
+  // No chunk is stored in more bytes than its contents and its block starts take.
   size = std::min(
       size, std::int64_t{place.nbytes} + static_cast<std::int64_t>(first_read_) + kLargestExtra);
   ChunkPlace in_file = place;

@@ -1,5 +1,5 @@
 #pragma once
-// What contiguous and sparse frames have in common: the index, lazily opened chunks, checksums.
+// What contiguous and sparse frames have in common: the index, chunks opened on demand, checksums.
 
 #include <functional>
 #include <memory>
@@ -38,7 +38,7 @@ class FrameSnapshot : public Snapshot {
   std::int64_t page_memory(std::int64_t page, const ChunkMap* map) const override;
   std::unique_ptr<const IndexPage> read_page(std::int64_t page, const ChunkMap* map,
                                              codec::BlockDecoder& decoder) const override;
-  /// Throws Error when the index chunk's header is bad.
+  /// Throws Error if the header of the index chunk is bad.
   std::optional<codec::SpecialValue> all_chunks_special() const override;
   OpenedChunk open_chunk(const ChunkPlace& place, std::size_t max_memory) const override;
   void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
@@ -52,24 +52,25 @@ class FrameSnapshot : public Snapshot {
                                                 codec::BlockDecoder& decoder) const override;
   std::size_t memory() const override;
 
-  /// Position of the frame in its file.
-  /// The header, or its first 4 KiB, as it was at open.
+  /// Returns the header, or its first 4 KiB, as it was at opening.
   Bytes header_bytes() const { return header_bytes_; }
-  /// The metalayer that makes the frame an array, if it is one.
+  /// Returns the metalayer that makes the frame an array, if there is one.
   std::optional<MetalayerEntry> array_metalayer() const;
-  /// The recorded checksums; null when the frame keeps none. Throws Error where they cannot be read
-  /// block by block in little memory.
+  /// Returns the recorded checksums; null if the frame has none. Throws Error if they cannot be
+  /// read block by block in little memory.
   std::shared_ptr<const PagedTable> checksums() const;
-  /// File position of the index chunk, and the most bytes that it may take; 0 when there is none.
+  /// Returns the file position of the index chunk, and the most bytes that it may take; 0 if there
+  /// is none.
   StoredAt index_at() const { return {index_at_, index_limit_}; }
-  /// The index chunk; null when the frame has no contents. Throws Error.
+  /// Returns the index chunk; null if the frame has no contents. Throws Error.
   std::shared_ptr<const PagedTable> index() const;
-  /// Place of the chunk that an index entry names. In a variable-size frame its nbytes and
-  /// content_offset are not known and 0. Throws Error(malformed).
+  /// Returns the place of the chunk that an index entry names. In a variable-size frame nbytes and
+  /// content_offset are unknown and 0. Throws Error(malformed).
   ChunkPlace place_of(std::int64_t entry, std::int64_t number) const;
-  /// Header of a stored chunk. Throws Error.
+  /// Returns the header of a stored chunk. Throws Error.
   codec::ChunkHeader read_header(const ChunkPlace& place) const;
-  /// What source() is, for what does not change while the frame has this state; may be in memory.
+  /// Returns source(), or a copy of it in memory, for bytes that do not change while the frame has
+  /// this state.
   const std::shared_ptr<const ByteSource>& contents() const { return contents_; }
   const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
 
@@ -78,30 +79,30 @@ class FrameSnapshot : public Snapshot {
   struct ChunkFile {
     std::shared_ptr<const ByteSource> source;
     StoredAt at;
-    FileStamp stamp;  ///< empty unless the file holds this chunk alone
+    FileStamp stamp;  ///< empty unless the file holds only this chunk
   };
 
-  /// `expected` and `lock` may be null. The caller holds the lock since before it read `parts`.
+  /// `expected` and `lock` may be null. The caller must hold the lock since before it read `parts`.
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock);
-  /// False if another program has said that it changes the frame.
+  /// False if another program has announced that it changes the frame.
   bool is_left_alone() const {
     return !peer_lock_ || peer_lock_->foreign_changes() == foreign_changes_;
   }
   PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }
 
   virtual ChunkFile chunk_file(const ChunkPlace& place) const = 0;
-  /// The number of a chunk's own file; nothing where it is in source().
+  /// Returns the number of a chunk's own file; nullopt if the chunk is in source().
   virtual std::optional<std::uint64_t> file_of(const ChunkPlace& /*place*/) const {
     return std::nullopt;
   }
 
  private:
-  /// nullopt where the layer tells of no array that the contents can be.
+  /// Returns nullopt if the layer does not describe an array that the contents can be.
   std::optional<ArrayInfo> read_packed_tensor(const MetalayerEntry& layer) const;
   IndexRules rules() const;
   std::int64_t max_mapped_chunks() const;
-  /// The index chunk, the map's if there is one.
+  /// Returns the index chunk, from the map if it has one.
   std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
 
   std::size_t copied_bytes_;
@@ -111,7 +112,7 @@ class FrameSnapshot : public Snapshot {
   std::uint64_t index_limit_;
   int entry_size_;
   bool early_;              ///< the early layout
-  std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
+  std::size_t first_read_;  ///< guessed size of a chunk's header and block starts
   std::vector<std::uint8_t> header_bytes_;
   std::shared_ptr<PeerLock> peer_lock_;
   std::uint64_t foreign_changes_;
@@ -125,9 +126,9 @@ struct SourceStart {
   std::vector<std::uint8_t> bytes;
 };
 
-/// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts
-/// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
-/// What is in `start`, which may be null, is not read again at the first attempt.
+/// Reads the parts of a frame. Reads again if the file changes during the read. After the last
+/// attempt, passes on the error, or throws std::system_error(EIO). `stamp` becomes the state that
+/// was read. `start` may be null; the first attempt does not read its bytes again.
 FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp,
                              SourceStart* start = nullptr);
 

@@ -5,20 +5,20 @@
 namespace bloscfs::frame::inline reading {
 namespace {
 
-/// What is no larger is asked for as a whole.
+/// Anything up to this size is requested as a whole.
 constexpr std::int64_t kSmallStored = std::int64_t{256} << 10;
-/// Some blocks take more bytes than others.
+/// Margins, because some blocks take more bytes than others.
 constexpr std::int64_t kChunkMargin = std::int64_t{64} << 10, kPageMargin = std::int64_t{24} << 10;
-/// Header and block starts of most tables.
+/// Header and block starts of most tables fit into this.
 constexpr std::int64_t kTableStart = 4096;
 
-/// `part` of `whole`, which is more than 0, scaled to `size`.
+/// Scales `part` of `whole` to `size`. `whole` is greater than 0.
 std::int64_t scaled(std::int64_t part, std::int64_t whole, std::int64_t size) {
   const double share = static_cast<double>(part) / static_cast<double>(whole);
   return static_cast<std::int64_t>(static_cast<double>(size) * std::clamp(share, 0.0, 1.0));
 }
 
-/// [begin, end) of a chunk of `size` bytes at `position`, cut off at its ends.
+/// Returns [begin, end) of a chunk of `size` bytes at `position`, clipped to the chunk.
 ByteRange range_of_chunk(std::uint64_t position, std::int64_t size, std::int64_t begin,
                          std::int64_t end) {
   begin = std::clamp<std::int64_t>(begin, 0, size);

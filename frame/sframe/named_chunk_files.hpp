@@ -1,5 +1,5 @@
 #pragma once
-// The chunk files that a sparse frame's index names.
+// Visits the chunk files that a sparse frame's index names.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// Calls visit(number) for each of them, by reading all of the index; `snapshot` may be null.
+/// Calls visit(number) for each of them. Reads the whole index. `snapshot` may be null.
 template <typename Visit>
 void for_each_named_file(const FrameSnapshot* snapshot, codec::BlockDecoder& decoder,
                          const Visit& visit) {

@@ -1,5 +1,5 @@
 #pragma once
-// Chunk files that a sparse frame no longer has any use for.
+// Finds chunk files that a sparse frame no longer uses.
 
 #include <cstdint>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// Those of `numbers` that no entry of the index of `snapshot`, a sparse frame's, names. Reads all
-/// of the index.
+/// Returns those of `numbers` that no index entry of `snapshot` names. `snapshot` must be a sparse
+/// frame's. Reads the whole index.
 std::vector<std::uint32_t> orphan_chunk_files(const Snapshot& snapshot,
                                               std::vector<std::uint32_t> numbers,
                                               codec::BlockDecoder& decoder);

@@ -15,8 +15,8 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-/// True for a chunk file that is its owner's alone, who has not made the frame: who has made that
-/// may have put anybody's files into its directory.
+/// True if only the owner of a chunk file may read it, and another user owns the frame. That user
+/// may have put other people's files into the directory.
 bool is_private_of_another(const ByteSource& chunk, const ByteSource& index) {
   const auto of_chunk = chunk.readers();
   if (!of_chunk || of_chunk->has_others) return false;
@@ -68,7 +68,8 @@ class StoredFiles final : public SframeFiles {
   std::shared_ptr<const ByteSource> index_;
 };
 
-/// Calls `use(number, ranges)` for neighbours that are of one chunk file, until that gives false.
+/// Calls `use(number, ranges)` for each group of consecutive ranges in one chunk file. Stops and
+/// returns false if `use` returns false.
 template <typename Use>
 bool for_each_file(std::span<const StoredRange> ranges, Use use) {
   std::vector<ByteRange> parts;
@@ -105,13 +106,14 @@ class SframeSnapshot final : public FrameSnapshot {
     });
   }
 
-  /// The name of the index counts, and not only the file that is open: numbers of chunk files are
-  /// used again, so that an index which somebody has replaced makes what this one says doubtful.
+  /// Also checks which file has the index's name now. Other programs reuse the numbers of chunk
+  /// files. Once another index is in place, this one's chunk files may have other contents.
   bool is_as_taken() const override {
     if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;
-    // A writer that shares `expected` replaces the file: that of an earlier state stays as it was.
+    // A writer that shares `expected` replaces the index file. The file of an earlier state stays
+    // as it was.
     return named->inode != stamp_.inode || expected()->matches(*source_);
   }
 

@@ -14,9 +14,10 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-/// Chunk files that are kept open until they are synced together.
+/// Most chunk files that are open until one flush syncs them together.
 constexpr std::size_t kMaxUnsynced = 64;
-/// Those that are being stored at once by a directory that takes long: more than it has room for.
+/// Most chunks that a slow directory stores at the same time. It is more than the directory has
+/// room for.
 constexpr std::size_t kMaxBegun = 32;
 
 }  // namespace
@@ -62,8 +63,8 @@ std::shared_ptr<StoreFile> SframeCommit::create_chunk_file(std::uint32_t& number
       files_.insert(number);
       return file;
     } catch (const std::system_error& error) {
-      // Another program has made a file of that number since the directory was read; a chunk file
-      // is never written over.
+      // Another program has created a file of that number since the directory was read. A chunk
+      // file must never be overwritten.
       if (error.code().value() != EEXIST) throw;
     }
   }
@@ -86,8 +87,8 @@ std::uint32_t SframeCommit::store_chunk(codec::Bytes stored) {
   try {
     file->write_at(0, stored);
     if (state_.index) {
-      // As the index: whoever may read that may read its chunks. Made with 0600, so that nobody
-      // reads a file before it has its owner.
+      // Every user who may read the index may read its chunks. The file is created with mode 0600,
+      // so that no other user reads it before it has its owner.
       FileAttributes plain = attributes_;
       plain.extended.clear();
       plain.mode &= 0777;
@@ -102,8 +103,8 @@ std::uint32_t SframeCommit::store_chunk(codec::Bytes stored) {
   return number;
 }
 
-// So many files can be open at once. They go together: a flush for each would take longer than all
-// else where chunks are small.
+// Bounds the number of open files. Syncs them together, because a flush for each small chunk would
+// take longer than everything else.
 void SframeCommit::bound_unsynced() {
   if (state_.settings.shared) {
     while (unsynced_.size() > kMaxBegun) await_first();
@@ -113,12 +114,13 @@ void SframeCommit::bound_unsynced() {
   try {
     sync_chunk_files();
   } catch (const std::exception&) {
-    // Chunk files of earlier calls, which have returned: flush() has to tell.
+    // The lost chunk files belong to earlier calls, which have returned. flush() has to report the
+    // error.
     lost_chunks_ = true;
   }
 }
 
-/// Where writers share the directory what has the number shows when the file has been stored.
+/// In a shared directory, only storing the file shows whether its number is already taken.
 void SframeCommit::await_first() {
   const auto [number, file] = std::move(unsynced_.front());
   unsynced_.pop_front();
@@ -131,7 +133,7 @@ void SframeCommit::await_first() {
       remove_chunk_file(number);
     }
   } catch (const std::system_error&) {
-    // Of an earlier call, as above.
+    // The chunk belongs to an earlier call, as above.
     lost_chunks_ = true;
     throw;
   }
@@ -172,7 +174,7 @@ void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
   try {
     state_.directory->unlink(chunk_file_name(number));
   } catch (const std::exception&) {
-    // A file without an entry does no harm.
+    // A file without an index entry does no harm.
   }
 }
 
@@ -191,7 +193,7 @@ std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
       superseded_.push_back(static_cast<std::uint32_t>(place.stored_offset));
       size += edit.base()->read_header(place).cbytes;
     } catch (const codec::Error&) {
-      // A damaged entry names no file, or one that is no chunk: it counts nothing.
+      // A damaged entry names no file, or a file that is not a chunk. It adds nothing to the size.
     }
   });
   return size;
@@ -228,14 +230,15 @@ void SframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>& times)
   std::int64_t cbytes = (edit.base() ? info_.cbytes : 0) - collect_superseded(edit);
   for (const auto& [number, chunk] : edit.chunks()) cbytes += chunk.cbytes;
   info_.cbytes = std::max<std::int64_t>(0, cbytes);
-  // While the frame is new there is no state that its final name would give away.
+  // A new frame has no committed state yet, so its index can have its final name at once.
   index_name_ = edit.base() ? temporary_name() : kSframeIndexName;
   index_ = state_.directory->create(index_name_, edit.base() ? 0600 : state_.mode);
   write_index_file(edit);
   if (edit.base())
     index_->set_attributes(attributes_);
   else if (times)
-    index_->set_times(times->accessed, times->modified);  // a new one may be stored by flush()
+    index_->set_times(times->accessed,
+                      times->modified);  // flush() may already store a new index file
 }
 
 void SframeCommit::flush() {
@@ -251,9 +254,9 @@ void SframeCommit::flush() {
 
 FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
   if (state_.current) {
-    // The last look before the rename, which would put this state over another program's.
+    // The last check before the rename, which would replace another program's state.
     if (!state_.current->unchanged()) throw_errno(ESTALE, "changed by another program");
-    // Owner and mode may have been changed since this commit began.
+    // Owner and mode may have changed since this commit began.
     const FileAttributes now = state_.index->attributes();
     if (!now.same_but_times(attributes_)) index_->set_attributes(now);
   }
@@ -276,8 +279,8 @@ std::shared_ptr<const Snapshot> SframeCommit::finish() {
   state_.superseded.begin_state();
   std::vector<std::uint32_t> own;
   for (const std::uint32_t number : superseded_)
-    // Numbers from first_own on were given out by this writer, each to one chunk. An older one may
-    // stand in the index twice, as another program may write it.
+    // This writer gave out the numbers from first_own on, each to one chunk. Another program may
+    // have named an older file in two entries.
     (state_.next_number && number >= state_.first_own ? own : state_.doubtful).push_back(number);
   state_.superseded.add(std::move(own));
   try {

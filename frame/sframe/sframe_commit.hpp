@@ -1,5 +1,5 @@
 #pragma once
-// Commits to a sparse frame: chunks in new files, then a new chunks.b2frame takes the old one's
+// Commits to a sparse frame. Chunks go to new files, then a new chunks.b2frame takes the old one's
 // name (frame/formats/sframe.md, "Commit").
 
 #include <deque>
@@ -49,15 +49,15 @@ class SframeCommit final : public CommitTarget {
   ContainerLock lock_;
   FileAttributes attributes_;  ///< of chunks.b2frame
   codec::BlockDecoder decoder_;
-  std::set<std::uint32_t> files_;  ///< that this transaction has made
-  /// Those of them that may not be on disk.
+  std::set<std::uint32_t> files_;  ///< chunk files that this transaction has made
+  /// The files among them that may not be on disk yet.
   std::deque<std::pair<std::uint32_t, std::shared_ptr<StoreFile>>> unsynced_;
-  /// Numbers that others have drawn, too, and what their chunks have got instead.
+  /// Numbers that another writer has drawn, too: drawn number to the new number of our chunk.
   std::map<std::int64_t, std::int64_t> moved_;
   bool lost_chunks_ = false;
   std::string index_name_;
   std::shared_ptr<StoreFile> index_;  ///< the new chunks.b2frame; null before write()
-  FrameInfo info_;                    ///< as it will be, once written
+  FrameInfo info_;                    ///< of the new state, once written
   std::vector<std::uint8_t> header_;
   std::vector<std::uint32_t> superseded_;
   bool published_ = false;

@@ -32,8 +32,8 @@ std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
     for_each_named_file(state.current.get(), decoder, [&](std::uint32_t number) {
       next = std::max(next, std::uint64_t{number} + 1);
     });
-    // Files without an entry count, too: a commit that was cut off, or a reader of an older state,
-    // may still have them.
+    // Files without an index entry count, too. A reader of an older state may still need them, or a
+    // commit was interrupted.
     for (const std::string& name : state.directory->names())
       if (const auto number = chunk_file_number(name))
         next = std::max(next, std::uint64_t{*number} + 1);

@@ -27,21 +27,21 @@ struct SframeState {
   std::shared_ptr<ExpectedState> expected;       ///< null before the first commit
   FrameLengths lengths;
   Quarantine<std::uint32_t> superseded;  ///< numbers of chunk files
-  std::vector<std::uint32_t> doubtful;   ///< the same, where other entries may name the file, too
-  std::uint64_t first_own = 0;           ///< files from this number on are ours
+  std::vector<std::uint32_t> doubtful;   ///< numbers of files that other entries may name, too
+  std::uint64_t first_own = 0;           ///< this writer has created the files from this number on
   std::optional<std::uint64_t> next_number;
   std::mt19937_64 random{std::random_device{}()};
-  NewFrame planned;  ///< a frame that does not exist yet
+  NewFrame planned;  ///< for a frame that does not exist yet
   mode_t mode = 0666;
   bool in_transaction = false;
-  bool broken = false;  ///< nobody knows which state is on disk
+  bool broken = false;  ///< it is unknown which state is on disk
 };
 
-/// Opens chunks.b2frame as a snapshot of the writer and begins to watch it.
+/// Opens chunks.b2frame as a snapshot of the writer, and registers it as a reader.
 void open_current(SframeState& state);
 
-/// A number that neither the index nor a file in the directory has; one drawn at random, which a
-/// file may have, where writers share it.
+/// Returns a number that neither the index nor a file in the directory has. In a shared directory,
+/// returns a random number, which a file may already have.
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder);
 
 }  // namespace bloscfs::frame::inline sframe

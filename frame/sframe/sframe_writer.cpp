@@ -17,7 +17,7 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-/// The index is searched for doubtful numbers when there is one for so many entries.
+/// begin() searches the index for doubtful numbers once there is one for this many entries.
 constexpr std::int64_t kEntriesPerDoubt = 64;
 
 class SframeWriter final : public FrameWriter {
@@ -28,7 +28,7 @@ class SframeWriter final : public FrameWriter {
     try {
       reclaim(true);
     } catch (const std::exception&) {
-      // What stays is left over, as after a crash.
+      // The remaining files are leftovers, as after a crash.
     }
   }
 
@@ -63,7 +63,7 @@ class SframeWriter final : public FrameWriter {
     remove(orphan_chunk_files(*state_.current, std::move(present), decoder_));
   }
 
-  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}  // it stays open
+  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}  // the directory stays open
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.current) return;
@@ -92,7 +92,7 @@ class SframeWriter final : public FrameWriter {
   }
 
  private:
-  /// Keeps out other writers, and makes sure that nobody has changed the frame.
+  /// Locks out other writers. Throws if another program has changed the frame.
   ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
     if (state_.broken) throw_errno(EIO, "sparse frame: a commit failed half-way, open it again");
@@ -103,15 +103,16 @@ class SframeWriter final : public FrameWriter {
     return lock;
   }
 
-  /// Removes the files that nobody reads any more. Not being able to is no reason to fail.
+  /// Removes the files that no reader needs any more. Ignores errors, because they must not fail a
+  /// commit.
   void reclaim(bool all) {
     try {
       const std::int64_t doubts = std::ssize(state_.doubtful) * kEntriesPerDoubt;
-      // With 1000 doubtful numbers an index of up to 64,000 entries is searched.
+      // With 1000 doubtful numbers, an index of up to 64,000 entries is searched.
       if (doubts > 0 && (all || doubts >= state_.current->info().nchunks))
         state_.superseded.add(
             orphan_chunk_files(*state_.current, std::exchange(state_.doubtful, {}), decoder_));
-      // Other programs open chunk files by name when they need them: no lease tells of that.
+      // Other programs open chunk files by name when they need them, and no lease shows that.
       remove(state_.superseded.release([] { return false; }));
     } catch (const std::system_error&) {
     }
@@ -156,7 +157,7 @@ std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>
   SframeState state(settings);
   state.planned = plan_frame(frame, ContainerKind::sframe);
   state.mode = frame.mode;
-  // Whoever may read the files may search the directory.
+  // Every user who may read the files must be able to search the directory.
   const mode_t search = (frame.mode & mode_t{0444}) >> 2;
   parent->make_directory(name, frame.mode | search);
   state.directory = parent->open_directory(name);

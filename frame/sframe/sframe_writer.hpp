@@ -1,5 +1,5 @@
 #pragma once
-// Opens and makes sparse frames for writing.
+// Opens and creates sparse frames for writing.
 
 #include <memory>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// As open_cframe_writer(), for a sparse frame, which is the directory `name` in `parent`.
+/// Does what open_cframe_writer() does, for a sparse frame: the directory `name` in `parent`.
 std::unique_ptr<FrameWriter> open_sframe_writer(
     const std::shared_ptr<StoreDirectory>& parent, const std::string& name,
     const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
 
-/// Makes a sparse frame, which exists once its first transaction is committed. `name` is new.
-/// Throws std::system_error: EEXIST, EINVAL for impossible settings.
+/// Creates a sparse frame. It exists once its first transaction is committed. `name` is new. Throws
+/// std::system_error: EEXIST, EINVAL for impossible settings.
 std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>& parent,
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings);

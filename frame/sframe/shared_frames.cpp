@@ -33,7 +33,8 @@ std::vector<std::string> inside(const std::string& path, std::vector<std::string
   return names;
 }
 
-/// Opens the frame in that state. A commit that follows does not change what the result names.
+/// Opens the frame in the state `frame.state`. Throws ESTALE if the store has another state. A
+/// later commit does not change what the result names.
 std::shared_ptr<StoreDirectory> open_known(ObjectFrames& frames, const KnownFrame& frame) {
   if (auto used = frames.in_state(frame.path, frame.state)) return used;
   const auto index = frame.index ? frame.index : frames.tree().open(index_of(frame.path), nullptr);
@@ -58,7 +59,7 @@ void require_free(ObjectTree& tree, const std::string& path,
   }
 }
 
-/// Copies the chunks in parallel; `names` are sorted. No host changes a chunk that an index names.
+/// Copies the chunks in parallel. `names` are sorted. No host changes a chunk that an index names.
 void copy_chunks(const ObjectFrames& frames, const std::string& from,
                  const std::vector<std::string>& names, const std::string& to) {
   frames.calls().for_each(names.size(), [&](std::size_t i) {
@@ -76,7 +77,7 @@ ObjectCondition condition_for(const std::optional<ObjectState>& place) {
                : ObjectCondition{ObjectCondition::Kind::absent, {}};
 }
 
-/// Puts an index where there is none, or where there is a tombstone.
+/// Puts an index if the store has none there, or a tombstone.
 ObjectState put_new_index(ObjectFrames& frames, const std::string& path, Bytes bytes,
                           const std::map<std::string, std::string>& metadata) {
   try {
@@ -102,7 +103,7 @@ RemovedFrame remove_shared_frame(ObjectFrames& frames, const KnownFrame& frame) 
     in_use = open_known(frames, frame);
     removed.chunks = inside(frame.path, names_in(in_use));
   } catch (const codec::Error&) {
-    // Of a damaged one nobody knows what belongs to it: gc finds it.
+    // It is unknown which chunks belong to a damaged frame. `b2frame gc` finds them.
   }
   removed.tombstone = frames.remove(frame.path, frame.state);
   return removed;
@@ -131,8 +132,8 @@ RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
   try {
     result.removed.tombstone = frames.remove(from.path, from.state);
   } catch (const std::system_error& error) {
-    // Somebody has committed to the old name: the new one is undone. After other errors the old one
-    // may have gone.
+    // Another host has committed to the old name, so the new name is undone. After other errors the
+    // old index may already be gone, and nothing is undone.
     if (error.code() != std::errc(ESTALE)) throw;
     if (old)
       tree.put(index_of(to), index_bytes(*old), condition_for(state), replaced->state.metadata);

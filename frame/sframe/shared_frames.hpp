@@ -1,5 +1,5 @@
 #pragma once
-// Sparse frames whose files are objects, as wholes: removed, and given other names.
+// Removes and renames whole sparse frames whose files are objects in a store.
 
 #include <memory>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace bloscfs::frame::inline sframe {
 
-// Errors: those of ObjectTree, ENOENT where there is no frame, Error where its index cannot be
-// read; ESTALE where another host has changed it meanwhile: then nothing is lost.
+// Errors of these functions: those of ObjectTree; ENOENT if there is no frame; Error if its index
+// cannot be read; ESTALE if another host has changed the frame. After ESTALE nothing is lost.
 
-/// A frame and the state, with metadata, in which it is to be changed. If the store has another
-/// state the functions below throw ESTALE.
+/// A frame, and the state, with metadata, that a change applies to. If the store has another state,
+/// the functions below throw ESTALE.
 struct KnownFrame {
   std::string path;
   ObjectState state;
   std::shared_ptr<const ObjectSource> index;  ///< in that state; null: not known
 };
 
-/// Paths of the chunks that the index of a frame names.
+/// Returns the paths of the chunks that a frame's index names.
 std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std::string& path);
 
 /// Paths of the objects that the caller must delete, each with one request.
@@ -38,8 +38,8 @@ struct RenamedFrame {
 };
 /// Renames a frame: copies its chunks on the server, puts the index at the new name, and removes
 /// the old name. Both names exist for a moment. `replaced` is the frame that has the new name now;
-/// any other one gives ESTALE. EXDEV if `may_be_left` and old chunks with the same numbers exist at
-/// the new name, because another host may delete them at any time.
+/// any other frame there causes ESTALE. Throws EXDEV if `may_be_left` and old chunks with the same
+/// numbers exist at the new name, because another host may delete them at any time.
 RenamedFrame rename_shared_frame(ObjectFrames& frames, const KnownFrame& from,
                                  const std::string& to, const std::optional<KnownFrame>& replaced,
                                  bool may_be_left);
