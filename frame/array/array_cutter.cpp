@@ -24,7 +24,7 @@ ArrayCutter::ArrayCutter(const ArrayInfo& array, std::int32_t typesize) {
     recognise_runs();
 }
 
-// Rows that no cut goes through make longer runs.
+// Merges dimensions that no cut divides, because longer rows make longer runs.
 void ArrayCutter::merge_whole_dimensions() {
   while (dimensions_.size() > 1) {
     const Dimension last = dimensions_.back();
@@ -48,14 +48,14 @@ void ArrayCutter::set_strides() {
     array_stride *= dimension.shape;
     block_stride *= block;
   }
-  chunksize_ = block_stride;  // of a block, so far
+  chunksize_ = block_stride;  // size of a block, so far
   for (Dimension& dimension : boost::adaptors::reverse(dimensions_)) {
     dimension.next_block = chunksize_;
     chunksize_ *= dimension.padded / std::max<std::int64_t>(1, dimension.block);
   }
 }
 
-/// The bytes of an item stay the dimension that goes fastest.
+/// The bytes of an item remain the fastest dimension.
 void ArrayCutter::set_fortran_strides() {
   std::int64_t stride = dimensions_.back().shape;
   for (std::size_t i = 0; i + 1 < dimensions_.size(); ++i) {

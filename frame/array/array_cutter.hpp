@@ -1,7 +1,6 @@
 #pragma once
-// Turns an array, whose elements are in C order or in Fortran order as it says, into the contents
-// of its chunks: padded, and blocked (frame/formats/b2nd.md, "Geometry"). The counterpart of
-// ArrayGeometry for whole chunks. Pure.
+// Cuts an array, in C or Fortran order, into the padded and blocked contents of its chunks
+// (frame/formats/b2nd.md, "Geometry"). ArrayGeometry maps in the other direction. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -13,42 +12,43 @@ namespace bloscfs::frame::inline array {
 
 class ArrayCutter {
  public:
-  /// The shapes are those of a frame, as array_sizes() accepts them.
+  /// The shapes must be valid for a frame, as array_sizes() checks.
   ArrayCutter(const ArrayInfo& array, std::int32_t typesize);
 
   std::int64_t chunk_count() const;
-  /// Bytes of the contents of every chunk.
+  /// Returns the bytes of the contents of every chunk.
   std::int64_t chunksize() const { return chunksize_; }
 
-  /// True if chunk after chunk has the array's bytes from begin to end.
+  /// True if the chunks, in order, hold consecutive ranges of the array's bytes.
   bool cuts_runs() const { return cuts_runs_; }
-  /// True if, besides, they stand in that order in the chunk's contents, with zeros behind them
-  /// where there is padding.
+  /// True if cuts_runs(), and each chunk's contents hold its range in order, followed by zeros for
+  /// padding.
   bool keeps_order() const { return keeps_order_; }
 
-  /// Where the array's bytes that a chunk has begin and end; with cuts_runs() it has all between.
+  /// The range of the array that holds a chunk's bytes. With cuts_runs() the chunk has all bytes of
+  /// the range.
   struct Range {
     std::int64_t begin, end;
     std::size_t size() const { return static_cast<std::size_t>(end - begin); }
   };
   Range range(std::int64_t chunk) const;
 
-  /// Fills `out`, of chunksize() bytes, with the contents of a chunk; `part` is the array's bytes
-  /// in range(chunk).
+  /// Fills `out`, of chunksize() bytes, with the contents of a chunk. `part` holds the array's
+  /// bytes in range(chunk).
   void cut(std::int64_t chunk, codec::Bytes part, codec::MutableBytes out) const;
 
  private:
-  /// One dimension; all in bytes for the last one, in items for the others.
+  /// One dimension. The last one counts bytes, the others count items.
   struct Dimension {
     std::int64_t shape, chunk, block;
-    std::int64_t padded;        ///< chunk, in whole blocks
+    std::int64_t padded;        ///< chunk, rounded up to whole blocks
     std::int64_t chunks;        ///< along this dimension
     std::int64_t array_stride;  ///< bytes from one index to the next
-    std::int64_t block_stride;  ///< the same inside a block
+    std::int64_t block_stride;  ///< bytes from one index to the next inside a block
     std::int64_t next_block;    ///< bytes from one block to the next in the chunk's contents
   };
   struct Span {
-    std::int64_t first, count;  ///< what of a chunk lies inside the array
+    std::int64_t first, count;  ///< the part of a chunk that is inside the array
   };
 
   void merge_whole_dimensions();

@@ -11,7 +11,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// Extents of an array along each dimension, as ArrayGeometry keeps them.
+/// Extents of an array along each dimension, which ArrayGeometry owns.
 struct Grid {
   const Extents& shape;
   const Extents& chunk;
@@ -45,7 +45,8 @@ std::int64_t at_steps(const Extents& index, const Extents& steps) {
   return sum;
 }
 
-/// Steps `index` through [lo, hi) in C order, dimensions [0, count); false at the end.
+/// Steps `index` through [lo, hi) in C order, in the dimensions [0, count). Returns false at the
+/// end.
 bool step(Extents& index, const Extents& lo, const Extents& hi, std::size_t count) {
   for (std::size_t d = count; d-- > 0;) {
     if (++index[d] < hi[d]) return true;
@@ -54,8 +55,8 @@ bool step(Extents& index, const Extents& lo, const Extents& hi, std::size_t coun
   return false;
 }
 
-/// Visits, in C order of chunks and then of blocks, the blocks that hold a part of a box of the
-/// array.
+/// Visits the blocks that hold a part of a box of the array, in C order of chunks and then of
+/// blocks.
 class BoxCursor {
  public:
   BoxCursor(const Grid& grid, Extents lo, Extents hi)
@@ -70,9 +71,10 @@ class BoxCursor {
   }
 
   bool valid() const { return valid_; }
-  /// By which blocks are visited; in C order these are their numbers.
+  /// Returns the order in which blocks are visited. In C order these are the numbers of chunk and
+  /// block.
   std::pair<std::int64_t, std::int64_t> at() const { return {chunk_order_, block_order_}; }
-  /// Numbers of the chunk, and of the block in it.
+  /// Returns the number of the chunk, and of the block in it.
   std::pair<std::int64_t, std::int64_t> place() const {
     return {at_steps(chunk_, grid_.chunk_steps), at_steps(block_, grid_.block_steps)};
   }
@@ -86,7 +88,7 @@ class BoxCursor {
       valid_ = false;
   }
 
-  /// How many bytes of the present block are the array's, and where in it the last of them ends.
+  /// Returns how many bytes of the current block belong to the array, and where the last one ends.
   std::pair<std::int64_t, std::int64_t> used() const {
     std::int64_t size = 1, last = 0;
     for (std::size_t d = 0; d < block_.size(); ++d) {
@@ -100,7 +102,7 @@ class BoxCursor {
     return {size, last + 1};
   }
 
-  /// Adds the rows of the box that lie in the present block.
+  /// Adds the rows of the box that are in the current block.
   void append_rows(std::vector<ArrayGeometry::Rows>& rows) const {
     const std::size_t last = lo_.size() - 1;
     Extents origin(lo_.size()), lo(lo_.size()), hi(lo_.size());
@@ -110,7 +112,7 @@ class BoxCursor {
       lo[d] = std::max(lo_[d], origin[d]);
       hi[d] = std::min({hi_[d], origin[d] + grid_.block[d], chunk_at + grid_.chunk[d]});
     }
-    // Rows that follow each other along the last but one dimension lie at equal distances.
+    // Consecutive rows along the last but one dimension have equal distances.
     const std::size_t inner = last == 0 ? 0 : last - 1;
     const std::int64_t count = last == 0 ? 1 : hi[inner] - lo[inner];
     Extents row = lo;
@@ -128,7 +130,7 @@ class BoxCursor {
   }
 
  private:
-  /// Rows that touch each other in both places are one run.
+  /// Merges rows that are adjacent both in the array and in the block.
   static void append(std::vector<ArrayGeometry::Rows>& rows, ArrayGeometry::Rows next) {
     ArrayGeometry::Run& run = next.first;
     if (next.array_step == run.length && next.block_step == run.length) {
@@ -167,7 +169,8 @@ class BoxCursor {
   bool valid_ = true;
 };
 
-/// Adds the box with `prefix`[0, d) fixed, [begin, end) along d and everything behind, if any.
+/// Adds the box with `prefix`[0, d) fixed, [begin, end) along d, and all of the dimensions behind
+/// d, unless it is empty.
 void add_box(std::vector<BoxCursor>& boxes, const Grid& grid, const Extents& prefix, std::size_t d,
              std::int64_t begin, std::int64_t end) {
   if (begin >= end) return;
@@ -183,8 +186,9 @@ void add_box(std::vector<BoxCursor>& boxes, const Grid& grid, const Extents& pre
   boxes.emplace_back(grid, std::move(lo), std::move(hi));
 }
 
-/// Cuts the bytes [offset, offset + length), length > 0, into boxes that ascend in the array: the
-/// rest of the first row, of its plane, and so on; whole slices; then the same downwards.
+/// Cuts the bytes [offset, offset + length), length > 0, into boxes that ascend in the array. First
+/// the rest of the first row, the rest of its plane, and so on; then whole slices; then the same
+/// downwards to the last row.
 std::vector<BoxCursor> boxes_of(const Grid& grid, std::int64_t offset, std::int64_t length) {
   const Extents first = unravel(offset, grid.strides);
   const Extents last = unravel(offset + length - 1, grid.strides);
@@ -212,8 +216,8 @@ ArrayGeometry::ArrayGeometry(const ArrayInfo& array, std::int32_t typesize)
       block_(array.blockshape.begin(), array.blockshape.end()),
       is_reversed_(array.fortran_order) {
   if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return;
-  // Items become bytes along one more dimension, which in C order then merges into the one before,
-  // like every dimension that its chunk and its block span exactly.
+  // The bytes of an item become one more dimension. In C order it merges into the dimension before
+  // it, as does every dimension that chunk and block span exactly.
   for (Extents* extents : {&shape_, &chunk_, &block_}) {
     if (is_reversed_) std::reverse(extents->begin(), extents->end());
     extents->push_back(typesize);
@@ -245,7 +249,8 @@ void ArrayGeometry::set_steps() {
   for (Extents* steps : {&chunk_steps_, &block_steps_, &item_steps_}) steps->resize(count);
   std::int64_t chunk = 1, block = 1, item = 1;
   for (std::size_t i = 0; i < count; ++i) {
-    // From the dimension that goes fastest in storage: the bytes of an item, then the array's last.
+    // Begins with the dimension that is fastest in storage: the bytes of an item, then the array's
+    // last.
     const std::size_t d = is_reversed_ && i > 0 ? i - 1 : count - 1 - i;
     chunk_steps_[d] = chunk;
     block_steps_[d] = block;
@@ -287,7 +292,7 @@ ArrayGeometry::ChunkRun ArrayGeometry::chunk_run(std::int64_t offset) const {
   const Extents index = unravel(offset, strides_);
   Extents chunk(index.size());
   for (std::size_t d = 0; d < index.size(); ++d) chunk[d] = index[d] / chunk_[d];
-  // The run goes on over the dimensions at the end along which there is one chunk only.
+  // The run continues over trailing dimensions along which there is only one chunk.
   std::size_t d = index.size() - 1;
   while (d > 0 && chunks_along_[d] == 1) --d;
   const std::int64_t slice = d == 0 ? 0 : offset / strides_[d - 1] * strides_[d - 1];

@@ -15,7 +15,7 @@ std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
   }
   for (std::size_t i = extents.size(); i-- > 0;) {
     const std::int64_t extent = std::max<std::int64_t>(1, extents[i]);
-    // Along this axis there is room for more than the least.
+    // The room along this axis, including the part that the minimum takes.
     room *= cut[i];
     if (room <= cut[i]) break;
     // Equal parts, so that the last one is not mostly padding.

@@ -26,7 +26,7 @@ using codec::throw_malformed;
   throw_malformed(std::string("Arrow stream: ") + what);
 }
 
-/// Bytes of a little-endian buffer; whatever is read is inside of them.
+/// The bytes of a little-endian buffer. Reads outside of it throw Error.
 class ArrowBytes {
  public:
   explicit ArrowBytes(Bytes bytes) : bytes_(bytes) {}
@@ -85,12 +85,12 @@ class FlatTable {
     const auto position = target(field);
     return position ? bytes_.at<std::uint32_t>(*position) : 0;
   }
-  /// An item of a vector of tables.
+  /// Returns an item of a vector of tables.
   FlatTable table_at(unsigned field, std::uint32_t index) const {
     const std::uint64_t item = item_of(field, index, 4);
     return {bytes_, item + bytes_.at<std::uint32_t>(item)};
   }
-  /// An item of a vector of pairs of 64-bit numbers.
+  /// Returns an item of a vector of pairs of 64-bit numbers.
   std::pair<std::int64_t, std::int64_t> pair_at(unsigned field, std::uint32_t index) const {
     const std::uint64_t item = item_of(field, index, 16);
     return {bytes_.at<std::int64_t>(item), bytes_.at<std::int64_t>(item + 8)};
@@ -125,7 +125,7 @@ class FlatTable {
   std::uint16_t vtable_size_ = 0;
 };
 
-// The numbers of Arrow's Schema.fbs and Message.fbs.
+// The numbers come from Arrow's Schema.fbs and Message.fbs.
 enum class ArrowType : std::uint8_t {
   null = 1,
   integer = 2,
@@ -145,7 +145,7 @@ struct ArrowField {
   std::string name;
   ArrowType type = ArrowType::null;
   unsigned width = 0;       ///< bytes of a number
-  std::uint8_t marker = 0;  ///< of msgpack for such a number
+  std::uint8_t marker = 0;  ///< msgpack marker of such a number
   std::vector<ArrowField> children;
 };
 
@@ -184,11 +184,11 @@ ArrowField read_field(const FlatTable& table, int depth, std::size_t& fields) {
   return field;
 }
 
-/// The array of a field in a record batch, with those of its children.
+/// The array of a field in a record batch, with the arrays of its children.
 struct ArrowArray {
   const ArrowField* field = nullptr;
   std::int64_t length = 0;
-  ArrowBytes validity{Bytes()};  ///< empty: all values are there
+  ArrowBytes validity{Bytes()};  ///< empty: no value is null
   ArrowBytes offsets{Bytes()};
   ArrowBytes data{Bytes()};
   std::vector<ArrowArray> children;
@@ -304,7 +304,7 @@ class MsgpackValues {
     bytes_.push_back(array.field->marker);
     bytes_.insert(bytes_.end(), value.rbegin(), value.rend());
   }
-  /// Where a list or a text begins and ends.
+  /// Returns where a list or a text begins and ends.
   static std::pair<std::int64_t, std::int64_t> extent(const ArrowArray& array,
                                                       std::uint64_t index) {
     const bool is_large = array.field->type >= ArrowType::large_binary;
@@ -357,7 +357,7 @@ class StreamReader {
  private:
   static constexpr std::uint32_t kContinuation = 0xffffffff;
 
-  /// False behind the last one.
+  /// Reads one message. Returns false at the end of the stream.
   bool read_message() {
     if (position_ == stream_.size()) return false;
     auto size = stream_.at<std::uint32_t>(position_);

@@ -1,5 +1,5 @@
 #pragma once
-// Batches of lists that python-blosc2 keeps as streams of Arrow's IPC format
+// Reads batches of objects that python-blosc2 stores as streams of Arrow's IPC format
 // (frame/formats/metalayers.md, "Objects").
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::frame::inline header {
 
-/// The values of the first column of a stream as a msgpack array. Throws Error: malformed;
-/// unsupported for types other than integers, floating-point numbers, booleans, texts, bytes, lists
-/// and structs of these, for dictionaries, and for compressed buffers; too_large where the array
-/// would take more than 32 MiB.
+/// Returns the values of the first column of a stream as a msgpack array. Throws Error: malformed;
+/// unsupported for dictionaries, compressed buffers, and types other than integers, floating-point
+/// numbers, booleans, texts, bytes, and lists and structs of these; too_large if the array would
+/// take more than 32 MiB.
 std::vector<std::uint8_t> arrow_to_msgpack(codec::Bytes stream);
 
 }  // namespace bloscfs::frame::inline header

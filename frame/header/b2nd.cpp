@@ -18,7 +18,8 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Positional, because the marker in front of 16 dimensions (0x90 + 16) is no msgpack array.
+/// Reads fields by position. A msgpack parser cannot read the marker in front of 16 dimensions
+/// (0x90 + 16), which is not an array.
 class MetalayerCursor {
  public:
   explicit MetalayerCursor(codec::Bytes bytes) : rest_(bytes) {}
@@ -69,7 +70,7 @@ std::optional<std::string> take_dtype(MetalayerCursor& cursor) {
   return std::string(text.begin(), text.end());
 }
 
-/// a * b for factors >= 0, at most `limit`.
+/// Returns a * b for factors >= 0. Throws if the product is greater than `limit`.
 std::int64_t multiply(std::int64_t a, std::int64_t b, std::int64_t limit, const char* what) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product) || product > limit)

@@ -9,29 +9,28 @@
 
 namespace bloscfs::frame::inline header {
 
-/// What the metalayer can describe (frame/formats/b2nd.md). C-Blosc2 before 2.21.3 opens no arrays
-/// of more than 8 dimensions, but their chunks as it does a flat frame's.
+/// Most dimensions that the metalayer can describe (frame/formats/b2nd.md). C-Blosc2 before 2.21.3
+/// cannot open arrays of more than 8 dimensions, but reads their chunks as those of a flat frame.
 inline constexpr std::size_t kMaxB2ndDimensions = 16;
 
-/// Parses a `b2nd` (or `caterva`) metalayer and checks it against the frame that holds it:
-/// typesize, chunksize, blocksize and nbytes must be those that the shapes imply.
-/// Throws Error naming the field.
+/// Parses a `b2nd` (or `caterva`) metalayer and checks it against its frame. typesize, chunksize,
+/// blocksize and nbytes must match the shapes. Throws Error, naming the field.
 ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame);
 
-/// The same, compared with no frame. Throws Error for what is no such metalayer.
+/// Parses the metalayer without comparing it to a frame. Throws Error if it is malformed.
 ArrayInfo parse_b2nd_shapes(codec::Bytes metalayer);
 
-/// What the shapes of an array imply for the frame that holds it.
+/// The sizes that a frame must have to hold an array of some shapes.
 struct ArraySizes {
-  std::int64_t chunksize = 0;  ///< bytes of a chunk, its padding included
+  std::int64_t chunksize = 0;  ///< bytes of a chunk, including its padding
   std::int64_t blocksize = 0;
-  std::int64_t nbytes = 0;  ///< of all chunks; 0 when a dimension is
+  std::int64_t nbytes = 0;  ///< of all chunks; 0 if a dimension is 0
 };
 
 /// Throws Error, naming the field, for shapes that contradict each other or are too large.
 ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize);
 
-/// The b2nd metalayer of an array (frame/formats/b2nd.md, "Metalayer").
+/// Returns the b2nd metalayer of an array (frame/formats/b2nd.md, "Metalayer").
 std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array);
 
 }  // namespace bloscfs::frame::inline header

@@ -6,7 +6,7 @@
 
 namespace bloscfs::frame::inline header {
 
-// In pieces of whole groups of three bytes, since the encoder counts with an int.
+// Encodes pieces of whole groups of three bytes, because EVP_EncodeBlock() takes an int.
 std::string base64(codec::Bytes bytes) {
   constexpr std::size_t kPiece = 3 << 20;
   std::string text;

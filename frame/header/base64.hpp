@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as text of 64 letters.
+// Encodes bytes in Base64.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace bloscfs::frame::inline header {
 
-/// RFC 4648, section 4: with padding, in one line.
+/// Encodes according to RFC 4648, section 4: with padding, in one line.
 std::string base64(codec::Bytes bytes);
 
 }  // namespace bloscfs::frame::inline header

@@ -1,6 +1,6 @@
 #pragma once
-// On-disk bytes of a Blosc2 frame (frame/formats/cframe.md). The header is msgpack, but its fields
-// lie at fixed positions; all integers are big-endian.
+// The bytes of a Blosc2 frame on disk (frame/formats/cframe.md). The header is msgpack, but its
+// fields are at fixed positions. All integers are big-endian.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bloscfs::frame::inline header {
 
-/// What both header layouts begin with.
+/// The common start of both header layouts.
 struct RawFrameStart {
   std::uint8_t array_marker;  ///< kModernArray or kEarlyArray
   std::uint8_t magic_marker;
@@ -54,7 +54,7 @@ struct RawFrameHeader {
 };
 static_assert(sizeof(RawFrameHeader) == 0x57 && alignof(RawFrameHeader) == 1);
 
-/// The layout of before 2.0, without a block size and with a pipeline of eight filters.
+/// The layout of before 2.0. It has no block size, and a pipeline of eight filters.
 struct RawEarlyHeader {
   RawFrameStart start;
   std::uint8_t chunksize_marker;

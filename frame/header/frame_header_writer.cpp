@@ -11,7 +11,7 @@
 namespace bloscfs::frame::inline header {
 namespace {
 
-/// Readers ignore them; C-Blosc2 writes the numbers that it ran with.
+/// Readers ignore these numbers. C-Blosc2 writes the number of threads that it used.
 constexpr std::int16_t kThreads = 1;
 constexpr std::uint8_t kOffsetWidth64 = 1 << kOffsetWidthShift;
 constexpr std::uint8_t kPlainVersion = 2;  ///< without variable-size chunks and VL blocks
@@ -94,7 +94,7 @@ std::vector<std::uint8_t> serialize_frame_header(const FrameInfo& info,
 
 void update_shape(codec::MutableBytes header, std::size_t content_at,
                   const std::vector<std::int64_t>& shape) {
-  // Array marker, version, number of dimensions, array marker; then each with a marker.
+  // Array marker, version, number of dimensions, array marker; then a marker before each extent.
   std::size_t at = content_at + 4;
   for (const std::int64_t extent : shape) {
     boost::endian::store_big_s64(header.data() + at + 1, extent);

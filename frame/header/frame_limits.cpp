@@ -17,10 +17,10 @@ namespace bloscfs::frame::inline header {
 namespace {
 
 constexpr std::int64_t kMaxStored = std::numeric_limits<std::int32_t>::max();
-/// Of a trailer, what is left to other vlmetalayers than the checksums.
+/// Bytes of a trailer that stay free for vlmetalayers other than the checksums.
 constexpr std::int64_t kVlmetalayerRoom = std::int64_t{128} << 20;
 
-/// Most entries of a table that takes so many stored bytes at most.
+/// Returns the most entries of a table that takes at most `stored` bytes.
 std::int64_t max_entries(std::int64_t stored) {
   std::int64_t fits = 0, too_many = codec::kMaxChunkNbytes / 8 + 1;
   while (too_many - fits > 1) {

@@ -16,11 +16,11 @@ namespace {
 
 using codec::throw_malformed;
 
-/// No b2nd metalayer comes near; structured dtypes are the long part.
+/// Larger than any real b2nd metalayer. Structured dtypes are the longest part.
 constexpr std::uint32_t kMaxArrayMetalayer = 1u << 20;
 constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 
-/// Index and trailer that are asked for together.
+/// Most bytes of index and trailer that are requested together.
 constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
 constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
 
@@ -28,8 +28,8 @@ void load_end(WindowReader& reader, std::uint64_t frame_len, std::size_t size) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, size), size);
 }
 
-/// A frame without contents has its trailer right behind the header, wherever it ends: that is
-/// where other readers look (frame/formats/cframe.md, "Trailer").
+/// Returns where the trailer begins. In a frame without contents that is right behind the header,
+/// wherever the frame ends, because other readers look there (frame/formats/cframe.md, "Trailer").
 std::int64_t trailer_start(const FrameInfo& info, bool early) {
   const std::int64_t start =
       info.nbytes == 0 && !early ? info.header_len : info.frame_len - info.trailer_len;
@@ -39,7 +39,7 @@ std::int64_t trailer_start(const FrameInfo& info, bool early) {
   return start;
 }
 
-/// The early trailer: array, version, bin32 with one chunk.
+/// Reads the early trailer: array, version, bin32 with one chunk.
 std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, const FrameInfo& info) {
   constexpr std::uint32_t kHead = 7;
   const auto start = static_cast<std::uint64_t>(trailer_start(info, true));
@@ -71,7 +71,7 @@ class PartsReader {
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type,
               const FirstReads& first)
       : reader_(source, file_size), first_(first) {
-    // Who asks for less has what follows already.
+    // If first.start is smaller, the caller already has the bytes that follow.
     const bool reads_whole =
         file_size <= kSmallFrame && !source.is_far() && first.start == kHeaderBytesKept;
     reader_.load(0, reads_whole ? kSmallFrame : first.start);
@@ -115,7 +115,8 @@ class PartsReader {
     read_array();
   }
 
-  /// A source that is far away gives what follows the chunks at once, unless that is long.
+  /// Announces to a remote source that all bytes behind the chunks will be read, unless they are
+  /// many.
   void expect_end(const ByteSource& source) const {
     const FrameInfo& told = parts_.header.info;
     const bool is_sparse = parts_.header.frame_type == 1;
@@ -128,7 +129,7 @@ class PartsReader {
 
   void read_trailer() {
     const std::int64_t frame_len = info().frame_len;
-    // Most trailers are read at once.
+    // The first read covers most trailers.
     load_end(reader_, static_cast<std::uint64_t>(frame_len), first_.end);
     RawTrailerEnd end;
     const Bytes bytes = reader_.at(static_cast<std::uint64_t>(frame_len) - sizeof(end), sizeof(end),
@@ -171,11 +172,11 @@ class PartsReader {
         parse_b2nd(reader_.at(found->stored_offset, found->stored_size, "b2nd metalayer"), info());
     if (const auto order = named(kOrderLayer); order != parts_.metalayers.end())
       info().array->fortran_order = is_fortran(*order);
-    // No writer has codecs or filters go by the older metalayer.
+    // No writer lets codecs or filters use the shape of the older metalayer.
     if (found->name == "b2nd") info().block_shape = codec::BlockShape(info().array->blockshape);
   }
 
-  /// Anything but the text F means what no such metalayer does.
+  /// Any content but the text F means C order, as if the metalayer did not exist.
   bool is_fortran(const MetalayerEntry& layer) {
     const Bytes content =
         reader_.at(layer.stored_offset, std::min(layer.stored_size, 2U), "metalayer bloscfs.order");

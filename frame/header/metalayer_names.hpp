@@ -1,5 +1,5 @@
 #pragma once
-// Metalayers whose names mean something to this program, or to python-blosc2
+// Metalayers whose names have a meaning for this program, or for python-blosc2
 // (frame/formats/metalayers.md, "Names").
 
 #include <array>
@@ -13,17 +13,17 @@ inline constexpr char kPackedTensorLayer[] = "__pack_tensor__";
 
 /// The fixed metalayer of an array whose elements are shown in Fortran order.
 inline constexpr char kOrderLayer[] = "bloscfs.order";
-/// Its content: msgpack's text F.
+/// Its content: the msgpack text F.
 inline constexpr std::array<std::uint8_t, 2> kFortranOrder = {0xa1, 'F'};
 
 /// The fixed metalayer of an EmbedStore of python-blosc2.
 inline constexpr char kEmbedStoreLayer[] = "b2embed";
 
-/// True for fixed metalayers that say what kind of object a frame is: a frame that is given one, or
-/// loses it, is another thing.
+/// True for fixed metalayers that define what kind of object a frame is. Adding or removing one
+/// would turn the frame into another kind of object.
 bool says_what_it_is(std::string_view metalayer);
 
-/// True for vlmetalayers that hold for the chunks of one frame, and would be false of a copy.
+/// True for vlmetalayers that describe the chunks of one frame and would be wrong in a copy.
 bool holds_for_one_frame(std::string_view vlmetalayer);
 
 }  // namespace bloscfs::frame::inline header

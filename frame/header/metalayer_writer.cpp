@@ -42,7 +42,7 @@ void check_section(const SectionSize& size, const MapRules& rules) {
     throw_errno(ENOSPC, fmt::format("metalayers of {} bytes", end));
 }
 
-/// Of a trailer, whose first two bytes are its array marker and version.
+/// Rules for a trailer, whose first two bytes are its array marker and version.
 constexpr MapRules kTrailerRules{2, kMaxVlmetalayers, 1};
 
 }  // namespace

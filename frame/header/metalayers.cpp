@@ -16,7 +16,7 @@ using codec::throw_malformed;
 
 constexpr std::size_t kContentHead = 5;
 
-/// Walks the section from a position on.
+/// Reads the section from the map on.
 class Cursor {
  public:
   Cursor(WindowReader& reader, const MetalayerSection& section)
@@ -50,7 +50,7 @@ int read_map_head(Cursor& cursor, const MetalayerSection& section) {
   return count;
 }
 
-/// Name and offset of an entry; the offset ends up in stored_offset.
+/// Reads name and offset of an entry. stored_offset holds the offset until locate_content().
 MetalayerEntry read_map_entry(Cursor& cursor, const MetalayerSection& section) {
   const std::uint8_t marker = cursor.take(1)[0];
   if ((marker & kMsgpackFixstrMask) != kMsgpackFixstr)

@@ -22,11 +22,11 @@ json hex_object(codec::Bytes bytes) {
   return {{"hex", fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""))}};
 }
 
-/// Builds the tree of one value and stops the parser, which recurses for each level and believes
-/// announced lengths, at the limits.
+/// Builds the tree of one value and stops the parser at the limits. The parser recurses for each
+/// level, and trusts the lengths in the input.
 class TreeBuilder : public nlohmann::json_sax<json> {
  public:
-  /// `depth` and `values` are those that surround what is parsed.
+  /// `depth` and `values` count what surrounds the parsed value.
   explicit TreeBuilder(Marks marks, std::size_t depth = 0, int values = 0)
       : marks_(marks), depth_(depth), values_(values) {}
 
@@ -56,7 +56,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   }
 
  private:
-  /// Extensions of python-blosc2.
+  /// Extension types of python-blosc2.
   static constexpr int kEmbeddedFrame = 42, kReference = 43;
 
   static int type_of(const binary_t& value) { return static_cast<std::int8_t>(value.subtype()); }
@@ -113,12 +113,13 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   const Marks marks_;
   const std::size_t depth_;
   json root_;
-  std::vector<json*> open_;  ///< parents of the next value; stable while their children grow
+  std::vector<json*> open_;  ///< parents of the next value; pointers stay valid while children grow
   std::vector<std::string> keys_;
   int values_;
 };
 
-/// True for what stands for a value that JSON does not have: hex_object(), with a type or without.
+/// True for objects that stand for a value without a JSON form: hex_object(), with or without a
+/// type.
 bool is_mark(const ordered_json& value) {
   const auto hex = value.find("hex");
   if (hex == value.end() || !hex->is_string()) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Shows what metalayers and lists of objects hold: msgpack as JSON, other bytes as text or
+// Converts metalayers and lists of objects for display: msgpack to JSON, other bytes to text or
 // hexadecimal digits.
 
 #include <cstdint>
@@ -13,33 +13,34 @@
 
 namespace bloscfs::frame::inline header {
 
-/// Values that msgpack can nest; deeper ones are shown undecoded.
+/// Most levels of nesting. Deeper values are shown undecoded.
 inline constexpr int kMaxMsgpackDepth = 64;
-/// Values that one decoded tree may have in all.
+/// Most values that one decoded tree may have.
 inline constexpr int kMaxMsgpackValues = 1 << 20;
 
-/// What stands in JSON for values that it does not have.
+/// How JSON shows values that it has no form for.
 enum class Marks {
   hex,     ///< {"hex": ...} for bytes, {"ext": type, "hex": ...} for extensions
-  base64,  ///< of Python's objects: frame/formats/metalayers.md, "Objects"
+  base64,  ///< for Python objects: frame/formats/metalayers.md, "Objects"
 };
 
-/// The JSON twin of `bytes` if they are exactly one msgpack value within the limits above, whose
-/// maps have texts as keys; else nullopt.
+/// Converts `bytes` to JSON. Returns nullopt unless they are exactly one msgpack value within the
+/// limits above, and all keys of maps are texts.
 std::optional<nlohmann::json> msgpack_to_json(codec::Bytes bytes, Marks marks = Marks::hex);
 
-/// The value of a JSON text, within the same limits; nullopt for what is none.
+/// Parses a JSON text within the same limits. Returns nullopt for anything else.
 std::optional<nlohmann::json> parse_json(codec::Bytes text);
 
-/// msgpack_to_json, or a string if `bytes` are printable UTF-8 text, or {"hex": ...}.
+/// Returns msgpack_to_json(), or a string if `bytes` are printable UTF-8 text, or {"hex": ...}.
 nlohmann::json metalayer_to_json(codec::Bytes bytes);
 
-/// The msgpack twin of a JSON text, with the keys of objects in their order. Throws
-/// std::runtime_error for what is no JSON, or is nested deeper than kMaxMsgpackDepth, and for what
-/// msgpack_to_json() gives for binary values and extensions, which would come back as maps.
+/// Converts a JSON text to msgpack, with the keys of objects in their order. Throws
+/// std::runtime_error for bad JSON, and for nesting deeper than kMaxMsgpackDepth. Also refuses the
+/// objects that msgpack_to_json() returns for binary values and extensions, because they would come
+/// back as maps.
 std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text);
 
-/// One line of ASCII-safe JSON; what is no UTF-8 is replaced.
+/// Returns one line of ASCII JSON. Replaces bytes that are not UTF-8.
 std::string to_line(const nlohmann::json& value);
 
 }  // namespace bloscfs::frame::inline header

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Metalayers of lists, the one that decides first.
+/// Metalayers of lists. The first one that a frame has decides.
 struct ListLayer {
   std::string_view name;
   ObjectList::Layout layout;
@@ -25,7 +25,7 @@ constexpr std::array<ListLayer, 2> kListLayers = {
     ListLayer{"batcharray", ObjectList::Layout::batch_in_block},
     ListLayer{"vlarray", ObjectList::Layout::object_in_chunk}};
 
-/// A description takes some hundred bytes, and the schema of its columns.
+/// A description takes some hundred bytes, plus the schema of its columns.
 constexpr std::uint32_t kMaxDescription = 1 << 20;
 
 constexpr std::string_view kTupleMark = "__tuple__";
@@ -41,7 +41,8 @@ ObjectList::Serializer serializer_of(std::string_view layer, const json& descrip
   codec::throw_unsupported(fmt::format("objects of the serializer {}", name));
 }
 
-/// The depth of what it is called for is bounded by the parser.
+/// Removes the marks of tuples. The recursion is bounded because the parser has bounded the depth
+/// of the value.
 void take_tuple_marks(json& value) {
   if (!value.is_structured()) return;
   if (value.is_array() && !value.empty() && value.front() == kTupleMark) value.erase(value.begin());

@@ -1,6 +1,6 @@
 #pragma once
-// Lists of Python's objects, which python-blosc2 keeps in frames of variable-length chunks or
-// blocks (frame/formats/metalayers.md, "Objects").
+// Lists of Python objects, which python-blosc2 stores in frames of variable-length chunks or blocks
+// (frame/formats/metalayers.md, "Objects").
 
 #include <optional>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::frame::inline header {
 
-/// The most bytes of one document, which holds one object, or a batch of them.
+/// Most bytes of one document, which holds one object or a batch of objects.
 inline constexpr std::int64_t kMaxDocument = std::int64_t{16} << 20;
 
 /// How the objects of a frame are stored.
@@ -28,15 +28,15 @@ struct ObjectList {
   Serializer serializer = Serializer::msgpack;
 };
 
-/// nullopt for frames that are no such list. Throws Error: unsupported, naming it, for a serializer
-/// that is none of these; malformed. std::system_error from the source.
+/// Returns nullopt for frames that are no such list. Throws Error: unsupported, naming it, for
+/// another serializer; malformed. Also std::system_error from the source.
 std::optional<ObjectList> object_list_of(const Snapshot& snapshot);
 
-/// The same of the metalayer that says so; nullopt for those of other names.
+/// Parses the metalayer of a list. Returns nullopt if `name` is another metalayer.
 std::optional<ObjectList> parse_object_list(std::string_view name, codec::Bytes content);
 
-/// The objects of one document, in order, with Marks::base64; tuples are arrays. Throws
-/// Error(malformed) for what is no such document, or exceeds the limits of msgpack_json.hpp.
+/// Returns the objects of one document, in order, with Marks::base64. Tuples become arrays. Throws
+/// Error(malformed) for a bad document, or one that exceeds the limits of msgpack_json.hpp.
 std::vector<nlohmann::json> objects_of(const ObjectList& list, codec::Bytes document);
 
 }  // namespace bloscfs::frame::inline header

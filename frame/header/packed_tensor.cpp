@@ -9,14 +9,15 @@ namespace {
 
 using nlohmann::json;
 
-/// The items of a list, or of a tuple: python-blosc2 stores that as a list that begins with a mark.
+/// Returns the items of a list or a tuple. python-blosc2 stores a tuple as a list that begins with
+/// a mark.
 std::vector<json> items_of(const json& value) {
   if (!value.is_array()) return {};
   const bool is_tuple = !value.empty() && value.front() == "__tuple__";
   return {value.begin() + (is_tuple ? 1 : 0), value.end()};
 }
 
-/// True if `nbytes` are as many whole items as the shape has.
+/// True if `nbytes` is a multiple of the number of items in the shape.
 bool fits(const std::vector<std::int64_t>& shape, std::int64_t nbytes) {
   std::int64_t rest = nbytes;
   for (const std::int64_t extent : shape) {
@@ -32,7 +33,7 @@ bool fits(const std::vector<std::int64_t>& shape, std::int64_t nbytes) {
 std::optional<ArrayInfo> parse_packed_tensor(codec::Bytes content, std::int64_t nbytes) {
   if (content.size() > kMaxPackedTensor) return std::nullopt;
   const auto value = msgpack_to_json(content);
-  // Whose array it was, its shape, and NumPy's text for its items.
+  // The parts are the library that the array came from, its shape, and NumPy's name of its dtype.
   const std::vector<json> parts = value ? items_of(*value) : std::vector<json>();
   if (parts.size() != 3 || !parts[1].is_array() || !parts[2].is_string()) return std::nullopt;
   ArrayInfo array;

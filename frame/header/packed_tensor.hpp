@@ -10,11 +10,11 @@
 
 namespace bloscfs::frame::inline header {
 
-/// No content that has a shape and a dtype of NumPy is longer, in bytes.
+/// Most bytes of the content. A shape and a dtype of NumPy always take less.
 inline constexpr std::size_t kMaxPackedTensor = 4096;
 
-/// Shape and dtype from the content of kPackedTensorLayer; nullopt where it says neither, or where
-/// `nbytes` is no multiple of the number of items that the shape has.
+/// Returns shape and dtype from the content of kPackedTensorLayer. nullopt if it has none, or if
+/// `nbytes` is not a multiple of the shape's number of items.
 std::optional<ArrayInfo> parse_packed_tensor(codec::Bytes content, std::int64_t nbytes);
 
 }  // namespace bloscfs::frame::inline header

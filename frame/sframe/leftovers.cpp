@@ -27,7 +27,7 @@ std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-/// By the store's clock, which says how old its objects are.
+/// Returns the time of the store's clock, which also dates its objects.
 std::int64_t time_of_store(ObjectTree& tree) {
   const std::string path = std::string(kProbe) + new_commit_id();
   tree.put(path, {}, {ObjectCondition::Kind::absent, {}}, {});
@@ -61,7 +61,7 @@ class Sweep {
     try {
       sweep(path);
     } catch (const std::system_error& error) {
-      // An object of its own.
+      // SOURCE is a single object, not a directory.
       if (!is_missing(error)) throw;
     }
   }
@@ -72,11 +72,11 @@ class Sweep {
   }
 
   void sweep(const std::string& directory);
-  /// Chunks, and the index where it is a tombstone. Listed before the index is read: what a commit
-  /// has named since is in that.
+  /// Sweeps the chunks of a frame, and its index if it is a tombstone. `entries` must be listed
+  /// before the index is read. The index then names every chunk that a commit has named since.
   void sweep_frame(const std::string& directory, const Entries& entries);
   std::shared_ptr<const ObjectSource> open_if_any(const std::string& path);
-  /// The chunks that the index names; nothing if the index cannot be read.
+  /// Returns the chunks that the index names; nullopt if the index cannot be read.
   std::optional<std::vector<std::string>> names_in(const std::string& directory);
   void remove(std::vector<std::string> paths);
   void remove_tombstone(const std::string& path, const ObjectState& state);
@@ -169,7 +169,8 @@ void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
     result_.chunk_bytes += entry.state->size;
   }
   remove(std::move(unnamed));
-  // Only when nothing else is left: a host that makes the frame again may have stored chunks.
+  // The tombstone goes only when nothing else is left. A host that creates the frame again may
+  // already have stored chunks.
   if (kept == 0 && is_removed && is_own && index->state().modified <= newest_)
     remove_tombstone(below(directory, kSframeIndexName), index->state());
 }
@@ -180,7 +181,7 @@ void Sweep::remove_tombstone(const std::string& path, const ObjectState& state) 
   try {
     tree_.remove(path, {ObjectCondition::Kind::same, state});
   } catch (const std::system_error& error) {
-    // It was made again.
+    // Another host has created the frame again.
     if (error.code() != std::errc(ESTALE)) throw;
     result_.tombstones--;
   }
