@@ -20,16 +20,16 @@
 namespace bloscfs::frame::inline bloscpack {
 namespace {
 
-/// What a chunk may take beside its contents, roughly.
+/// Roughly the most bytes that a chunk takes in addition to its contents.
 constexpr std::uint64_t kLargestExtra = std::uint64_t{64} << 10;
-/// Of a chunk: what is behind that comes as it is read.
+/// Most bytes of a chunk to request early. Reading it requests the rest.
 constexpr std::uint64_t kMostExpected = std::uint64_t{8} << 20;
 
 using codec::throw_malformed;
 
 constexpr std::int64_t kPageEntries = 2048;
 constexpr std::int64_t kUnknownOffset = -1;
-/// Entries before a page that are searched for an offset that is known.
+/// Entries before a page that are searched for a known offset.
 constexpr std::int64_t kMaxGap = 32 * kPageEntries;
 constexpr std::size_t kPassMemory = 1 << 20;
 
@@ -95,7 +95,7 @@ class BloscpackSnapshot final : public Snapshot {
   std::uint64_t table_begin_;  ///< file position of the offset table
   bool needs_map_ = true;
   mutable std::mutex mutex_;
-  mutable FileStamp expected_;  ///< stamp_, but for times that were set since
+  mutable FileStamp expected_;  ///< like stamp_, but with later changes of the times
 };
 
 BloscpackSnapshot::BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteSource> source,
@@ -127,7 +127,7 @@ void BloscpackSnapshot::set_uniform_sizes(const BloscpackHeader& header) {
        __builtin_add_overflow(info_.nbytes, std::int64_t{header.last_chunk}, &info_.nbytes)))
     throw_malformed(fmt::format("Bloscpack nchunks: {} chunks of {} bytes overflow", header.nchunks,
                                 header.chunk_size));
-  // check_fits() of the header has bounded the digests; what is behind the last chunk counts too.
+  // check_fits() has bounded the digests. The size includes bytes behind the last chunk.
   info_.cbytes = static_cast<std::int64_t>(geometry_.area.end - geometry_.area.begin) -
                  header.nchunks * static_cast<std::int64_t>(geometry_.area.digest_size);
   info_.cbytes = std::max<std::int64_t>(info_.cbytes, 0);
@@ -149,13 +149,14 @@ void BloscpackSnapshot::set_array_typesize() {
   for (const std::int64_t extent : info_.array->shape) {
     if (__builtin_mul_overflow(items, extent, &items)) return;
   }
-  // The header's byte cannot say more than 255.
+  // The header's byte cannot hold more than 255.
   if (items > 0 && info_.nbytes > 0 && info_.nbytes % items == 0 &&
       info_.nbytes / items <= std::numeric_limits<std::int32_t>::max())
     info_.typesize = static_cast<std::int32_t>(info_.nbytes / items);
 }
 
-/// Writers fill the table when they are done: its two ends tell whether this one was.
+/// True if the table is complete. Writers fill it at the end, so its first and last entries are
+/// enough.
 bool BloscpackSnapshot::table_is_filled() const {
   return read_offsets(0, 1)[0] != kUnknownOffset &&
          read_offsets(geometry_.nchunks - 1, 1)[0] != kUnknownOffset;
@@ -172,7 +173,7 @@ std::vector<std::int64_t> BloscpackSnapshot::read_offsets(std::int64_t first,
   return offsets;
 }
 
-/// A walker at the nearest earlier chunk whose offset is known, moved on to `chunk`.
+/// Returns a walker that has moved to `chunk` from the nearest earlier chunk with a known offset.
 ChunkWalker BloscpackSnapshot::walker_before(std::int64_t chunk) const {
   std::int64_t known = chunk;
   auto position = static_cast<std::int64_t>(geometry_.area.begin);
@@ -195,7 +196,8 @@ ChunkWalker BloscpackSnapshot::walker_before(std::int64_t chunk) const {
   return walker;
 }
 
-/// Gaps that cannot be walked through stay; gives the reason for the last of them.
+/// Fills the unknown offsets by walking over the chunks. Where that fails, offsets stay unknown.
+/// Returns the last reason for that.
 std::string BloscpackSnapshot::fill_gaps(std::int64_t first,
                                          std::vector<std::int64_t>& offsets) const {
   std::optional<ChunkWalker> walker;
@@ -232,7 +234,7 @@ std::int64_t BloscpackSnapshot::page_at(std::int64_t content_offset, const Chunk
 }
 
 std::int64_t BloscpackSnapshot::page_memory(std::int64_t, const ChunkMap* map) const {
-  // Two numbers, or one and its stored bytes; besides that the walker's window.
+  // One or two numbers for each chunk, with stored bytes for one of them, plus the walker's window.
   constexpr std::int64_t kPerChunk = 2 * sizeof(std::int64_t);
   constexpr auto kFixed = static_cast<std::int64_t>(sizeof(BloscpackPage) + kMaxWalkWindow + 1024);
   return kFixed + std::min(chunks_per_page(map), geometry_.nchunks) * kPerChunk;
@@ -257,7 +259,7 @@ std::unique_ptr<const IndexPage> BloscpackSnapshot::read_page(std::int64_t page,
   return result;
 }
 
-/// A chunk as a whole: all of it is read for its digest.
+/// Returns the whole chunk, because its digest needs all of it.
 std::vector<StoredRange> BloscpackSnapshot::likely_stored(const ChunkPlace& place,
                                                           const ChunkPlace* next,
                                                           const ByteRange&) const {
@@ -281,7 +283,7 @@ OpenedChunk BloscpackSnapshot::open_chunk(const ChunkPlace& place, std::size_t m
   return OpenedChunk{std::move(chunk), place, {}};
 }
 
-/// The number of bytes that the offset table takes; 0 without one.
+/// Returns the number of bytes of the offset table; 0 if there is none.
 std::uint64_t table_size(const BloscpackHeader& header, std::uint64_t begin,
                          std::uint64_t file_size) {
   if (!header.has_offsets) return 0;

@@ -11,8 +11,8 @@ namespace bloscfs::frame::inline bloscpack {
 /// True if a file that starts with these bytes (at least 4 of them) may be a Bloscpack file.
 bool has_bloscpack_magic(Bytes first_bytes);
 
-/// Reads header and metadata, and the two ends of the offset table; all chunk headers only where
-/// nothing else tells the number of chunks and their sizes. Throws Error, std::system_error.
+/// Reads header and metadata, and both ends of the offset table. Reads all chunk headers only if
+/// nothing else gives the number and sizes of the chunks. Throws Error, std::system_error.
 std::unique_ptr<Snapshot> open_bloscpack(std::shared_ptr<const ByteSource> source,
                                          const OpenSettings& settings);
 

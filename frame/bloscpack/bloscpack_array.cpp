@@ -19,7 +19,8 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxJsonDepth = 64;
 constexpr std::size_t kMaxArrayDimensions = 64;
 
-/// Takes what describes an array from the events of a JSON parser and builds nothing of the rest.
+/// Collects the description of an array from the events of a JSON parser. Builds no tree for the
+/// rest of the text.
 class ArrayTextReader final : public Json::json_sax_t {
  public:
   std::optional<ArrayInfo> take();
@@ -80,7 +81,7 @@ bool ArrayTextReader::key(string_t& name) {
   if (name == "order") field_ = Field::order;
   if (name == "shape") field_ = Field::shape;
   if (name == "dtype") field_ = Field::dtype;
-  // Of equal keys the last one counts.
+  // If a key occurs several times, the last one counts.
   if (field_ == Field::container) container_.clear();
   if (field_ == Field::order) order_.clear();
   if (field_ == Field::shape) {
@@ -104,8 +105,8 @@ bool ArrayTextReader::start_array(std::size_t /*size*/) {
   if (depth_ == 1 && field_ == Field::shape) {
     shape_.emplace();
   } else if (in_field(Field::dtype)) {
-    // Old writers stored structured dtypes as nested JSON lists: fields, names with titles and
-    // shapes are tuples in Python's notation.
+    // Old writers stored structured dtypes as nested JSON lists. In Python's notation the fields,
+    // names with titles, and shapes are tuples.
     const bool of_fields =
         open_.empty() || (open_.back().kind == PythonKind::tuple && open_.back().items.size() == 1);
     open_.push_back(

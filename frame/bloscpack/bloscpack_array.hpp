@@ -1,5 +1,5 @@
 #pragma once
-// The JSON text with which Bloscpack describes a NumPy array (frame/formats/bloscpack.md,
+// Parses the JSON text in which Bloscpack describes a NumPy array (frame/formats/bloscpack.md,
 // "Metadata").
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace bloscfs::frame::inline bloscpack {
 
-/// A longer text describes no array whose NPY header could be written.
+/// Most bytes of a text. The NPY header of an array with a longer description could not be written.
 inline constexpr std::uint32_t kMaxArrayText = 128 << 10;
 
-/// Parses a text of at most kMaxArrayText bytes; nothing if it describes something else. Throws
-/// Error(malformed) unless it is JSON, and what it says of an array makes sense.
+/// Parses a text of at most kMaxArrayText bytes. Returns nullopt if it describes something else.
+/// Throws Error(malformed) unless it is JSON with a consistent description.
 std::optional<ArrayInfo> parse_array_text(const std::string& text);
 
 }  // namespace bloscfs::frame::inline bloscpack

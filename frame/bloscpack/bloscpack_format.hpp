@@ -1,5 +1,5 @@
 #pragma once
-// On-disk bytes of Bloscpack files (frame/formats/bloscpack.md).
+// The bytes of Bloscpack files on disk (frame/formats/bloscpack.md).
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace bloscfs::frame::inline bloscpack {
 
 inline constexpr std::uint8_t kBloscpackMagic[4] = {'b', 'l', 'p', 'k'};
 
-/// Header of format versions 2 and 3. -1 means unknown in the sizes and counts.
+/// Header of format versions 2 and 3. In sizes and counts -1 means unknown.
 struct RawBloscpackHeader {
   std::uint8_t magic[4];
   std::uint8_t version;
@@ -35,7 +35,7 @@ static_assert(sizeof(RawBloscpackHeaderV1) == 16 && alignof(RawBloscpackHeaderV1
 inline constexpr std::uint8_t kBloscpackOptionOffsets = 0x01;
 inline constexpr std::uint8_t kBloscpackOptionMetadata = 0x02;
 
-/// Starts the metadata section; data, preallocated space and digest follow.
+/// Starts the metadata section. Data, preallocated space and digest follow.
 struct RawBloscpackMetadata {
   char magic_format[8];
   std::uint8_t options;

@@ -33,7 +33,8 @@ Section read_section_header(const ByteSource& source, std::uint64_t offset,
   RawBloscpackMetadata raw;
   source.read_exactly_at(offset, MutableBytes(reinterpret_cast<std::uint8_t*>(&raw), sizeof raw),
                          "Bloscpack metadata");
-  // The reference's documentation pads the name with blanks, its files with NULs.
+  // The documentation of the reference implementation pads the name with blanks; its files pad it
+  // with NULs.
   if (std::memcmp(raw.magic_format, "JSON\0\0\0\0", 8) != 0 &&
       std::memcmp(raw.magic_format, "JSON    ", 8) != 0)
     throw_malformed("Bloscpack metadata: format is not JSON");
@@ -61,7 +62,7 @@ Section read_section_header(const ByteSource& source, std::uint64_t offset,
   return section;
 }
 
-/// The decoded text, which is kept unless it is longer than `most`.
+/// Collects the decoded text. Keeps it unless it is longer than `most`.
 class TextSink {
  public:
   TextSink(std::uint32_t promised, std::uint32_t most)
@@ -98,7 +99,8 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// False once the stream is complete; what is behind its end is ignored, as zlib.decompress does.
+  /// Returns false once the stream is complete. Ignores bytes behind its end, as zlib.decompress
+  /// does.
   bool feed(MutableBytes in, TextSink& sink) {
     stream_.next_in = in.data();
     stream_.avail_in = static_cast<uInt>(in.size());
@@ -119,7 +121,7 @@ class Inflater {
   std::vector<std::uint8_t> out_ = std::vector<std::uint8_t>(kMetadataWindow);
 };
 
-/// Empty if it is longer than `most`.
+/// Returns the text; empty if it is longer than `most`.
 std::string read_text(const ByteSource& source, const Section& section, std::uint32_t most) {
   verify_stored_digest(source, section.checksum, section.data_offset, section.comp_size,
                        section.data_offset + section.max_size, "Bloscpack metadata");

@@ -1,5 +1,5 @@
 #pragma once
-// The metadata section of a Bloscpack file (frame/formats/bloscpack.md, "Metadata").
+// Reads the metadata section of a Bloscpack file (frame/formats/bloscpack.md, "Metadata").
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,15 @@
 namespace bloscfs::frame::inline bloscpack {
 
 struct BloscpackMetadata {
-  std::uint64_t section_size = 0;  ///< bytes, digest included
-  std::optional<ArrayInfo> array;  ///< where the JSON text describes a NumPy array
+  std::uint64_t section_size = 0;  ///< bytes, including the digest
+  std::optional<ArrayInfo> array;  ///< if the JSON text describes a NumPy array
 };
 
-/// Reads the section at `offset` and checks digest, size and syntax. Throws Error.
+/// Reads the section at `offset`, and checks digest, size and syntax. Throws Error.
 BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_t offset,
                                           std::uint64_t file_size);
 
-/// The JSON text of the section at `offset`, as it is; 64 MiB at most. Checks digest and size, but
+/// Returns the JSON text of the section at `offset`, at most 64 MiB. Checks digest and size, but
 /// not the syntax. Throws Error.
 std::string read_bloscpack_text(const ByteSource& source, std::uint64_t offset,
                                 std::uint64_t file_size);

@@ -1,5 +1,5 @@
 #pragma once
-// A run of consecutive chunks of a Bloscpack file: where they are, and what they hold.
+// A run of consecutive chunks of a Bloscpack file: their places and sizes.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace bloscfs::frame::inline bloscpack {
 
-/// What is known of all chunks. Sizes are those of the file's header where it knows them, else
-/// those of the chunks' headers.
+/// Properties of all chunks. Sizes come from the file's header if it knows them, otherwise from the
+/// chunks' headers.
 struct BloscpackGeometry {
   bool uniform = false;  ///< all chunks but the last have chunk_size bytes of contents
   std::int32_t chunk_size = 0, last_chunk = 0;
   std::int64_t nchunks = 0;
   ChunkArea area;
 
-  /// For uniform sizes: decoded size of a chunk, and the chunk that holds a content offset.
+  /// For uniform sizes: the decoded size of a chunk, and the chunk that holds a content offset.
   std::int32_t nbytes_of(std::int64_t chunk) const {
     return chunk + 1 == nchunks ? last_chunk : chunk_size;
   }
@@ -31,15 +31,15 @@ struct BloscpackGeometry {
 
 class BloscpackPage final : public IndexPage {
  public:
-  /// A page of `count` chunks whose places are still to be set; until then, and for positions that
-  /// are -1 or missing, place() fails with `failure`.
+  /// Makes a page of `count` chunks without positions. place() throws `failure` for a chunk whose
+  /// position is -1 or missing.
   BloscpackPage(const BloscpackGeometry& geometry, std::int64_t first, std::int64_t count,
                 std::string failure)
       : geometry_(geometry), first_(first), count_(count), failure_(std::move(failure)) {}
 
-  /// File positions of the chunks from the first on, as the offset table gives them.
+  /// Sets the file positions of the chunks, beginning with the first, from the offset table.
   void set_positions(std::vector<std::int64_t> positions) { positions_ = std::move(positions); }
-  /// Walks over the page's chunks from `from`, the first one's place. `source` is borrowed.
+  /// Walks over the page's chunks. `from` is the place of the first one. `source` is borrowed.
   void walk(const ByteSource& source, const BloscpackMap::Checkpoint& from);
 
   std::int64_t first_chunk() const override { return first_; }
@@ -52,7 +52,7 @@ class BloscpackPage final : public IndexPage {
  private:
   BloscpackGeometry geometry_;
   std::int64_t first_, count_;
-  std::vector<std::int64_t> positions_;        ///< -1 unknown; may be fewer than count_
+  std::vector<std::int64_t> positions_;        ///< -1: unknown; may be fewer than count_
   std::vector<std::int64_t> content_offsets_;  ///< one more than positions_; empty if uniform
   std::string failure_;
 };

@@ -19,7 +19,7 @@ using codec::throw_malformed;
 constexpr std::int64_t kMinStride = 64;
 constexpr std::size_t kMinCheckpoints = 64;
 constexpr std::size_t kMaxCheckpoints = 65536;
-/// While chunks are this small, many headers are read at once.
+/// Below this size of a chunk, many headers are read at once.
 constexpr std::uint64_t kSmallChunk = 4096;
 
 }  // namespace

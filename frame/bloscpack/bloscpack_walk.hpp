@@ -1,5 +1,6 @@
 #pragma once
-// Finds the chunks of a Bloscpack file from header to header, where no offsets tell.
+// Finds the chunks of a Bloscpack file by stepping from header to header, if the file has no
+// offsets.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace bloscfs::frame::inline bloscpack {
 
-/// The part of a Bloscpack file that holds chunks, each with its digest behind it.
+/// The part of a Bloscpack file that holds the chunks, each followed by its digest.
 struct ChunkArea {
   std::uint64_t begin = 0;        ///< file position of the first chunk
   std::uint64_t end = 0;          ///< size of the file
@@ -31,8 +32,8 @@ class ChunkWalker {
 
   std::uint64_t position() const { return position_; }
   bool at_end() const { return position_ == area_.end; }
-  /// Steps over one chunk and gives its decoded size. Throws Error, and stays, if the chunk's
-  /// sizes cannot be right.
+  /// Steps over one chunk and returns its decoded size. If the chunk's sizes are impossible, throws
+  /// Error and does not move.
   std::int32_t step();
 
  private:
@@ -43,12 +44,12 @@ class ChunkWalker {
   bool small_chunks_ = false;
 };
 
-/// Positions of every stride()-th chunk.
+/// The position of every stride()-th chunk.
 class BloscpackMap final : public ChunkMap {
  public:
-  /// Walks over `nchunks` chunks, to the end of the area if that is -1, keeping checkpoints in at
-  /// most `max_memory` bytes (Error, too_large, if that is less than a minimum). A chunk that
-  /// cannot be stepped over ends the walk: see failure().
+  /// Walks over `nchunks` chunks, or to the end of the area if `nchunks` is -1. Keeps checkpoints
+  /// in at most `max_memory` bytes; throws Error(too_large) if that is less than a minimum. A bad
+  /// chunk ends the walk: see failure().
   BloscpackMap(const ByteSource& source, const ChunkArea& area, std::int64_t nchunks,
                std::size_t max_memory);
 
@@ -59,10 +60,10 @@ class BloscpackMap final : public ChunkMap {
 
   std::int64_t stride() const { return stride_; }  ///< chunks from one checkpoint to the next
   const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
-  std::int64_t chunk_count() const { return chunk_count_; }    ///< that were stepped over
+  std::int64_t chunk_count() const { return chunk_count_; }  ///< chunks that the walk stepped over
   std::int64_t content_size() const { return content_size_; }  ///< their decoded bytes
   std::uint64_t end() const { return end_; }                   ///< file position behind them
-  /// Why the walk ended early; empty if it did not.
+  /// Returns why the walk ended early; empty if it did not.
   const std::string& failure() const { return failure_; }
   std::size_t memory() const override;
 

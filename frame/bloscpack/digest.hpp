@@ -1,5 +1,5 @@
 #pragma once
-// The digests of Bloscpack files, computed piece by piece (frame/formats/bloscpack.md, "Digests").
+// The digests of Bloscpack files, computed incrementally (frame/formats/bloscpack.md, "Digests").
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace bloscfs::frame::inline bloscpack {
 
-/// The ids that stand in the files.
+/// The ids in the files.
 enum class DigestKind : std::uint8_t {
   none = 0,
   adler32 = 1,
@@ -28,14 +28,14 @@ const char* digest_name(DigestKind kind);  ///< lower case; "" for none
 
 class Digest {
  public:
-  /// Throws codec::Error (unsupported) where the crypto library does not offer `kind`.
+  /// Throws codec::Error (unsupported) if the crypto library does not offer `kind`.
   explicit Digest(DigestKind kind);
   ~Digest();
   Digest(const Digest&) = delete;
   Digest& operator=(const Digest&) = delete;
 
   void update(Bytes bytes);
-  /// The digest as the files hold it. Call once, last.
+  /// Returns the digest in the form that files store. Call it once, last.
   std::vector<std::uint8_t> finish();
 
  private:
@@ -43,8 +43,8 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-/// Reads `size` bytes at `offset` in windows, and the digest that is stored at `digest_offset`.
-/// Throws codec::Error (malformed, naming `what` and the offset) if they do not belong together.
+/// Reads `size` bytes at `offset` in windows, and compares their digest with the one at
+/// `digest_offset`. Throws codec::Error (malformed, naming `what` and the offset) if they differ.
 void verify_stored_digest(const ByteSource& source, DigestKind kind, std::uint64_t offset,
                           std::uint64_t size, std::uint64_t digest_offset, const char* what);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Opens a container for writing, of whichever kind that is written.
+// Opens a container of any writable kind for writing.
 
 #include <memory>
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace bloscfs::frame::inline open {
 
-/// Opens the frame `name` in `directory`; `is_directory` says of which kind it is, as
-/// FrameInfo::is_directory() and a look at the name do. The rest is as for open_cframe_writer().
+/// Opens the frame `name` in `directory`. `is_directory` is true for a sparse frame;
+/// FrameInfo::is_directory(), or the type of the file, tells it. The rest is as for
+/// open_cframe_writer().
 std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<StoreDirectory>& directory,
                                          const std::string& name, bool is_directory,
                                          const WriterSettings& settings,

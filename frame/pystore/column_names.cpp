@@ -9,11 +9,11 @@
 namespace bloscfs::frame::inline pystore {
 namespace {
 
-/// A file is called like a part, and `.notnull.b2nd` behind it.
+/// A file's name is a part of the key, followed by at most `.notnull.b2nd`.
 constexpr std::size_t kMaxPart = 255 - 13;
 constexpr std::size_t kMaxPath = 1000;
 
-/// As part of a path in which points and slashes have a meaning.
+/// Appends a character to a path in which points and slashes have a meaning.
 void append_encoded(std::string& path, char c) {
   if (c == '%' || c == '/' || c == '.' || c == '\\')
     path += fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -54,7 +54,7 @@ std::optional<std::string> column_name_problem(std::string_view name) {
   const bool has_control = std::any_of(name.begin(), name.end(),
                                        [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (has_control) return "no key has control characters";
-  // python-blosc2 takes it for the start of an escape.
+  // python-blosc2 takes a backslash for the start of an escape.
   if (name.find('\\') != std::string_view::npos) return "no name of a column has a backslash";
   const std::string path = column_path(name);
   if (path.size() > kMaxPath) return fmt::format("the key has more than {} bytes", kMaxPath);

@@ -1,5 +1,5 @@
 #pragma once
-// Names of table columns, and where a store keeps them (frame/formats/stores.md, "Tables").
+// Names of table columns, and their keys in a store (frame/formats/stores.md, "Tables").
 
 #include <optional>
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace bloscfs::frame::inline pystore {
 
-/// What the key of a column is below `_cols`. Points separate groups, so "a.b" gives "a/b"; a
-/// backslash takes the meaning off the next character; other points, slashes, backslashes and
-/// percent signs are percent-encoded, so "a/b" gives "a%2Fb".
+/// Returns the key of a column below `_cols`. A point separates groups, so "a.b" gives "a/b". A
+/// backslash escapes the next character. Other points, slashes, backslashes and percent signs are
+/// percent-encoded, so "a/b" gives "a%2Fb".
 std::string column_path(std::string_view name);
 
-/// Why a column cannot have that name, as what follows "column NAME: "; nullopt if it can.
+/// Returns why a column cannot have that name, as text for "column NAME: "; nullopt if it can.
 std::optional<std::string> column_name_problem(std::string_view name);
 
 }  // namespace bloscfs::frame::inline pystore

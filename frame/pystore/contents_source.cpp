@@ -16,11 +16,11 @@ namespace bloscfs::frame::inline pystore {
 namespace {
 
 constexpr std::int64_t kMaxKeptBlock = std::int64_t{64} << 20;
-/// Of a page of the index, of an opened chunk's block starts, and of the map of a frame with chunks
-/// of many sizes.
+/// Most memory for a page of the index, for an opened chunk's block starts, and for the map of a
+/// variable-size frame.
 constexpr std::size_t kMaxOpened = std::size_t{4} << 20;
-/// Of a block: itself, its stored bytes, what filters undo, and the block that it refers to with
-/// its stored bytes.
+/// Memory for a block as a multiple of its size: the block, its stored bytes, scratch memory of the
+/// filters, and the reference block with its stored bytes.
 constexpr std::size_t kTimesDecoded = 5;
 
 class BlockwiseReader {
@@ -41,14 +41,14 @@ class BlockwiseReader {
   }
 
  private:
-  /// Makes the block that holds the byte the kept one.
+  /// Decodes the block that holds the byte, and keeps it in place of the last one.
   void load(std::int64_t content_offset) {
     if (content_offset >= block_at_ && content_offset - block_at_ < std::ssize(block_)) return;
     if (!chunk_ || content_offset < chunk_->place.content_offset ||
         content_offset - chunk_->place.content_offset >= chunk_->place.nbytes)
       open_chunk(content_offset);
     const std::int64_t in_chunk = content_offset - chunk_->place.content_offset;
-    block_ = std::vector<std::uint8_t>();  // = {} would keep its memory
+    block_ = std::vector<std::uint8_t>();  // = {} would keep the memory
     of_block_.reset();
     const std::int32_t block = chunk_->chunk.block_at(in_chunk);
     const codec::ByteRange range = chunk_->chunk.block_content(block);

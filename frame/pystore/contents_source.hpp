@@ -1,5 +1,5 @@
 #pragma once
-// A range of a frame's contents as a source: a frame that is embedded in another one.
+// A range of a frame's contents as a source, for a frame that is embedded in another one.
 
 #include <cstdint>
 #include <functional>
@@ -10,19 +10,20 @@
 
 namespace bloscfs::frame::inline pystore {
 
-/// Fills `out` with decoded bytes from `content_offset` on, which lie inside the contents.
+/// Fills `out` with decoded bytes from `content_offset` on. The range must be inside the contents.
 /// Thread-safe. Throws Error, std::system_error.
 using ContentsReader = std::function<void(std::int64_t content_offset, MutableBytes out)>;
 
 class ContentsSource final : public ByteSource {
  public:
-  /// The contents [offset, offset + size) of `outer`, decoded by `read`. Throws Error(malformed)
-  /// where there are not so many.
+  /// Covers the contents [offset, offset + size) of `outer`, which `read` decodes. Throws
+  /// Error(malformed) if the range is outside of the contents.
   ContentsSource(std::shared_ptr<const Snapshot> outer, ContentsReader read, std::uint64_t offset,
                  std::uint64_t size);
-  /// Throws std::system_error(EIO) where the outer frame has changed.
+  /// Throws std::system_error(EIO) if the outer frame has changed.
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
-  /// That of the outer frame, with the size of the range, or -1 once the outer frame has changed.
+  /// Returns the stamp of the outer frame with the size of the range, or with size -1 once the
+  /// outer frame has changed.
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override { return outer_->source()->readers(); }
 
@@ -33,9 +34,9 @@ class ContentsSource final : public ByteSource {
   const std::uint64_t size_;
 };
 
-/// Reads a frame where there is no block cache: decodes block by block and keeps the last block.
-/// Charges to `charge` that block and the memory for decoding. Throws Error(too_large) for blocks
-/// of more than 64 MiB. The result shares `frame` and `charge`.
+/// Returns a reader for use without a block cache. It decodes block by block and keeps the last
+/// block. Charges that block and the memory for decoding to `charge`. Throws Error(too_large) for
+/// blocks of more than 64 MiB. The reader shares `frame` and `charge`.
 ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame, ChargePointer charge);
 
 }  // namespace bloscfs::frame::inline pystore

@@ -14,18 +14,18 @@ namespace bloscfs::frame::inline pystore {
 namespace {
 
 constexpr std::size_t kMaxEmbedMap = std::size_t{16} << 20;
-/// Of a map of more bytes it is not found out whether it has leaves.
+/// Most bytes of a map that may_have_embedded() reads.
 constexpr std::size_t kMaxMapLookedAt = std::size_t{64} << 10;
 constexpr std::size_t kMaxKeyPart = 255;
-/// Decoding a map takes its size, that of its largest block as stored, and that once more for what
-/// filters undo.
+/// Memory for decoding a map, as a multiple of its size: the map, its largest block as stored, and
+/// the scratch memory of the filters.
 constexpr std::size_t kTimesMap = 3;
 constexpr std::string_view kNeverInKeys{":\n\r\t"};
 constexpr std::uint8_t kMsgpackMap32 = 0xdf;
 
 }  // namespace
 
-/// What the map says of one key, before anything is believed.
+/// The unchecked fields of a key in the map.
 struct EmbedClaim {
   std::optional<std::uint64_t> offset, length;
   std::optional<std::string_view> urlbase, path;
@@ -55,7 +55,7 @@ EmbedClaim read_claim(MsgpackCursor& cursor) {
 
 bool has_no_nul(std::string_view text) { return text.find('\0') == std::string_view::npos; }
 
-/// A range of the heap, or a reference.
+/// True if the claim is a range inside the heap, or a reference.
 bool is_sound(const EmbedClaim& claim, std::uint64_t heap_size) {
   if (claim.is_range())
     return *claim.offset <= heap_size && *claim.length <= heap_size - *claim.offset &&
@@ -63,13 +63,13 @@ bool is_sound(const EmbedClaim& claim, std::uint64_t heap_size) {
   return claim.urlbase && claim.path && has_no_nul(*claim.urlbase) && has_no_nul(*claim.path);
 }
 
-/// Bytes of the texts that are kept of an entry.
+/// Returns the bytes of the texts that the map keeps for an entry.
 std::size_t text_size(std::string_view key, const EmbedClaim& claim) {
   return key.size() + (claim.is_range() ? 0 : claim.urlbase->size() + claim.path->size());
 }
 
-/// Goes to the first pair of the inner map and returns how many there are; nothing without such a
-/// map.
+/// Moves to the first pair of the inner map and returns the number of pairs; nullopt if there is no
+/// such map.
 std::optional<std::size_t> find_pairs(MsgpackCursor& cursor) {
   for (std::size_t left = cursor.read_map(); left > 0; --left) {
     if (cursor.read_text() != "embed_map") {
@@ -81,7 +81,7 @@ std::optional<std::size_t> find_pairs(MsgpackCursor& cursor) {
   return std::nullopt;
 }
 
-/// Calls `visit(key, claim)` for each entry of the map, whatever it is.
+/// Calls `visit(key, claim)` for each entry of the map, valid or not.
 template <typename Visit>
 void for_each_claim(Bytes bytes, const Visit& visit) {
   MsgpackCursor cursor(bytes);
@@ -162,7 +162,8 @@ void EmbedMap::add(std::string_view key, const EmbedClaim& claim) {
   entries_.push_back(entry);
 }
 
-/// Of two with one key the later wins, as for Python. In place: a stable sort takes memory.
+/// Of two entries with one key the later wins, as in Python. Sorts in place, because a stable sort
+/// takes memory.
 void EmbedMap::sort_entries() {
   const auto key_of = [this](const Entry& entry) {
     return std::string_view(texts_).substr(entry.text_at, entry.key_size);

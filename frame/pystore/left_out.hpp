@@ -1,6 +1,6 @@
 #pragma once
-// What a reader of hostile input has left out, for the log: the first messages, and how many more
-// there were.
+// Records what a reader of hostile input has left out, for the log: the first messages, and how
+// many more there were.
 
 #include <cstddef>
 #include <string>
@@ -18,7 +18,7 @@ class LeftOut {
   }
   bool empty() const { return messages_.empty(); }
   const std::vector<std::string>& messages() const { return messages_; }
-  /// How many there were beside messages().
+  /// Returns how many there were in addition to messages().
   std::size_t more() const { return more_; }
 
  private:

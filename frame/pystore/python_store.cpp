@@ -27,7 +27,7 @@ struct StoreMarker {
 constexpr std::array<StoreMarker, 3> kStoreMarkers{{{StoreKind::dict, "b2dict"},
                                                     {StoreKind::tree, "b2tree"},
                                                     {StoreKind::embed, kEmbedStoreLayer}}};
-/// Beside b2tree: the leaves are caches of what a server has, and not all of it is there.
+/// A further marker of a b2tree whose leaves cache a server's data, and may be incomplete.
 constexpr const char* kRemoteMarker = "b2remote_store";
 /// {"version": 1} takes 10 bytes.
 constexpr std::size_t kMaxStoreMarker = 256;
@@ -46,10 +46,10 @@ bool is_version_1(Bytes marker) {
   return false;
 }
 
-/// "" for the root, else "/a/b": what keys in a group begin with, up to the slash.
+/// Returns what keys in a group begin with, without the slash: "" for the root, otherwise "/a/b".
 std::string stem_of(const std::string& group) { return group == "/" ? std::string() : group; }
 
-/// "a/b" for "/a/b".
+/// Returns "a/b" for "/a/b".
 std::string path_of(const std::string& key) { return key.empty() ? key : key.substr(1); }
 
 Leaf leaf_of(EmbedMap::Leaf embedded) {
@@ -69,7 +69,7 @@ bool is_zip(const ByteSource& source) {
   return source.read_at(0, first) == first.size() && has_zip_magic(first);
 }
 
-/// Null where the ZIP file has none that is stored.
+/// Returns null if the ZIP file has no uncompressed embed.b2e.
 std::shared_ptr<const Snapshot> open_embed(const ZipDirectory& zip, OpenSettings settings) {
   const ZipMember* const member = zip.find(kEmbedName);
   if (member == nullptr || !member->is_stored) return nullptr;
@@ -128,7 +128,7 @@ std::vector<std::string> PythonStore::messages() const {
   return messages;
 }
 
-/// What a group holds, by name.
+/// The entries of a group, by name.
 class PythonStore::Entries {
  public:
   explicit Entries(MemoryCharge& charge) : charge_(charge) {}
@@ -144,7 +144,7 @@ class PythonStore::Entries {
     }
     return at->second;
   }
-  /// In place of what the entry had.
+  /// Replaces the leaf of the entry, if it has one.
   void set_leaf(StoreEntry& entry, Leaf leaf) {
     if (const auto* const external = std::get_if<ExternalLeaf>(&leaf))
       charge_.take(heap_size(external->path.size()));
@@ -165,7 +165,7 @@ class PythonStore::Entries {
 
  private:
   using Map = std::map<std::string, StoreEntry>;
-  /// Of an entry, its place in the map, and that in the result, beside its texts.
+  /// Memory of an entry in the map and in the result, in addition to its texts.
   static constexpr std::size_t kEntryCost = sizeof(Map::value_type) + 64 + sizeof(StoreEntry);
 
   MemoryCharge& charge_;
@@ -197,7 +197,7 @@ void PythonStore::add_embedded(const std::string& group, Entries& entries) const
     const std::string name(rest.substr(0, slash));
     if (slash != std::string_view::npos) {
       entries[name].is_group = true;
-      at = map_.lower_bound(prefix + name + "0");  // what follows the slash
+      at = map_.lower_bound(prefix + name + "0");  // '0' is the byte after '/'
       continue;
     }
     if (name != kGroupAttributes)

@@ -18,7 +18,7 @@
 namespace bloscfs::frame::inline pystore {
 namespace {
 
-/// A directory's path, and that of what is in it: nothing for the root, else with a slash.
+/// Returns the prefix of paths in a directory: empty for the root, otherwise the path with a slash.
 std::string prefix_of(const std::string& directory) {
   return directory.empty() ? directory : directory + "/";
 }
@@ -76,7 +76,7 @@ class ZipFiles final : public StoreFiles {
   bool has_prefix(std::size_t at, const std::string& prefix) const {
     return at < zip_->members().size() && zip_->members()[at].name.starts_with(prefix);
   }
-  /// What comes after all that is in a directory: '0' follows the slash.
+  /// Returns the first name behind everything in a directory. '0' is the byte after '/'.
   static std::string behind(std::string directory) { return std::move(directory) + "0"; }
 
   const std::shared_ptr<const ZipDirectory> zip_;
@@ -134,7 +134,7 @@ class DirectoryFiles final : public StoreFiles {
   }
 
  private:
-  /// 0 where there is nothing.
+  /// Returns 0 if there is no such file.
   static mode_t mode_of(int directory, const std::string& path) {
     struct stat st {};
     return ::fstatat(directory, path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode : 0;
@@ -190,14 +190,14 @@ class ObjectFiles final : public StoreFiles {
  private:
   using Entries = std::vector<ObjectEntry>;
 
-  /// They stay where they are: nothing is forgotten.
+  /// References to listings stay valid, because no listing is ever removed.
   const Entries& entries(const std::string& directory) const {
     {
       const std::lock_guard guard(mutex_);
       const auto known = listings_.find(directory);
       if (known != listings_.end()) return known->second;
     }
-    // Of what is no directory there is nothing to list.
+    // Only a directory can be listed.
     Entries found;
     if (has_directory(directory))
       found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory, *charge_);
@@ -205,7 +205,7 @@ class ObjectFiles final : public StoreFiles {
     std::size_t memory = 0;
     for (const ObjectEntry& entry : found) memory += entry.memory();
     const auto [known, is_new] = listings_.emplace(directory, std::move(found));
-    // Another thread may have listed it meanwhile.
+    // Another thread may have listed the directory at the same time.
     if (is_new)
       memory_ += memory;
     else

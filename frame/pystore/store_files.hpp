@@ -1,5 +1,5 @@
 #pragma once
-// The files of a store: members of a ZIP file, or what is in a directory.
+// The files of a store: members of a ZIP file, files of a directory, or objects.
 
 #include <functional>
 #include <memory>
@@ -21,36 +21,37 @@ class StoreFiles {
     Type type = Type::file;
   };
   virtual ~StoreFiles() = default;
-  /// Visits what is in a directory of the store: "" or "a/b". Nothing if there is none.
+  /// Visits the entries of a directory of the store: "" or "a/b". Visits nothing if it does not
+  /// exist.
   using Visit = std::function<void(Item item)>;
   virtual void for_each(const std::string& directory, const Visit& visit) const = 0;
-  /// Whether there is a directory of that name.
+  /// True if the directory exists.
   virtual bool has_directory(const std::string& directory) const = 0;
-  /// The file of a key's stem "a/b/x" that is its leaf; nothing if there is none.
+  /// Returns the file that is the leaf of a key's stem "a/b/x"; nullopt if there is none.
   virtual std::optional<std::string> find(const std::string& stem) const = 0;
-  /// Throws ENOENT where there is none, Error(unsupported) for a deflated member.
+  /// Opens a file. Throws ENOENT if it does not exist, Error(unsupported) for a deflated member.
   virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;
-  /// Bytes that it keeps.
+  /// Returns the bytes of memory that this object holds.
   virtual std::size_t memory() const { return 0; }
-  /// False where files may be there that were not found.
+  /// False if there may be files that were not found.
   virtual bool is_complete() const { return true; }
-  /// What is there, and is not shown; null if nothing is known.
+  /// Returns the files that are not shown, for the log; null if that is not known.
   virtual const LeftOut* left_out() const { return nullptr; }
-  /// What a frame at `path` is opened with: `settings`, and where its sidecar is looked for.
+  /// Returns `settings` for opening a frame at `path`, with the place of its sidecar.
   virtual OpenSettings settings(const std::string& /*path*/, const OpenSettings& settings) const {
     return settings;
   }
 };
 
-/// `zip` is what open() reads from.
+/// Uses the members of `zip`; open() reads from it.
 std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip);
 
-/// Symlinks are not followed. `directory` is open for reading.
+/// Does not follow symlinks. `directory` is open for reading.
 std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
                                                        SourceCounters* counters);
 
-/// A directory of objects. Listings are made once: this is one state of the store. They
-/// are taken of `charge`.
+/// Uses a directory of objects. Lists each directory only once, so that the result is one state of
+/// the store. Charges the listings to `charge`.
 std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
                                                     const std::string& path, ChargePointer charge);
 

@@ -13,7 +13,7 @@ LeafForm leaf_form(std::string_view file_name) {
 
 std::string_view leaf_stem(std::string_view file_name) {
   const std::size_t point = file_name.rfind('.');
-  // As Python: points that a name begins with begin no suffix.
+  // As in Python, points at the start of a name begin no suffix.
   const bool begins = file_name.find_first_not_of('.') >= point;
   return point == std::string_view::npos || begins ? file_name : file_name.substr(0, point);
 }

@@ -30,14 +30,14 @@ namespace {
 using codec::throw_malformed;
 
 constexpr std::size_t kCopyPiece = std::size_t{1} << 20;
-/// From this size on a member is written with fields of 64 bits, as Python's zipfile does.
+/// Members of at least this size get 64-bit fields, as in Python's zipfile.
 constexpr std::uint64_t kZip64From = std::uint64_t{1} << 31;
 /// Made on Unix, and needs version 2.0 to be read.
 constexpr uLong kMadeBy = (3 << 8) | 20;
 constexpr uLong kUtf8Name = 0x800;
 
-/// What minizip writes through: in large pieces, but where it goes back to a local header. What the
-/// file throws is kept until minizip has returned.
+/// The file functions of minizip. Writes in large pieces, except when minizip goes back to a local
+/// header. Keeps exceptions of the file until minizip has returned.
 class ArchiveOutput {
  public:
   explicit ArchiveOutput(StoreFile& file) : file_(file) {}
@@ -59,7 +59,7 @@ class ArchiveOutput {
     return result;
   }
 
-  /// Throws what the file has thrown, if it has, or an error for what minizip answers.
+  /// Rethrows an exception of the file, or throws an error for a result code of minizip.
   void check(int result) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (result != ZIP_OK) throw_malformed(fmt::format("ZIP file: error {} of minizip", result));
@@ -111,7 +111,7 @@ class ArchiveOutput {
   std::exception_ptr error_;
 };
 
-/// A file of the store, and where it is.
+/// A file of the store, and its path.
 struct Packed {
   std::string path;
   std::uint64_t size = 0;
@@ -141,7 +141,7 @@ class Packer {
 
  private:
   void collect(const std::string& directory) {
-    std::vector<std::string> below;  // entered later: no more than one directory is open at once
+    std::vector<std::string> below;  // entered later, so that at most one directory is open
     files_->for_each(directory, [&](const StoreFiles::Item& item) {
       const std::string path = directory.empty() ? item.name : directory + "/" + item.name;
       if (item.type == StoreFiles::Type::directory) {
@@ -156,7 +156,7 @@ class Packer {
     for (const std::string& path : below) collect(path);
   }
 
-  /// The largest first, embed.b2e last.
+  /// Sorts by size, the largest file first, and embed.b2e last.
   void order() {
     const auto rank = [](const Packed& file) {
       return std::tuple(file.path == kEmbedName,
@@ -169,7 +169,8 @@ class Packer {
       throw_malformed("no store: there is no embed.b2e");
   }
 
-  /// Local time, as the format has it, within the years that it has.
+  /// Returns local time, as the format requires. Uses the first date of the format for years
+  /// outside of its range.
   static uLong dos_date(const FileStamp& stamp) {
     constexpr uLong kFirst = (1 << 21) | (1 << 16);
     const auto seconds = static_cast<std::time_t>(stamp.mtime_s);
@@ -261,7 +262,7 @@ class Unpacker {
     if (crc != member.crc) throw_malformed(fmt::format("member {}: CRC-32 is wrong", member.name));
   }
 
-  /// The directory of the last member is kept: members are in the order of their names.
+  /// Keeps the directory of the last member open, because members are sorted by name.
   StoreDirectory& enter(const std::string& path) {
     if (path == entered_path_) return *entered_;
     auto directory = root_;

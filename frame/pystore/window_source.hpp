@@ -1,5 +1,5 @@
 #pragma once
-// A range of another source as a source of its own: a frame that is a member of a ZIP file.
+// A range of another source as a source, for a frame that is a member of a ZIP file.
 
 #include <cstdint>
 #include <memory>
@@ -12,15 +12,15 @@ namespace bloscfs::frame::inline pystore {
 
 class WindowSource final : public ByteSource {
  public:
-  /// The bytes [offset, offset + size) of `below`. Throws Error(malformed) where that has not so
-  /// many.
+  /// Covers the bytes [offset, offset + size) of `below`. Throws Error(malformed) if the range is
+  /// outside of it.
   WindowSource(std::shared_ptr<const ByteSource> below, std::uint64_t offset, std::uint64_t size);
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   bool is_far() const override { return below_->is_far(); }
   void expect(std::span<const ByteRange> ranges) const override;
   bool is_at_hand(std::span<const ByteRange> ranges) const override;
-  /// That of the source below, with the window's size: another one as soon as that has another
-  /// size.
+  /// Returns the stamp of the source below with the window's size, or with size -1 once that source
+  /// has another size.
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override { return below_->readers(); }
 

@@ -20,10 +20,10 @@ using codec::throw_malformed;
 constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
 constexpr std::uint64_t kMaxDirectory = std::uint64_t{128} << 20;
 constexpr std::size_t kMaxMemberPart = 255;
-/// Entries that are read without a look whether anybody still waits for them.
+/// Number of entries between checks whether the request was interrupted.
 constexpr std::uint64_t kBetweenChecks = 4096;
 
-/// Why a name cannot be a path below the root; null if it can.
+/// Returns why a name cannot be a path below the root; null if it can.
 const char* flaw(std::string_view name) {
   if (name.empty()) return "has no name";
   if (name.size() > kMaxKey) return "has too long a name";
@@ -55,8 +55,8 @@ ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source, std::string
   sort_members();
 }
 
-/// Once for as many members as the file announces and its directory has room for: a vector that
-/// grows takes three times that.
+/// Reserves memory once, for as many members as the file announces and its directory has room for.
+/// A growing vector would take three times as much.
 void ZipDirectory::make_room(std::size_t members, MemoryCharge& charge) {
   if (members <= members_.capacity()) return;
   charge.take(members * sizeof(ZipMember));
@@ -75,7 +75,7 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
   if (only.empty()) make_room(static_cast<std::size_t>(std::min(place.entries, most)), charge);
   WindowReader reader(*source_, end);
   std::uint64_t entry = 0;
-  // The size decides, as for Python, not the number.
+  // As in Python, the size of the directory decides, not the number of entries.
   for (std::uint64_t position = place.at; position < end; ++entry) {
     if (entry == kMaxEntries)
       throw codec::Error(codec::FormatErrc::too_large,
@@ -110,7 +110,8 @@ void ZipDirectory::add(ZipMember member, MemoryCharge& charge) {
 }
 
 void ZipDirectory::sort_members() {
-  // Of two with one name the later wins, as for Python. In place: a stable sort takes memory.
+  // Of two members with one name the later wins, as in Python. Sorts in place, because a stable
+  // sort takes memory.
   std::sort(members_.begin(), members_.end(), [](const ZipMember& a, const ZipMember& b) {
     const int order = a.name.compare(b.name);
     return order != 0 ? order < 0 : a.number > b.number;

@@ -1,5 +1,6 @@
 #pragma once
-// The central directory of a ZIP file (frame/formats/stores.md, "ZIP"), and its members in place.
+// Reads the central directory of a ZIP file (frame/formats/stores.md, "ZIP"), and opens members in
+// place.
 
 #include <cstdint>
 #include <memory>
@@ -14,36 +15,36 @@
 
 namespace bloscfs::frame::inline pystore {
 
-/// True where a file's last or first bytes may be those of a ZIP file: a look at its first four.
+/// True if a file that starts with these bytes (at least 4 of them) may be a ZIP file.
 bool has_zip_magic(Bytes first_bytes);
 
 /// Immutable.
 class ZipDirectory {
  public:
-  /// Reads the directory, ZIP64 too, and no member. Entries that cannot be read are passed over.
-  /// If `only` is not empty, keeps the member of that name alone. Charges memory() bytes to
-  /// `charge`, whose exceptions pass through. Throws Error: malformed where there is no directory,
-  /// too_large with more than 2^20 entries or 128 MiB of them.
+  /// Reads the directory, also of ZIP64, but no members. Skips entries that cannot be read. If
+  /// `only` is not empty, keeps only the member of that name. Charges memory() bytes to `charge`,
+  /// whose exceptions pass through. Throws Error: malformed if there is no directory, too_large for
+  /// more than 2^20 entries or 128 MiB of them.
   explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {},
                         MemoryCharge& charge = *uncharged());
 
-  /// Files, by name in the order of bytes.
+  /// Returns the files, sorted by the bytes of their names.
   const std::vector<ZipMember>& members() const { return members_; }
-  /// Null if there is none.
+  /// Returns null if no member has that name.
   const ZipMember* find(std::string_view name) const;
-  /// Position of the first member whose name is not less.
+  /// Returns the position of the first member whose name is not less than `name`.
   std::size_t lower_bound(std::string_view name) const;
-  /// False where there may be, or have been, members that were not found.
+  /// False if members may exist, or have existed, that were not found.
   bool is_whole() const { return is_whole_; }
-  /// Names with `..`, absolute ones, duplicates, entries that cannot be read.
+  /// Returns what was left out: names with `..`, absolute names, duplicates, unreadable entries.
   const LeftOut& left_out() const { return left_out_; }
-  /// Bytes that the members take.
+  /// Returns the bytes that the members take.
   std::size_t memory() const;
-  /// Where the members are.
+  /// Returns the source that holds the members.
   const std::shared_ptr<const ByteSource>& source() const { return source_; }
 
-  /// The member's bytes where they are. Throws Error: malformed unless its local header agrees with
-  /// the directory, unsupported where it is not stored.
+  /// Opens the member in place. Throws Error: malformed unless its local header agrees with the
+  /// directory, unsupported if it is compressed or encrypted.
   std::shared_ptr<const ByteSource> open(const ZipMember& member) const;
 
  private:

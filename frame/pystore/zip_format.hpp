@@ -1,5 +1,5 @@
 #pragma once
-// On-disk bytes of ZIP files, as far as stores have them (frame/formats/stores.md, "ZIP").
+// The bytes of ZIP files on disk, as far as stores use them (frame/formats/stores.md, "ZIP").
 
 #include <cstdint>
 
@@ -17,17 +17,17 @@ inline constexpr std::uint32_t kZipEndMagic = 0x06054b50;
 inline constexpr std::uint32_t kZip64EndMagic = 0x06064b50;
 inline constexpr std::uint32_t kZip64LocatorMagic = 0x07064b50;
 
-/// Says that the number itself is in the extra field of ZIP64.
+/// Means that the real number is in the ZIP64 extra field.
 inline constexpr std::uint32_t kZip32Bits = 0xffffffff;
 inline constexpr std::uint16_t kZip16Bits = 0xffff;
 inline constexpr std::uint16_t kZip64ExtraId = 1;
 
 inline constexpr std::uint16_t kZipStored = 0;
 inline constexpr std::uint16_t kZipEncrypted = 0x0001;
-/// CRC-32 and sizes are not in the local header, but behind the data.
+/// CRC-32 and sizes are behind the data instead of in the local header.
 inline constexpr std::uint16_t kZipSizesBehind = 0x0008;
 
-/// In front of a member's data; name and extra field follow.
+/// Precedes a member's data. Name and extra field follow it.
 struct RawZipLocal {
   little_uint32_buf_t magic;
   little_uint16_buf_t version_needed;
@@ -42,7 +42,7 @@ struct RawZipLocal {
 };
 static_assert(sizeof(RawZipLocal) == 30 && alignof(RawZipLocal) == 1);
 
-/// An entry of the central directory; name, extra field and comment follow.
+/// An entry of the central directory. Name, extra field and comment follow it.
 struct RawZipEntry {
   little_uint32_buf_t magic;
   little_uint16_buf_t version_made, version_needed;
@@ -62,7 +62,7 @@ struct RawZipEntry {
 };
 static_assert(sizeof(RawZipEntry) == 46 && alignof(RawZipEntry) == 1);
 
-/// Behind the central directory; a comment follows.
+/// Follows the central directory. A comment follows it.
 struct RawZipEnd {
   little_uint32_buf_t magic;
   little_uint16_buf_t disk, directory_disk;
@@ -73,7 +73,7 @@ struct RawZipEnd {
 };
 static_assert(sizeof(RawZipEnd) == 22 && alignof(RawZipEnd) == 1);
 
-/// Stands right before RawZipEnd, where there is a RawZip64End.
+/// Comes right before RawZipEnd if the file has a RawZip64End.
 struct RawZip64Locator {
   little_uint32_buf_t magic;
   little_uint32_buf_t end_disk;

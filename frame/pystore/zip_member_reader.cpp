@@ -20,7 +20,7 @@ constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 struct ZipMemberReader::Inflater {
   Inflater() {
-    // Without the header of zlib, which members do not have.
+    // Members have no zlib header.
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&stream); }
