@@ -1,5 +1,6 @@
 #pragma once
-// Settings for a new frame by its contents: which samples of them are looked at, with which budget.
+// Chooses settings for a new frame by its contents: selects the samples and the budget for the
+// search.
 
 #include <cstdint>
 #include <functional>
@@ -12,24 +13,23 @@
 
 namespace bloscfs::frame::inline choosing {
 
-/// What suits contents of `size` bytes best of which `sample` is the beginning, up to kChoiceSample
-/// bytes; nothing where that says nothing, as zeros do, or next to nothing. `typesize` as for a
-/// SettingsSearch. Has a large budget where there is more to write, so that the search is a small
-/// part of the time for that.
+/// Returns the best settings for contents of `size` bytes. `sample` is their beginning, up to
+/// kChoiceSample bytes. Returns nullopt if the sample is empty or decides nothing, as zeros do.
+/// `typesize` is as for a SettingsSearch. Uses the large budget if there is so much to write that
+/// the search takes a small part of the time.
 std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::int64_t size,
                                                      std::int32_t typesize, Goal goal);
 
-/// Gives the bytes of contents from `offset` on. May throw.
+/// Reads the bytes of the contents from `offset` on. May throw.
 using ReadContents = std::function<void(std::int64_t offset, codec::MutableBytes out)>;
 
-/// The same with the small budget, by 32 to 128 KiB of the first 8 MiB.
+/// Like choose_settings() with the small budget. Reads 32 to 128 KiB of the first 8 MiB.
 std::optional<codec::EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
                                                     std::int32_t typesize, Goal goal);
-/// Whether choose_quickly() takes but a small part of the time of writing so many bytes: at most
-/// about a tenth.
+/// True if choose_quickly() takes at most about a tenth of the time of writing `size` bytes.
 bool is_worth_choosing(std::int64_t size, Goal goal);
 
-/// For contents that were not looked at.
+/// Returns settings for contents that were not examined.
 codec::EncodeSettings usual_settings(Goal goal, std::int32_t typesize);
 
 }  // namespace bloscfs::frame::inline choosing

@@ -6,7 +6,7 @@
 namespace bloscfs::frame::inline choosing {
 namespace {
 
-/// Of levels 0 to 9, encoding and decoding.
+/// Time of encoding and decoding at the levels 0 to 9.
 using LevelCosts = std::array<double, 10>;
 constexpr LevelCosts kBloscLzCosts = {0.2, 1.6, 1.8, 2, 2.2, 2.5, 3, 3, 3.2, 3.5};
 constexpr LevelCosts kLz4Costs = {0.2, 1.7, 1.8, 1.9, 2, 2, 2.1, 2.2, 2.4, 2.6};
@@ -40,10 +40,10 @@ double filter_cost(codec::FilterId id) {
   }
 }
 
-/// One byte that is read at random has the whole block decoded.
+/// A random read of one byte has to decode the whole block.
 constexpr double kLargeBlocks = 1.2;
 
-/// The part that is to be saved where the time is doubled.
+/// Returns the saving, as a fraction of the size, that must pay for twice the time.
 double wanted_saving(Goal goal) {
   switch (goal) {
     case Goal::ratio:

@@ -23,10 +23,11 @@ constexpr RaisedLevel kSmallRaised[] = {{5, 1, 7}};
 constexpr int kLz4Levels[] = {1, 5, 9}, kZstdLevels[] = {1, 3, 5};
 constexpr RaisedLevel kRaised[] = {{5, 3, 8}, {8, 1, 7}, {8, 1, 9}};
 
-/// What everything stores in a smaller part says nothing of what follows.
+/// If all settings store less than this fraction, the sample says nothing about the rest of the
+/// contents.
 constexpr double kSaysNothing = 0.001;
 
-/// Zstandard 5, with shuffle where items can be shuffled.
+/// True for Zstandard 5, with shuffle if items can be shuffled.
 bool is_usual(const EncodeSettings& settings) {
   const FilterId filter = settings.typesize > 1 && settings.typesize <= kMaxFilteredItem
                               ? FilterId::shuffle
@@ -36,7 +37,7 @@ bool is_usual(const EncodeSettings& settings) {
          settings.filters[settings.filters.size() - 2].id == FilterId::none;
 }
 
-/// `count` of `all`, evenly spread.
+/// Returns `count` of `all`, evenly spread.
 std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
   count = std::min(count, all.size());
   std::vector<Bytes> chosen;
@@ -45,7 +46,7 @@ std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
   return chosen;
 }
 
-/// Since beginnings are often unlike the rest.
+/// Takes the middle of each piece, because beginnings are often unlike the rest.
 std::vector<Bytes> middles(std::vector<Bytes> pieces, std::size_t size) {
   for (Bytes& piece : pieces)
     if (piece.size() > size) piece = piece.subspan((piece.size() - size) / 2 / 64 * 64, size);
@@ -177,13 +178,13 @@ void SettingsSearch::add_for_speed(const Layout& fast) {
   }
 }
 
-/// Strong codecs find by themselves what filters take apart, such as repeated values: so no filter
-/// is tried at all levels, too.
+/// Also tries no filter at all levels. Strong codecs find repeated values by themselves, and
+/// filters tear those apart.
 void SettingsSearch::add_for_balance(const std::vector<Layout>& best, std::span<const int> levels) {
   std::vector<Layout> layouts(
       best.begin(), best.begin() + std::min(std::ssize(best), std::ptrdiff_t{kBestLayouts}));
   layouts.push_back(all_layouts().front());
-  // The usual settings: shuffle, with the item size that suits it best.
+  // The usual settings: shuffle, with its best item size.
   const auto usual = std::ranges::find_if(
       best, [](const Layout& layout) { return layout.filters.back().id == FilterId::shuffle; });
   if (usual != best.end()) layouts.push_back(*usual);
@@ -201,7 +202,7 @@ std::vector<Candidate> SettingsSearch::best_at(int clevel, std::size_t count) co
   return found;
 }
 
-/// Levels that take long are tried on what is best at lower ones.
+/// Tries slow levels only on what is best at lower levels.
 void SettingsSearch::add_for_ratio() {
   const auto layout_of = [](const Candidate& candidate) {
     return Layout{candidate.settings.typesize, candidate.settings.filters};

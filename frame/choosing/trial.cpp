@@ -5,7 +5,7 @@
 namespace bloscfs::frame::inline choosing {
 namespace {
 
-/// An item size that is none of the usual ones has to save one part in so many.
+/// An unusual item size has to save one part in this many.
 constexpr std::size_t kRecordWorthwhile = 10;
 
 }  // namespace
@@ -51,7 +51,7 @@ std::optional<std::int32_t> find_record_size(codec::Bytes sample, std::int32_t s
     if (typesize > 1) settings.filters.back() = {codec::FilterId::shuffle, 0};
     const std::size_t size = trial.stored_size(settings);
     if (usual && (best_usual == 0 || size < best_usual)) best_usual = size;
-    // Two records are no better item than one.
+    // Two records are not a better item than one, unless they save that much.
     if (usual || (best != 0 && size >= best_size - best_size / kRecordWorthwhile)) continue;
     best = typesize;
     best_size = size;

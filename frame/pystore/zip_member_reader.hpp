@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a member of a ZIP file, stored or deflated, in their order.
+// Reads the bytes of a stored or deflated member of a ZIP file, in order.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace bloscfs::frame::inline pystore {
 
-/// For one thread. All throws Error: malformed for bytes that are not what the directory says of
-/// the member, in size or CRC-32, unsupported for other methods than these two.
+/// For use by one thread. All functions throw Error: malformed if size or CRC-32 of the bytes
+/// differ from the directory, unsupported for other compression methods.
 class ZipMemberReader {
  public:
   ZipMemberReader(std::shared_ptr<const ByteSource> archive, ZipMember member);
@@ -19,7 +19,7 @@ class ZipMemberReader {
   ZipMemberReader(const ZipMemberReader&) = delete;
   ZipMemberReader& operator=(const ZipMemberReader&) = delete;
 
-  /// Fills a part of `out`, which is not empty; returns how many bytes, 0 at the end.
+  /// Fills the start of `out`, which must not be empty. Returns the number of bytes, 0 at the end.
   std::size_t read(MutableBytes out);
 
  private:
@@ -30,11 +30,11 @@ class ZipMemberReader {
 
   const std::shared_ptr<const ByteSource> archive_;
   const ZipMember member_;
-  std::uint64_t position_;  ///< in the archive, of what was not read yet
+  std::uint64_t position_;  ///< in the archive, of the next byte to read
   std::uint64_t left_;      ///< stored bytes from there on
   std::uint64_t given_ = 0;
   std::uint32_t crc_ = 0;
-  std::unique_ptr<Inflater> inflater_;  ///< null where the member is stored
+  std::unique_ptr<Inflater> inflater_;  ///< null if the member is stored
 };
 
 }  // namespace bloscfs::frame::inline pystore

@@ -17,7 +17,7 @@ namespace {
 
 using codec::throw_malformed;
 
-/// The end of the directory, and the longest comment.
+/// The end record of the directory, and the longest comment.
 constexpr std::uint64_t kMaxEnd = sizeof(RawZipEnd) + 0xffff;
 constexpr std::size_t kExtraHead = 4;
 
@@ -32,7 +32,7 @@ std::uint64_t size_of(const ByteSource& source) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(source.stamp().size, 0));
 }
 
-/// Position of the last record whose comment ends inside the file.
+/// Returns the position of the last end record whose comment ends inside the file.
 std::uint64_t find_end(const ByteSource& source, RawZipEnd& end) {
   const std::uint64_t size = size_of(source);
   std::vector<std::uint8_t> tail(static_cast<std::size_t>(std::min(size, kMaxEnd)));
@@ -46,7 +46,7 @@ std::uint64_t find_end(const ByteSource& source, RawZipEnd& end) {
   throw_malformed("ZIP file: no end of a central directory");
 }
 
-/// What the record of ZIP64 says, if there is one before `end_at`.
+/// Reads the end record of ZIP64, if the file has one before `end_at`.
 bool read_zip64_end(const ByteSource& source, std::uint64_t end_at, ZipDirectoryPlace& place) {
   std::vector<std::uint8_t> bytes(sizeof(RawZip64Locator));
   if (end_at < bytes.size()) return false;
@@ -62,8 +62,8 @@ bool read_zip64_end(const ByteSource& source, std::uint64_t end_at, ZipDirectory
   return true;
 }
 
-/// Takes numbers of 64 bits from an extra field, in their order, for those that are not there with
-/// 32. Throws Error(malformed) where it has not enough.
+/// Replaces the numbers that do not fit into 32 bits by 64-bit numbers from the extra field, in
+/// order. Throws Error(malformed) if the field has too few.
 void take_zip64(Bytes extra, std::initializer_list<std::uint64_t*> numbers) {
   Bytes values;
   while (extra.size() >= kExtraHead && values.empty()) {

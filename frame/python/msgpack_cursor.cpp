@@ -19,7 +19,7 @@ MsgpackValue unsigned_value(std::uint64_t number) {
   return value;
 }
 
-/// Of so many bytes.
+/// Makes a value from a signed integer of `size` bytes.
 MsgpackValue signed_value(std::uint64_t number, std::size_t size) {
   const auto unused = static_cast<int>(64 - 8 * size);
   const auto integer = static_cast<std::int64_t>(number << unused) >> unused;
@@ -89,7 +89,8 @@ MsgpackValue MsgpackCursor::take() {
   if (marker < 0xa0) return container(Type::array, marker & 0x0fU, 1);
   if (marker < 0xc0) return content(Type::text, marker & 0x1fU);
   if (marker >= 0xe0) return signed_value(marker, 1);
-  // Each marker of a group has twice as many bytes, of a number or of a size, as the one before.
+  // In a group of markers, each has twice as many bytes, of a number or of a size, as the one
+  // before.
   const auto width = [&](std::uint8_t first) { return std::size_t{1} << (marker - first); };
   if (marker >= 0xde) return container(Type::map, number(2 * width(0xde)), 2);
   if (marker >= 0xdc) return container(Type::array, number(2 * width(0xdc)), 1);
@@ -108,7 +109,7 @@ MsgpackValue MsgpackCursor::take() {
 }
 
 void MsgpackCursor::skip_values(std::uint64_t count) {
-  // Each value takes a byte at least, so that this ends.
+  // Terminates, because each value takes at least one byte.
   for (; count > 0; count--) {
     const MsgpackValue value = take();
     if (value.type == Type::array) count += value.size;

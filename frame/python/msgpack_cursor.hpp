@@ -1,6 +1,6 @@
 #pragma once
-// Walks msgpack bytes value by value, without a tree of them, and knows where each stands, so that
-// parts can be copied as they are.
+// Reads msgpack bytes value by value, without a tree. The cursor knows the position of each value,
+// so that callers can copy parts unchanged.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace bloscfs::frame::inline python {
 
-/// A value, or what begins an array or a map.
+/// A value, or the start of an array or a map.
 struct MsgpackValue {
   enum class Type : std::uint8_t {
     nil,
@@ -25,7 +25,7 @@ struct MsgpackValue {
     map,    ///< `size` pairs follow
     extension,
   };
-  /// Of texts, binary values and extensions.
+  /// Returns the content of a text, a binary value or an extension.
   std::string_view text() const {
     return {reinterpret_cast<const char*>(content.data()), content.size()};
   }
@@ -36,13 +36,13 @@ struct MsgpackValue {
   std::int64_t integer = 0;
   std::uint64_t unsigned_integer = 0;
   double floating = 0;
-  std::size_t size = 0;       ///< of arrays and maps; no more than the bytes can hold
-  codec::Bytes content;       ///< of texts, binary values and extensions; borrowed
-  std::int8_t extension = 0;  ///< its type
+  std::size_t size = 0;       ///< of an array or a map; at most what the bytes can hold
+  codec::Bytes content;       ///< of a text, a binary value or an extension; borrowed
+  std::int8_t extension = 0;  ///< the type of an extension
 };
 
-/// Borrows the bytes. Throws codec::Error(malformed) where they end early, are no msgpack, or are
-/// something else than what is asked for.
+/// Borrows the bytes. Throws codec::Error(malformed) if the bytes end early, are not msgpack, or
+/// hold a value of another type than the caller wants.
 class MsgpackCursor {
  public:
   explicit MsgpackCursor(codec::Bytes bytes, std::size_t position = 0)
@@ -50,21 +50,21 @@ class MsgpackCursor {
 
   std::size_t position() const { return position_; }
   bool at_end() const { return position_ == bytes_.size(); }
-  /// The values of an array, and the keys and values of a map, come next.
+  /// Takes a value. The values of an array, or the keys and values of a map, come next.
   MsgpackValue take();
-  /// Passes over a whole value.
+  /// Skips a whole value.
   void skip() { skip_values(1); }
-  /// The number of pairs of a map, which follow. No more than there can be.
+  /// Returns the number of pairs of a map, which follow. It is at most what the bytes can hold.
   std::size_t read_map();
-  /// Valid as long as the bytes.
+  /// The result is valid as long as the bytes.
   std::string_view read_text();
-  /// A value that is an integer of 0 and above; nothing for any other, which is skipped.
+  /// Returns an integer of at least 0. Skips any other value and returns nullopt.
   std::optional<std::uint64_t> read_count();
-  /// A value that is a text; nothing for any other, which is skipped.
+  /// Returns a text. Skips any other value and returns nullopt.
   std::optional<std::string_view> read_if_text();
 
  private:
-  /// Takes a value. One of another type is skipped.
+  /// Takes a value of this type. Skips any other value and returns nullopt.
   std::optional<MsgpackValue> take_if(MsgpackValue::Type type);
   MsgpackValue take_expected(MsgpackValue::Type type, const char* what);
   void skip_values(std::uint64_t count);

@@ -26,8 +26,8 @@ void check_size(codec::Bytes contents, const char* layer) {
     throw_malformed(fmt::format("{}: {} bytes > {}", layer, contents.size(), kMaxIndexMetadata));
 }
 
-/// Appends where the bytes of the flags `stale` are in a map of descriptors, each of which is a map
-/// that has one.
+/// Appends the positions of the `stale` flags in a map of descriptors. Each descriptor must be a
+/// map with such a flag.
 void find_flags(MsgpackCursor& cursor, std::vector<std::size_t>& flags) {
   for (std::size_t left = cursor.read_map(); left > 0; --left) {
     cursor.skip();
@@ -49,7 +49,7 @@ void require_end(const MsgpackCursor& cursor, const char* layer) {
   if (!cursor.at_end()) throw_malformed(fmt::format("{}: not one msgpack value", layer));
 }
 
-/// The text that `contents` are, or nothing for another value without parts.
+/// Returns the text in `contents`; nullopt if they are another single value.
 std::optional<std::string_view> text_value(codec::Bytes contents, const char* layer) {
   check_size(contents, layer);
   MsgpackCursor cursor(contents);
@@ -62,7 +62,7 @@ std::optional<std::string_view> text_value(codec::Bytes contents, const char* la
 
 // --- the schema of a table
 
-/// How python-blosc2 encodes a part of a column's name in the name of a file.
+/// Encodes a character of a column's name as python-blosc2 does in the name of a file.
 void add_encoded(std::string& key, char c) {
   switch (c) {
     case '%':
@@ -82,7 +82,7 @@ void add_encoded(std::string& key, char c) {
   }
 }
 
-/// Dots divide a column's name into parts, unless a backslash stands in front of them.
+/// Returns the key of a column. Dots divide its name into parts, unless a backslash precedes them.
 std::string key_of_column(std::string_view name) {
   std::string key;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -96,7 +96,8 @@ std::string key_of_column(std::string_view name) {
   return key;
 }
 
-/// Bounds what parsing a schema costs: a key is compared with all that its object has already.
+/// Bounds the cost of parsing a schema, because the parser compares each key with all other keys of
+/// its object.
 class SchemaBounds {
  public:
   void check(int depth, ordered_json::parse_event_t event) {
@@ -112,7 +113,7 @@ class SchemaBounds {
  private:
   static constexpr std::uint64_t kMaxEvents = 1 << 18, kMaxComparisons = 1 << 24;
 
-  std::vector<std::uint64_t> keys_;  ///< of the objects around
+  std::vector<std::uint64_t> keys_;  ///< number of keys in each open object
   std::uint64_t events_ = 0, comparisons_ = 0;
 };
 
@@ -177,7 +178,7 @@ std::vector<std::string> generating_columns(codec::Bytes schema) {
   const auto text = text_value(schema, kSchemaLayer);
   if (!text) throw_malformed("schema: no text");
   std::vector<std::string> names;
-  // Most tables have no such columns, and a schema without them may be whatever it is.
+  // Most tables have no such columns. A schema without them need not even be valid JSON.
   if (text->find("\"col_deps\"") == std::string_view::npos) return names;
   const ordered_json parsed = parse_schema(*text);
   std::vector<const ordered_json*> open{&parsed};

@@ -1,7 +1,7 @@
 #pragma once
-// What python-blosc2 keeps in metalayers about the values of arrays and tables
-// (frame/formats/indexes.md): descriptors of an array's indexes have a flag `stale`, and the frame
-// that describes a table names the columns whose values other frames depend on.
+// Reads what python-blosc2 stores in metalayers about the values of arrays and tables
+// (frame/formats/indexes.md). Descriptors of an array's indexes have a flag `stale`. The frame that
+// describes a table names the columns that other frames depend on.
 
 #include <cstdint>
 #include <optional>
@@ -16,28 +16,28 @@ namespace bloscfs::frame::inline python {
 /// vlmetalayers of an array: its indexes, and results of queries.
 inline constexpr char kArrayIndexesLayer[] = "blosc2_indexes";
 inline constexpr char kQueryCacheLayer[] = "_blosc2_query_cache";
-/// vlmetalayers of the frame that says what a table is.
+/// vlmetalayers of the frame that describes a table.
 inline constexpr char kKindLayer[] = "kind";
 inline constexpr char kSchemaLayer[] = "schema";
 inline constexpr char kIndexCatalogLayer[] = "index_catalog";
 
-/// Larger contents of these layers are not taken apart.
+/// Larger contents of these layers are not parsed.
 inline constexpr std::size_t kMaxIndexMetadata = std::size_t{4} << 20;
 
-/// New contents; nullopt where the old ones say already what they should.
+/// The new contents; nullopt if the old ones are already right.
 using ChangedContents = std::optional<std::vector<std::uint8_t>>;
 
-// All throw codec::Error(malformed) for contents that are not what python-blosc2 writes, or that
-// are larger or nested deeper than anything it writes: then nobody can tell what is stale.
+// All functions throw codec::Error(malformed) for contents that python-blosc2 does not write, or
+// that are larger or nested deeper than anything it writes. It is then unknown what is stale.
 
-/// Every index of an array is stale.
+/// Marks every index of an array as stale.
 ChangedContents stale_array_indexes(codec::Bytes indexes);
-/// Names of the columns that a table has indexes of.
+/// Returns the names of the columns that a table has indexes of.
 std::vector<std::string> indexed_columns(codec::Bytes catalog);
-/// Names of the columns of which a table's schema generates others.
+/// Returns the names of the columns from which a table's schema generates other columns.
 std::vector<std::string> generating_columns(codec::Bytes schema);
-/// True if the file with that key ("a/b" for _cols/a/b.b2nd) holds values of the column: the column
-/// itself, its strings, its dictionary, or which of its rows have values.
+/// True if the file with that key ("a/b" for _cols/a/b.b2nd) holds values of the column. These are
+/// the column itself, its strings, its dictionary, and the list of rows that have values.
 bool holds_values_of(std::string_view key, std::string_view column);
 /// True if the contents of kKindLayer say that the frame describes a table.
 bool is_table_kind(codec::Bytes kind);

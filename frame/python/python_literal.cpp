@@ -170,7 +170,7 @@ std::optional<PythonValue> Parser::parse_sequence(char close, PythonKind kind, i
     comma = accept(',');
     any_comma = any_comma || comma;
   }
-  // (x) is x in parentheses; only a comma makes it a tuple.
+  // (x) is x in parentheses. Only a comma makes it a tuple.
   if (kind == PythonKind::tuple && items.size() == 1 && !any_comma) return std::move(items[0]);
   return PythonValue::make_sequence(kind, std::move(items));
 }

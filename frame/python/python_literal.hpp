@@ -1,6 +1,6 @@
 #pragma once
-// Python literals as NumPy and Bloscpack store them (dtypes, NPY headers): parsed into a small
-// tree within bounds, and written as repr() writes them.
+// Python literals as NumPy and Bloscpack store them (dtypes, NPY headers). Parses them into a
+// bounded tree, and writes them as repr() does.
 
 #include <cstdint>
 #include <optional>
@@ -25,22 +25,23 @@ struct PythonValue {
   bool is_string() const { return kind == PythonKind::string; }
   bool is_integer() const { return kind == PythonKind::integer; }
   bool is_sequence() const { return kind == PythonKind::tuple || kind == PythonKind::list; }
-  /// Value of a string key; null if this is no dict or lacks it. The last one of equal keys counts.
+  /// Returns the value of a string key; null if this is not a dict or lacks the key. If a key
+  /// occurs several times, the last one counts.
   const PythonValue* find(std::string_view key) const;
 };
 
 inline constexpr std::size_t kMaxPythonLiteral = 128U << 10;  ///< bytes of text
 inline constexpr int kMaxPythonDepth = 32;
-/// Values in one literal: each takes far more memory than its text. A structured dtype that fits a
-/// NPY header has fewer.
+/// Most values in one literal, because each takes far more memory than its text. A structured dtype
+/// that fits an NPY header has fewer.
 inline constexpr std::size_t kMaxPythonValues = 20'000;
 
 /// Parses one literal: strings with the escapes that repr() writes, decimal integers of 64 bits,
-/// True, False, None, tuples, lists and dicts. nullopt for anything else, for text behind it, and
-/// beyond the bounds above.
+/// True, False, None, tuples, lists and dicts. Returns nullopt for anything else, for text behind
+/// the literal, and beyond the bounds above.
 std::optional<PythonValue> parse_python_literal(std::string_view text);
 
-/// repr() of the value. Characters beyond U+00FF are taken to be printable.
+/// Returns repr() of the value. Treats characters beyond U+00FF as printable.
 std::string python_repr(const PythonValue& value);
 
 }  // namespace bloscfs::frame::inline python

@@ -4,9 +4,9 @@ namespace bloscfs::frame::inline python {
 namespace {
 
 struct LeadByte {
-  std::size_t length;  ///< of the whole sequence; 0 if it starts none
+  std::size_t length;  ///< of the whole sequence; 0 if the byte starts none
   char32_t bits;
-  char32_t smallest;  ///< code point that needs this many bytes
+  char32_t smallest;  ///< smallest code point that needs this many bytes
 };
 
 LeadByte classify(unsigned char byte) {
