@@ -54,7 +54,8 @@ std::vector<codec::Bytes> pieces_of(codec::Bytes sample, std::int64_t size) {
 std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::int64_t size,
                                                      std::int32_t typesize, Goal goal) {
   if (sample.empty()) return std::nullopt;
-  // A short sample counts as all contents. A sample that is almost full may lack only a header.
+  // A sample below half of the full size is all of the contents. A larger one may be a full sample
+  // without a header.
   if (std::ssize(sample) < static_cast<std::int64_t>(kChoiceSample) / 2) size = std::ssize(sample);
   if (is_searched(size, goal))
     return best_settings(pieces_of(sample, size), typesize, goal, kLargeBudget);

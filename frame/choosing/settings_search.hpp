@@ -96,7 +96,8 @@ class SettingsSearch {
 /// is larger than Zstandard 5 with shuffle, if that was tried.
 const Candidate& best_of(std::span<const Candidate> candidates, Goal goal);
 
-/// True if the candidates do not differ, as for zeros.
+/// True if every candidate stores less than a thousandth of the contents, as for zeros. The sample
+/// then does not tell which candidate is best.
 bool says_nothing(std::span<const Candidate> candidates);
 
 }  // namespace bloscfs::frame::inline choosing

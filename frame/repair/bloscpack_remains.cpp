@@ -40,7 +40,7 @@ void read_table(const ByteSource& source, std::uint64_t at, std::int64_t count,
   }
 }
 
-/// From chunk to chunk, as far as that goes.
+/// Walks from chunk to chunk as far as possible. Adds unknown entries for the rest.
 void walk(const ByteSource& source, const ChunkArea& area, std::int64_t count,
           IndexRemains& index) {
   ChunkWalker walker(source, area, area.begin);
@@ -56,7 +56,7 @@ void walk(const ByteSource& source, const ChunkArea& area, std::int64_t count,
   for (std::int64_t rest = count - index.count; rest > 0; --rest) add_entry(index, -1);
 }
 
-/// The text of the metadata; nothing where digest or size are wrong.
+/// Returns the text of the metadata; nullopt if digest or size are wrong.
 std::optional<std::string> read_text(const ByteSource& source, std::uint64_t at,
                                      std::uint64_t file_size) {
   try {
@@ -76,7 +76,7 @@ void take_metadata(const ByteSource& source, std::uint64_t at, std::uint64_t fil
       return;
     }
   } catch (const std::runtime_error&) {
-    // It is no JSON.
+    // The text is not JSON.
   }
   header.lost_metalayers.emplace_back(kMetadataLayerName);
 }

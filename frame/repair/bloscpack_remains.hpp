@@ -1,5 +1,6 @@
 #pragma once
-// What a Bloscpack file whose header can be read still says of its chunks, in a frame's terms.
+// Reads what a Bloscpack file still says of its chunks, if its header can be read. Presents it like
+// the remains of a frame.
 
 #include <cstdint>
 #include <optional>
@@ -10,22 +11,22 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// The metalayer of a frame in which a Bloscpack file's metadata are kept, as msgpack.
+/// The metalayer that holds a Bloscpack file's metadata in a frame, as msgpack.
 inline constexpr char kMetadataLayerName[] = "bloscpack";
 
 struct BloscpackRemains {
-  /// header_len is where chunks begin; of metalayers it has the metadata, as kMetadataLayerName.
+  /// header_len is where chunks begin. The only metalayer is the metadata, as kMetadataLayerName.
   HeaderRemains header;
-  IndexRemains index;  ///< file positions, from the table or by walking over the chunks
+  IndexRemains index;  ///< file positions, from the table or from a walk over the chunks
   DigestKind digest = DigestKind::none;
 };
 
-/// Nothing for other files, and where the header cannot be read. Throws std::system_error of the
-/// source.
+/// Returns nullopt for other files, and if the header cannot be read. Throws std::system_error of
+/// the source.
 std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
                                                        std::uint64_t file_size);
 
-/// Whether the digest behind a chunk is its own; nothing where there is none.
+/// True if the digest behind a chunk matches it; nullopt if there is no digest.
 std::optional<bool> digest_agrees(const ByteSource& source, DigestKind kind, std::uint64_t at,
                                   std::int32_t cbytes);
 

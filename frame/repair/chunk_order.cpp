@@ -12,7 +12,7 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// Bytes in which a chunk may have been.
+/// Fewest bytes that may have been a chunk.
 constexpr std::uint64_t kLeastGap = kMinStoredChunk;
 
 Slot make_stored(const FoundChunk& chunk, bool is_guess) {
@@ -35,7 +35,7 @@ void add_missing(std::vector<Slot>& slots, std::int64_t count, bool is_unknown) 
     slots.push_back(Slot::make_missing(count, is_unknown));
 }
 
-/// Chunks that no slot names, in order.
+/// Returns the chunks that no slot names, in order.
 std::vector<const FoundChunk*> unnamed_chunks(const std::vector<Slot>& slots,
                                               const std::vector<FoundChunk>& found) {
   std::vector<std::uint64_t> named;
@@ -48,7 +48,7 @@ std::vector<const FoundChunk*> unnamed_chunks(const std::vector<Slot>& slots,
   return unnamed;
 }
 
-/// Of each slot, and of the end, the place of the first stored chunk from there on.
+/// Returns for each slot, and for the end, the position of the first stored chunk from there on.
 std::vector<std::uint64_t> next_places(const std::vector<Slot>& slots) {
   std::vector<std::uint64_t> places(slots.size() + 1, std::numeric_limits<std::uint64_t>::max());
   for (std::size_t i = slots.size(); i-- > 0;)
@@ -58,7 +58,7 @@ std::vector<std::uint64_t> next_places(const std::vector<Slot>& slots) {
 
 bool is_gap(const Slot& slot) { return slot.kind == SlotKind::missing; }
 
-/// Bytes in front of each chunk that belong to none.
+/// Returns the unexplained bytes in front of each chunk.
 std::vector<std::uint64_t> gaps_before(const std::vector<FoundChunk>& found, std::uint64_t begin,
                                        const Unexplained& unexplained) {
   std::vector<std::uint64_t> gaps;
@@ -135,7 +135,8 @@ void fill_gaps(std::vector<Slot>& slots, const std::vector<FoundChunk>& found) {
     const auto last = std::partition_point(
         unnamed.begin(), unnamed.end(), [&](const FoundChunk* chunk) { return chunk->at < after; });
     const std::int64_t there = std::max<std::int64_t>(0, last - first);
-    // Where an entry names a place without a chunk, one that lies there alone may be the one meant.
+    // If the missing entries name places, the unnamed chunks there are taken only if there are
+    // exactly as many.
     const std::int64_t taken = is_unknown || there == count ? std::min(there, count) : 0;
     for (std::int64_t k = 0; k < taken; ++k) filled.push_back(make_stored(*first[k], true));
     if (taken == 0)
@@ -155,7 +156,8 @@ std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int6
   for (const FoundChunk& chunk : found) stored += static_cast<std::uint64_t>(chunk.cbytes);
   const std::uint64_t usual = std::max<std::uint64_t>(1, found.empty() ? 1 : stored / found.size());
   std::int64_t missing = (count < 0 ? max_chunk_count(false) : count) - std::ssize(found);
-  // Smaller gaps may be what is left of earlier states, unless there are as many as are wanted.
+  // Smaller gaps may be remains of earlier states, unless their number equals the number of missing
+  // chunks.
   const bool each = std::count_if(gaps.begin(), gaps.end(),
                                   [](std::uint64_t gap) { return gap >= kLeastGap; }) == missing;
   std::vector<Slot> slots;

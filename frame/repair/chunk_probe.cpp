@@ -11,12 +11,12 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// Of one block with all that decoding it takes: the largest that the format allows fits.
+/// Most memory for decoding one block. The largest block of the format fits.
 constexpr std::uint64_t kMaxDecodeMemory = std::uint64_t{3} << 30;
-/// More than this is taken only for chunks that store so much that they may need it.
+/// Chunks may use more memory than this only if they store enough bytes to need it.
 constexpr std::uint64_t kFreeDecodeMemory = std::uint64_t{128} << 20, kLikelyRatio = 1024;
 
-/// `limit`: stored bytes that are there, whatever the chunk says.
+/// `limit` is the number of stored bytes that exist, whatever the chunk claims.
 bool needs_too_much(const codec::Chunk& chunk, std::uint64_t limit) {
   const auto memory = static_cast<std::uint64_t>(chunk.decode_memory());
   const auto stored = std::min(limit, static_cast<std::uint64_t>(chunk.header().cbytes));
@@ -24,7 +24,7 @@ bool needs_too_much(const codec::Chunk& chunk, std::uint64_t limit) {
          (memory > kFreeDecodeMemory && memory / kLikelyRatio > stored);
 }
 
-/// Of block starts.
+/// Most bytes of block starts.
 constexpr std::int64_t kMaxPrefix = std::int64_t{512} << 20;
 
 bool is_unsupported(const codec::Error& error) {
@@ -36,7 +36,8 @@ std::size_t clamp_size(std::uint64_t size, std::uint64_t limit) {
   return static_cast<std::size_t>(std::min(size, limit));
 }
 
-/// Points wrong starts at the first byte behind the starts, and returns their blocks.
+/// Replaces wrong block starts by the position of the first byte behind the starts. Returns their
+/// blocks.
 std::vector<std::int32_t> mend_starts(const codec::ChunkHeader& header, MutableBytes prefix,
                                       std::int64_t first) {
   std::vector<std::int32_t> wrong;
@@ -76,7 +77,7 @@ std::optional<TolerantChunk> ChunkProbe::open(const ByteSource& source, std::uin
   try {
     std::vector<std::uint8_t> prefix(clamp_size(codec::kChunkHeaderBytes, limit));
     prefix.resize(source.read_at(position, prefix));
-    // What is cut off is a chunk too.
+    // A chunk that is cut off counts, too.
     const codec::ChunkHeader header = codec::parse_chunk_header(
         prefix, std::numeric_limits<std::int32_t>::max(), full_typesize_, block_shape_);
     const std::int64_t size = codec::Chunk::prefix_size(header);
@@ -197,7 +198,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
     facts.soundness = Soundness::undecodable;
   } else {
     decode_all(source, position, *opened, only_whole, facts);
-    // All blocks are there: its size is wrong, with which it cannot be copied.
+    // All blocks decode, but the chunk's size is wrong, so it cannot be copied.
     if (facts.is_cut && facts.soundness == Soundness::whole) facts.soundness = Soundness::damaged;
   }
   return facts;

@@ -1,5 +1,5 @@
 #pragma once
-// Looks at what may be a chunk, and tells which of its blocks decode.
+// Examines what may be a chunk, and finds out which of its blocks decode.
 
 #include <cstdint>
 #include <optional>
@@ -14,12 +14,12 @@ namespace bloscfs::frame::inline repair {
 
 enum class Soundness : std::uint8_t {
   none,         ///< no chunk
-  damaged,      ///< some blocks don't decode, or its size is more than there is
-  undecodable,  ///< needs a codec or a filter that is missing here, or too much memory
+  damaged,      ///< some blocks don't decode, or the chunk is cut off
+  undecodable,  ///< needs a missing codec or filter, or too much memory
   whole,        ///< all blocks decode
 };
 
-/// A chunk that was opened though some of its block starts may be wrong.
+/// An opened chunk. Some of its block starts may be wrong.
 struct TolerantChunk {
   codec::Chunk chunk;
   std::vector<std::int32_t> without_start;  ///< blocks, in order
@@ -32,25 +32,25 @@ struct ChunkFacts {
   std::int32_t typesize = 0, blocksize = 0;
   std::int32_t nbytes = 0, cbytes = 0;
   bool is_cut = false;          ///< the file ends before the chunk does
-  std::vector<ByteRange> lost;  ///< of the contents, in order, where it is damaged
+  std::vector<ByteRange> lost;  ///< lost ranges of the contents, in order, if it is damaged
 };
 
-/// One thread's.
+/// For use by one thread.
 class ChunkProbe {
  public:
-  /// `full_typesize` and `block_shape` are the container's, as far as they are known.
+  /// `full_typesize` and `block_shape` are those of the container, as far as they are known.
   ChunkProbe(Effort& effort, std::int32_t full_typesize, const codec::BlockShape& block_shape)
       : effort_(effort), full_typesize_(full_typesize), block_shape_(block_shape) {}
 
-  /// What starts at `position`, in a place of at most `limit` bytes. Stops at the first block that
-  /// does not decode if only what is `whole` is wanted. Throws std::system_error of the source.
+  /// Examines what starts at `position`, in a place of at most `limit` bytes. With `only_whole`,
+  /// stops at the first block that does not decode. Throws std::system_error of the source.
   ChunkFacts look(const ByteSource& source, std::uint64_t position, std::uint64_t limit,
                   bool only_whole);
 
-  /// Opens it; nothing where that is impossible.
+  /// Opens a chunk; nullopt if that is impossible.
   std::optional<TolerantChunk> open(const ByteSource& source, std::uint64_t position,
                                     std::uint64_t limit);
-  /// Contents of a block; nothing where it does not decode.
+  /// Decodes the contents of a block into `out`. Returns false if the block does not decode.
   bool decode(const ByteSource& source, std::uint64_t position, const codec::Chunk& chunk,
               std::int32_t block, std::vector<std::uint8_t>& out);
 
@@ -63,7 +63,7 @@ class ChunkProbe {
   codec::BlockShape block_shape_;
   codec::BlockDecoder decoder_;
   std::vector<std::uint8_t> stored_, contents_, reference_;
-  bool unsupported_ = false;  ///< why the last decode() failed
+  bool unsupported_ = false;  ///< the last failure: no decoder, or too large
 };
 
 }  // namespace bloscfs::frame::inline repair

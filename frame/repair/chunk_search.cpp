@@ -18,7 +18,8 @@ constexpr std::size_t kSearchWindow = std::size_t{1} << 20;
 constexpr std::uint64_t kLayerHead = 5;
 constexpr std::uint8_t kNewestVersion = codec::kChunkVersionVlBlocks;
 
-/// A cheap look at the 32 bytes of what may be a chunk's header: false for what is none for sure.
+/// A cheap test of the 32 bytes of a possible chunk header. False if they are certainly not a
+/// header.
 bool may_be_header(const std::uint8_t* at, std::uint64_t room, const SearchRules& rules) {
   if (at[0] == 0 || at[0] > kNewestVersion || at[3] == 0) return false;
   const std::int64_t nbytes = load_little_s32(at + 4), cbytes = load_little_s32(at + 12);
@@ -44,7 +45,7 @@ class Search {
   Search(const ByteSource& source, std::uint64_t end, const SearchRules& rules, ChunkProbe& probe)
       : source_(source), end_(end), rules_(rules), probe_(probe) {}
 
-  /// The chunk at a position, if there is one.
+  /// Returns the chunk at a position, if there is one.
   std::optional<FoundChunk> chunk_at(std::uint64_t position) {
     const std::uint64_t room = end_ - position;
     const ChunkFacts facts = probe_.look(source_, position, room, true);
@@ -55,7 +56,7 @@ class Search {
     if (!rules_.has_size(facts.nbytes)) return std::nullopt;
     if (!facts.is_cut && !is_followed(found)) return std::nullopt;
     if (facts.soundness == Soundness::undecodable) return found;
-    // Whether anything in it decodes tells it from what only looks like one.
+    // Something that only looks like a chunk has no block that decodes.
     const ChunkFacts again = probe_.look(source_, position, room, false);
     std::int64_t lost = 0;
     for (const ByteRange& range : again.lost) lost += range.size;
@@ -63,7 +64,7 @@ class Search {
     return found;
   }
 
-  /// The 32 bytes at a position, or what the file has of them and zeros.
+  /// Returns the 32 bytes at a position. Bytes behind the end of the file are zeros.
   const std::uint8_t* header_at(std::uint64_t position) {
     if (position < window_at_ || position + codec::kChunkHeaderBytes > window_at_ + got_) {
       window_at_ = position;

@@ -1,5 +1,5 @@
 #pragma once
-// Finds chunks by their headers in a file whose index is damaged or gone.
+// Finds chunks by their headers in a file whose index is damaged or missing.
 
 #include <cstdint>
 #include <vector>
@@ -15,13 +15,13 @@ struct FoundChunk {
   std::uint8_t typesize = 0;
   bool vl_blocks = false;
   bool is_cut = false;    ///< the file ends before the chunk does
-  bool is_layer = false;  ///< content of a metalayer, by what stands before it
+  bool is_layer = false;  ///< content of a metalayer, according to the bytes before it
   Soundness soundness = Soundness::whole;
 
   std::uint64_t end() const { return at + static_cast<std::uint64_t>(cbytes); }
 };
 
-/// Which sizes a chunk may have that does not decode wholly. 0: not known, and no chunk has it.
+/// The sizes that a chunk may have if it does not decode wholly. 0: not known, and no chunk has it.
 struct SearchRules {
   std::int32_t chunksize = 0;
   std::int32_t last_nbytes = 0;  ///< of a shorter last chunk
@@ -31,13 +31,13 @@ struct SearchRules {
   }
 };
 
-/// A search ends early at so many.
+/// A search ends early at this many chunks.
 inline constexpr std::size_t kMaxFoundChunks = std::size_t{1} << 23;
 
-/// Chunks between two positions of a file, in order and without overlaps. One that decodes wholly
-/// is taken for what it is, and not looked into. Of one that does not, header and block starts have
-/// to be right, its size one of the rules, and another chunk, or `end`, right behind it, unless
-/// `end` cuts it off. Ends early when the effort is exhausted.
+/// Finds the chunks between two positions of a file, in order and without overlaps. Accepts a chunk
+/// that decodes wholly, and does not search inside it. A chunk that does not decode wholly needs
+/// valid header and block starts, and a size that the rules allow. Another chunk or `end` must
+/// follow it directly, unless `end` cuts it off. Ends early when the effort is exhausted.
 std::vector<FoundChunk> search_chunks(const ByteSource& source, std::uint64_t begin,
                                       std::uint64_t end, const SearchRules& rules,
                                       ChunkProbe& probe, const Effort& effort);

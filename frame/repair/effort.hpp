@@ -1,6 +1,6 @@
 #pragma once
-// How much work a search for chunks may do: what looks like chunks and is none, or claims to hold
-// far more than the file has, costs no more than in proportion to the file's size.
+// Limits the work of a search for chunks in proportion to the file's size. A hostile file may have
+// bytes that only look like chunks, or chunks that claim to hold far more than the file.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,15 +9,16 @@ namespace bloscfs::frame::inline repair {
 
 class Effort {
  public:
-  /// For a file, or a directory's files, of so many bytes; `nbytes` of contents are expected of it.
+  /// `stored` is the size of a file, or of all files of a directory. `nbytes` is the expected size
+  /// of its contents.
   Effort(std::uint64_t stored, std::int64_t nbytes)
       : sound_(kSoundFactor * std::min(stored, kMost) + kSoundLeast +
                2 * std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(0, nbytes)), kMost)),
         vain_(kVainFactor * std::min(stored, kMost) + kVainLeast) {}
 
-  /// Bytes, stored or decoded, that were looked at for what turned out to be a chunk.
+  /// Counts bytes, stored or decoded, that the search examined and that were a chunk.
   void spend_on_chunk(std::uint64_t bytes) { sound_ -= std::min(sound_, bytes); }
-  /// The same for what is none.
+  /// Counts bytes that were not a chunk.
   void spend_in_vain(std::uint64_t bytes) { vain_ -= std::min(vain_, kLook + bytes); }
   bool is_exhausted() const { return sound_ == 0 || vain_ == 0; }
 
@@ -26,7 +27,7 @@ class Effort {
   /// Contents rarely compress better than this.
   static constexpr std::uint64_t kSoundFactor = 256, kSoundLeast = std::uint64_t{16} << 30;
   static constexpr std::uint64_t kVainFactor = 16, kVainLeast = std::uint64_t{1} << 30;
-  /// What opening and refusing one takes, as bytes that are decoded in that time.
+  /// The cost of opening and rejecting a candidate, in bytes decoded in the same time.
   static constexpr std::uint64_t kLook = 16384;
 
   std::uint64_t sound_, vain_;

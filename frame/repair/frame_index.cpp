@@ -1,4 +1,5 @@
-// Planning: the index where it is not where the header says, and what reads like one and is none.
+// Planning: finds the index if it is not where the header says, and rejects chunks that only look
+// like an index.
 
 #include <algorithm>
 
@@ -10,12 +11,12 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// Found chunks that are looked at for the index, from the end of the file.
+/// Most chunks to examine for the index, from the end of the file.
 constexpr int kIndexTries = 64;
 
 }  // namespace
 
-/// The last chunk of the file that reads like an index of others.
+/// Takes the last chunk of the file that reads like an index of other chunks.
 void FramePlanner::search_index() {
   if (!source_ || bloscpack_) return;
   std::vector<FoundChunk> candidates = found_;
@@ -31,9 +32,9 @@ void FramePlanner::search_index() {
   }
 }
 
-/// Takes it for the frame's unless it names other things than chunks.
+/// Takes an index as the frame's, unless it names too many places without a chunk.
 bool FramePlanner::take_index(IndexRemains index) {
-  // Of the present one a trailer is behind, and no room for another one between them.
+  // The current index has a trailer behind it, with no room for another chunk between them.
   const bool is_last = trailer_.is_sound && trailer_.end == file_size_ &&
                        trailer_.at >= index.end && trailer_.at - index.end < kMinStoredChunk;
   const double least = is_last ? 0 : 0.5;
@@ -58,7 +59,7 @@ bool FramePlanner::take_index(IndexRemains index) {
   return true;
 }
 
-/// True for a chunk that was found, or one that is damaged and of the others' size.
+/// True if a chunk was found at the position, or if a damaged chunk of the usual size begins there.
 bool FramePlanner::starts_chunk(std::uint64_t at) {
   if (find_chunk(found_, at) != nullptr) return true;
   const auto known = starts_.find(at);
@@ -75,8 +76,8 @@ bool FramePlanner::has_places(const IndexRemains& index) {
                      [](const EntryRun& run) { return run.is_known && run.value >= 0; });
 }
 
-/// True of a chunk of the contents' size where an index of all chunks has another one: few items
-/// may read like an index.
+/// True for a chunk of contents: it has the chunk size of the header, while the index would have
+/// another size. A few items may read like an index.
 bool FramePlanner::is_contents(const FoundChunk& chunk) const {
   if (!header_.is_sound || !header_.nbytes || chunk.nbytes != *header_.chunksize) return false;
   try {
@@ -86,7 +87,7 @@ bool FramePlanner::is_contents(const FoundChunk& chunk) const {
   }
 }
 
-/// The index that a found chunk is; nothing for other chunks.
+/// Returns the index that a found chunk holds; nullopt for other chunks.
 std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
   if (is_contents(chunk)) return std::nullopt;
   auto index = read_index_remains(*source_, chunk.at, file_size_, header_.offset_width, *probe_);
@@ -102,7 +103,7 @@ std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
   return index;
 }
 
-/// True of an index of an earlier state: a trailer is right behind it, or it names chunks.
+/// True for an index of an earlier state: a trailer follows it directly, or it names chunks.
 bool FramePlanner::holds_index(const FoundChunk& chunk) {
   if (chunk.typesize != header_.offset_width || is_named(chunk.at)) return false;
   if (find_trailer_end(*source_, chunk.end(), file_size_) > chunk.end()) return true;
@@ -113,7 +114,8 @@ bool FramePlanner::holds_index(const FoundChunk& chunk) {
              *index, *base_, [&](std::uint64_t at) { return starts_chunk(at); }, 0.5);
 }
 
-/// Indexes, present and past ones, and metalayers are chunks, too, but none of the contents.
+/// Removes indexes, current and old ones, and metalayers from the found chunks. They are chunks,
+/// but not of the contents.
 void FramePlanner::leave_out_tables() {
   const auto is_other = [&](const FoundChunk& chunk) {
     if (numbers_) return false;

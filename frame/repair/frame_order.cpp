@@ -1,4 +1,4 @@
-// Planning: chunks in their places.
+// Planning: puts chunks in their places.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// Chunks of the frame, by its sizes; -1: not known.
+/// Returns the number of the frame's chunks according to its sizes; -1: not known.
 std::int64_t FramePlanner::known_count() const {
   if (sizes_.nbytes && *sizes_.nbytes == 0) return 0;
   if (sizes_.chunksize > 0 && sizes_.nbytes) return count_chunks(*sizes_.nbytes, sizes_.chunksize);
   return -1;
 }
 
-/// Slots as index or checksums have them; none where neither is left.
+/// Sets the slots by the index or by checksums. Leaves no slots if neither is usable.
 void FramePlanner::take_order() {
   if (index_) {
     plan_.slots = order_by_index(*index_, base_.value_or(0), found_);
@@ -36,12 +36,12 @@ void FramePlanner::take_order() {
     plan_.slots.clear();
 }
 
-/// What else was found may be of earlier states.
+/// Returns the chunks that have places. Other chunks may be of earlier states.
 SizeEvidence FramePlanner::gather_evidence() const {
   if (plan_.slots.empty() || index_is_guess_) return {found_, {}, {}};
   SizeEvidence evidence;
   evidence.count = count_slots(plan_.slots);
-  // Of special chunks alone nothing but the header tells how many they are.
+  // If all chunks are special, only the header tells how many there are.
   if (index_ && index_->runs.size() == 1 && plan_.slots.front().kind == SlotKind::special &&
       header_.is_sound)
     evidence.count.reset();
@@ -88,7 +88,7 @@ void FramePlanner::order_chunks() {
   if (guesses || !index_->is_whole()) plan_.order = Order::index_in_part;
 }
 
-/// An index whose bytes were changed and that decodes all the same names chunks twice.
+/// Handles an index whose bytes were changed but still decode. Such an index names chunks twice.
 void FramePlanner::distrust_index() {
   if (!repeats_) return;
   const auto unnamed = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
@@ -99,7 +99,8 @@ void FramePlanner::distrust_index() {
   plan_.notes.emplace_back("the index names chunks twice, which was not believed");
 }
 
-/// What earlier states have left is indexes and trailers, one behind the other.
+/// Returns the bytes that are neither indexes nor trailers. Earlier states leave these one behind
+/// the other.
 std::uint64_t FramePlanner::unexplained(std::uint64_t begin, std::uint64_t end) const {
   while (begin < end) {
     const FoundChunk* const table = find_chunk(tables_, begin);
@@ -130,7 +131,7 @@ void FramePlanner::order_by_places() {
     if (chunk.nbytes == sizes_.chunksize) full.push_back(chunk);
     if (chunk.nbytes < sizes_.chunksize) shorter.push_back(chunk);
   }
-  // Only the last chunk is shorter: others of that kind are what it was once.
+  // Only the last chunk is shorter. Other shorter chunks are earlier versions of it.
   const std::int64_t rest = sizes_.nbytes ? *sizes_.nbytes % sizes_.chunksize : -1;
   std::erase_if(shorter, [&](const FoundChunk& chunk) {
     return rest >= 0 ? chunk.nbytes != rest : !full.empty() && chunk.at < full.back().at;

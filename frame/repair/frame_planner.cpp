@@ -46,7 +46,7 @@ FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
 void FramePlanner::start_probe() {
   effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
   block_shape_ = block_shape_of(find_array(header_));
-  // Of smaller items each chunk tells itself.
+  // For smaller items each chunk has its own item size.
   const std::int32_t typesize = header_.typesize.value_or(0);
   probe_.emplace(effort_, typesize > kMaxChunkTypesize ? typesize : 0, block_shape_);
 }
@@ -94,20 +94,20 @@ void FramePlanner::find_chunks() {
   if (!is_all_clear()) search();
 }
 
-/// Larger items than a chunk can tell of are nowhere but in the header, and decide where its blocks
-/// end.
+/// Returns true if the header's item size may be wrong. Chunks do not record item sizes above 255,
+/// and the item size decides where blocks end.
 bool FramePlanner::is_item_size_doubtful() const {
   if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
   if (found_.empty() && index_ && !has_places(*index_)) return false;
-  // A chunk that is cut off decodes wholly with no item size at all.
+  // A chunk that is cut off does not decode wholly with any item size.
   if (found_.size() == 1 && found_.front().is_cut) return false;
   return std::none_of(found_.begin(), found_.end(), [](const FoundChunk& chunk) {
     return chunk.typesize == 1 && chunk.soundness == Soundness::whole;
   });
 }
 
-/// As in a frame without contents, which ends there; one that has grown has its first trailer
-/// there.
+/// True if a trailer behind the header ends at frame_len, as in a frame without contents. A frame
+/// that has grown may still have its first trailer there.
 bool FramePlanner::has_trailer_behind_header() const {
   const auto at = static_cast<std::uint64_t>(header_.header_len.value_or(0));
   return header_.is_early || find_trailer_end(*source_, at, file_size_) ==
@@ -118,7 +118,7 @@ bool FramePlanner::is_empty_frame() const {
   return header_.is_sound && header_.nbytes == 0 && found_.empty();
 }
 
-/// The index where the header says that it is.
+/// Reads the index at the place that the header gives.
 void FramePlanner::take_told_index() {
   if (bloscpack_) {
     index_ = bloscpack_->index;
@@ -170,7 +170,7 @@ std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
   return found_chunk(at, facts);
 }
 
-/// True if nothing is to be searched for: header and index agree, and chunks are where they say.
+/// True if no search is needed: header and index agree, and the index names only chunks.
 bool FramePlanner::is_all_clear() const {
   if (is_empty_frame()) return true;
   if (!header_.is_sound || !index_ || !index_->is_whole() || repeats_) return false;
@@ -207,7 +207,7 @@ void FramePlanner::search() {
   leave_out_tables();
 }
 
-/// Chunks that the index names are what they are, whatever else seems to lie over them.
+/// Adds the chunks that the index names, even if other found chunks seem to overlap them.
 void FramePlanner::take_named(const std::vector<FoundChunk>& named) {
   const std::size_t searched = found_.size();
   for (const FoundChunk& chunk : named) {

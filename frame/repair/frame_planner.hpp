@@ -1,5 +1,5 @@
 #pragma once
-// The steps that plan a frame's repair. Inside this room.
+// The steps that plan a frame's repair. Used only inside this directory.
 
 #include <cstdint>
 #include <map>
@@ -26,13 +26,13 @@ struct ChunkNumbers {
   std::uint64_t stored = 0;            ///< bytes of all of them
 };
 
-/// Checksums by chunk numbers, of which neighbours are asked for together.
+/// Checksums by chunk number. Fast if the caller asks for neighbours in sequence.
 class ChecksumTable {
  public:
   ChecksumTable(std::shared_ptr<const ByteSource> source, const StoredAt& at)
       : table_(std::move(source), at, 8) {}
   std::int64_t count() const { return table_.entry_count(); }
-  /// 0: none is recorded, or it cannot be read.
+  /// Returns 0 if none is recorded, or if it cannot be read.
   std::uint64_t sum_of(std::int64_t number);
 
  private:
@@ -44,7 +44,7 @@ class ChecksumTable {
 
 class FramePlanner {
  public:
-  /// `source` is the frame's file, or the index file of a sparse frame, and then perhaps null.
+  /// `source` is the frame's file. For a sparse frame it is the index file, and may be null.
   FramePlanner(std::shared_ptr<const ByteSource> source, std::shared_ptr<const StoredChunks> chunks,
                std::optional<ChunkNumbers> numbers);
   RepairPlan make();
@@ -92,13 +92,13 @@ class FramePlanner {
   std::optional<bool> checksum_agrees(const Slot& slot, std::int64_t number);
   void compare_checksum(Slot& slot, std::int64_t number);
   void take_layers();
-  /// A note after which nobody knows that all is there.
+  /// Adds a note, and marks the plan as possibly incomplete.
   void doubt(std::string note);
   void finish();
 
   std::shared_ptr<const ByteSource> source_;
   std::shared_ptr<const StoredChunks> chunks_;
-  std::optional<ChunkNumbers> numbers_;  ///< absent: a contiguous frame
+  std::optional<ChunkNumbers> numbers_;  ///< nullopt: a contiguous frame
   std::uint64_t file_size_;
   Effort effort_;
   std::optional<ChunkProbe> probe_;
@@ -106,21 +106,21 @@ class FramePlanner {
   HeaderRemains header_;
   TrailerRemains trailer_;
   std::optional<IndexRemains> index_;
-  std::optional<std::int64_t> base_;  ///< of its entries
+  std::optional<std::int64_t> base_;  ///< position that its entries count from
   bool index_is_guess_ = false;
   bool repeats_ = false;  ///< entries name the same chunk
   std::int64_t entries_without_chunk_ = 0;
   std::vector<FoundChunk> found_;
-  std::vector<FoundChunk> tables_;                        ///< found, too, but indexes or metalayers
-  std::map<std::uint64_t, std::vector<ByteRange>> lost_;  ///< contents, by the chunk's place
+  std::vector<FoundChunk> tables_;  ///< found chunks that are indexes or metalayers
+  std::map<std::uint64_t, std::vector<ByteRange>> lost_;  ///< lost contents, by the chunk's place
   mutable std::unordered_set<std::uint64_t> named_;
-  std::unordered_map<std::uint64_t, bool> starts_;  ///< what starts_chunk() has found
+  std::unordered_map<std::uint64_t, bool> starts_;  ///< results of starts_chunk()
   std::int32_t likely_chunksize_ = 0;
-  codec::BlockShape block_shape_;  ///< with which chunks were looked at
+  codec::BlockShape block_shape_;  ///< block shape for examining chunks
   FrameSizes sizes_;
   std::unique_ptr<ChecksumTable> checksums_;
   RepairPlan plan_;
-  std::int64_t number_ = 0;  ///< of the slot that is judged
+  std::int64_t number_ = 0;  ///< number of the slot that is judged
 };
 
 }  // namespace bloscfs::frame::inline repair

@@ -29,7 +29,7 @@ std::int64_t entry_of(codec::SpecialValue value) {
   return static_cast<std::int64_t>(std::uint64_t{top} << 56);
 }
 
-/// A table whose entries are told in order, and asked for in order.
+/// A table whose entries are added in order, and read in order.
 class RunTable final : public TableContent {
  public:
   void add(std::int64_t value, std::int64_t count) {
@@ -56,7 +56,7 @@ class RunTable final : public TableContent {
  private:
   std::vector<std::pair<std::int64_t, std::int64_t>> runs_;
   std::int64_t count_ = 0;
-  std::size_t run_ = 0;  ///< the one that was read last, and its first entry
+  std::size_t run_ = 0;  ///< the run that was read last, and its first entry
   std::int64_t begin_ = 0;
 };
 
@@ -113,7 +113,7 @@ class FrameBuild {
       add_copy(slot);
   }
 
-  /// An entry of the index says it all where chunks have one size.
+  /// If chunks have one size, the index entry is enough.
   void add_special(codec::SpecialValue value, const Slot& slot) {
     if (!info_.variable_chunks) return add_entry(entry_of(value), 0, slot.count);
     for (std::int64_t i = 0; i < slot.count; ++i) {
@@ -140,10 +140,10 @@ class FrameBuild {
         head, static_cast<std::uint64_t>(slot.cbytes), info_.typesize, info_.block_shape);
     if (header.cbytes != slot.cbytes || header.nbytes != slot.nbytes)
       codec::throw_malformed("the file was changed meanwhile");
-    // Those have no stored bytes in a frame: other readers cannot do with them.
+    // Other readers cannot read such a stored chunk in a frame. It becomes an index entry.
     if (header.is_special() && header.special != codec::SpecialValue::value)
       return add_special(header.special, slot);
-    // Chunks of Blosc1 are not read in frames by all who read frames.
+    // Not all readers of frames can read chunks of Blosc1.
     if (header.header_size == codec::kShortHeaderSize && header.nbytes <= kMaxEncoded)
       return add_encoded(encode_salvaged(plan_, slot, {}), slot);
     const std::int64_t entry = here();
@@ -158,7 +158,7 @@ class FrameBuild {
       out_.append(part);
       done += size;
     }
-    // Nobody knows whether a chunk that was doubtful is what it was.
+    // A doubtful chunk gets no checksum, because a checksum would make it look sound.
     add_entry(entry, slot.is_doubtful ? 0 : sum.digest(), 1);
   }
 

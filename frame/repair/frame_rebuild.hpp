@@ -1,5 +1,5 @@
 #pragma once
-// Writes the frame that a repair leads to.
+// Writes the repaired frame.
 
 #include <cstdint>
 #include <functional>
@@ -10,18 +10,18 @@
 namespace bloscfs::frame::inline repair {
 
 struct RebuildSettings {
-  bool leave_out = false;  ///< chunks of which nothing is left, in place of zeros; not of arrays
-  /// Called with how many chunks are done; what it throws ends the work.
+  bool leave_out = false;  ///< leave out chunks that are lost, instead of zeros; not for arrays
+  /// Called with the number of chunks that are done. An exception ends the work.
   std::function<void(std::int64_t)> progress = [](std::int64_t) {};
 };
 
-/// Writes a contiguous frame to an empty file. Sound chunks keep their bytes; damaged ones are
-/// encoded anew, with zeros for what is lost. Throws std::system_error, and Error when the source
-/// has changed meanwhile.
+/// Writes a contiguous frame to an empty file. Sound chunks keep their bytes. Damaged chunks are
+/// encoded anew, with zeros for lost blocks. Throws std::system_error, and Error if the source has
+/// changed since the plan was made.
 void write_repaired(const RepairPlan& plan, StoreFile& file, const RebuildSettings& settings);
 
-/// The stored bytes of a damaged chunk's sound blocks, and zeros where `lost` is; empty if that is
-/// all zeros.
+/// Returns a new stored chunk with the sound blocks of a damaged one, and zeros in the ranges
+/// `lost`. Empty if the result is all zeros.
 std::vector<std::uint8_t> encode_salvaged(const RepairPlan& plan, const Slot& slot,
                                           const std::vector<ByteRange>& lost);
 

@@ -20,19 +20,19 @@ using boost::endian::load_big_u32;
 
 constexpr std::uint32_t kMaxFixedLayer = std::uint32_t{64} << 20;
 constexpr std::size_t kSalvagedHead = 5, kMapHeadBytes = 7;
-/// Of what a header has beside its metalayers, so many markers at least are to be right.
+/// A damaged header counts only if at least this many of its fields have their marker.
 constexpr int kLeastMarkers = 4;
 
-/// Entries of a map whose contents are where they should be, and names of the others.
+/// The entries of a map whose contents are in place, and the names of the others.
 struct Layers {
   bool is_whole = false;
-  bool is_complete = false;  ///< all names are there
+  bool is_complete = false;  ///< all names are known
   std::vector<MetalayerEntry> entries;
   std::vector<std::string> lost;
-  std::uint64_t end = 0;  ///< of map and contents
+  std::uint64_t end = 0;  ///< end of map and contents
 };
 
-/// Where offsets count from, where the map is, what contents lie before.
+/// Where offsets count from, where the map is, and where contents must end.
 struct LayerSection {
   std::uint64_t start, map_at, end;
   int max_entries;
@@ -70,7 +70,7 @@ class LayerReader {
     return bytes;
   }
 
-  /// False where the rest of the map cannot be read.
+  /// Returns false if the rest of the map cannot be read.
   bool read_entry() {
     const std::uint8_t marker = take(1)[0];
     if ((marker & kMsgpackFixstrMask) != kMsgpackFixstr) return false;
@@ -106,7 +106,7 @@ class LayerReader {
   Layers layers_;
 };
 
-/// Takes fields one by one, and counts those that have their marker.
+/// Takes fields one by one, and counts those with the right marker.
 class FieldReader {
  public:
   template <typename Field, typename Value>
@@ -160,11 +160,11 @@ void read_layers(const ByteSource& source, std::uint64_t file_size, std::uint64_
   const auto told = static_cast<std::uint64_t>(header.header_len.value_or(0));
   Layers layers =
       LayerReader(source, {0, map_at, std::min(told, file_size), kMaxMetalayers}).read();
-  // What the header says of its length may be the part that is wrong.
+  // The header's length may be wrong, so tries again up to the end of the file.
   if (!layers.is_whole) {
     layers = LayerReader(source, {0, map_at, file_size, kMaxMetalayers}).read();
   }
-  // Metalayers are the last of it.
+  // The metalayers are the last part of the header, so their end gives its length.
   if (layers.is_whole && layers.end != told && !header.is_early) {
     header.header_len = static_cast<std::int64_t>(layers.end);
     header.is_sound = false;
@@ -184,7 +184,7 @@ void read_layers(const ByteSource& source, std::uint64_t file_size, std::uint64_
   }
 }
 
-/// The trailer that ends at `end`; false if there is none.
+/// Reads the trailer that ends at `end`. Returns false if there is none.
 bool read_trailer_before(const ByteSource& source, std::uint64_t end, TrailerRemains& trailer) {
   RawTrailerEnd raw;
   std::array<std::uint8_t, sizeof raw> bytes{};
@@ -203,7 +203,7 @@ bool read_trailer_before(const ByteSource& source, std::uint64_t end, TrailerRem
   return true;
 }
 
-/// Position of the last start of a trailer in the file; 0: none.
+/// Returns the position of the last start of a trailer in the file; 0: none.
 std::uint64_t find_trailer_start(const ByteSource& source, std::uint64_t file_size) {
   constexpr std::uint64_t kWindow = std::uint64_t{1} << 20, kStart = 2 + kMapHeadBytes;
   std::vector<std::uint8_t> window;
@@ -268,7 +268,7 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
   if (header.is_early) return trailer;
   if (told > 0 && told <= file_size && read_trailer_before(source, told, trailer)) return trailer;
   if (told != file_size && read_trailer_before(source, file_size, trailer)) {
-    // A frame that grows in place leaves its earlier trailers behind.
+    // A frame that grows in place leaves old trailers behind.
     trailer.is_sound = trailer.is_sound && !header.is_sound;
     return trailer;
   }

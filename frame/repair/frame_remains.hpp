@@ -1,5 +1,5 @@
 #pragma once
-// What is left of a frame's header and trailer when they do not pass for a frame's any more.
+// Reads what is left of a damaged frame's header and trailer.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// Fields that have their marker and a possible value. Of a sound header all.
+/// The fields that have their marker and a possible value. A sound header has all of them.
 struct HeaderRemains {
   bool is_sound = false;
   bool is_early = false;
@@ -22,30 +22,32 @@ struct HeaderRemains {
   std::optional<std::int32_t> typesize, blocksize, chunksize;
   bool vl_blocks = false;
   bool variable_chunks = false;    ///< by the flags
-  FrameInfo defaults;              ///< codec, level, filters, split mode, where they are known
-  bool has_all_metalayers = true;  ///< or those that are lost have names
+  FrameInfo defaults;              ///< codec, level, filters and split mode, if they are known
+  bool has_all_metalayers = true;  ///< all metalayers are either read or named in lost_metalayers
   std::vector<Metalayer> metalayers;
   std::vector<std::string> lost_metalayers;  ///< names
 };
 
 struct TrailerRemains {
-  bool is_sound = false;  ///< it is whole, and ends where the header says, or with the file
-  bool is_whole = false;  ///< its layers are, though it may be of an earlier state
+  bool is_sound = false;  ///< whole, and ends where the header says, or at the end of the file
+  bool is_whole = false;  ///< all layers are readable; the trailer may be of an earlier state
   std::uint64_t at = 0;   ///< its first byte; 0: there is none
-  std::uint64_t end = 0;  ///< behind its last byte, as far as that is known
+  std::uint64_t end = 0;  ///< behind its last byte, as far as known
   std::vector<MetalayerEntry> layers;
   std::vector<std::string> lost_layers;
 };
 
-/// Of the file of a contiguous frame, or the index file of a sparse one, of `file_size` bytes.
-/// Throws std::system_error of the source.
+/// Reads the header of a contiguous frame's file, or of a sparse frame's index file, of `file_size`
+/// bytes. Throws std::system_error of the source.
 HeaderRemains read_header_remains(const ByteSource& source, std::uint64_t file_size);
 
-/// Looks where the header says and at the end of the file, and then for the last one in the file.
+/// Looks for the trailer where the header says, then at the end of the file, then for the last one
+/// in the file.
 TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file_size,
                                     const HeaderRemains& header);
 
-/// Where a trailer ends that starts at `at`; `at` itself where there is none that ends by `limit`.
+/// Returns the end of the trailer that starts at `at`; `at` itself if no trailer there ends by
+/// `limit`.
 std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit);
 
 }  // namespace bloscfs::frame::inline repair

@@ -12,7 +12,7 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// How often each value is there, of chunks that decode.
+/// Counts how often each value occurs among the chunks that decode.
 template <typename Value>
 class Census {
  public:
@@ -28,7 +28,7 @@ class Census {
     const auto found = counts_.find(value);
     return found == counts_.end() ? 0 : found->second;
   }
-  /// The most frequent one, and of those the largest.
+  /// Returns the most frequent value; of several such values the largest.
   std::optional<Value> mode() const {
     std::optional<Value> best;
     std::int64_t most = 0;
@@ -59,7 +59,7 @@ bool is_uniform(const Census<std::int32_t>& sizes) {
   return !mode || 2 * sizes.count(*mode) >= sizes.total();
 }
 
-/// -1: neither the header nor chunks tell.
+/// Returns -1 if neither the header nor the chunks give a size.
 std::int32_t decide_chunksize(const HeaderRemains& header, const Census<std::int32_t>& sizes,
                               std::vector<std::string>& notes) {
   const auto mode = sizes.mode();
@@ -72,7 +72,7 @@ std::int32_t decide_chunksize(const HeaderRemains& header, const Census<std::int
   return header.chunksize || is_uniform(sizes) ? *mode : 0;
 }
 
-/// Chunks that contents of such a size have; nothing where that is more than a frame can have.
+/// Returns the number of chunks for contents of this size; nullopt if a frame cannot have so many.
 std::optional<std::int64_t> possible_count(std::int64_t nbytes, std::int32_t chunksize) {
   const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
   return count <= max_chunk_count(false) ? std::optional(count) : std::nullopt;
@@ -82,7 +82,7 @@ bool has_count(std::int64_t nbytes, std::int32_t chunksize, std::int64_t count) 
   return possible_count(nbytes, chunksize) == count;
 }
 
-/// Item sizes that an array may have, the likeliest first.
+/// Returns the item sizes that an array may have, the likeliest first.
 std::vector<std::int32_t> possible_typesizes(const HeaderRemains& header, const ArrayInfo& array,
                                              const Census<std::int32_t>& typesizes,
                                              const Census<std::int32_t>& sizes) {
@@ -103,7 +103,7 @@ std::vector<std::int32_t> possible_typesizes(const HeaderRemains& header, const 
   return possible;
 }
 
-/// Sizes of an array of such items, if they are the frame's.
+/// Fills `out` with the sizes of an array of such items, if they fit the frame.
 bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_t typesize,
                 const Census<std::int32_t>& sizes, std::optional<std::int64_t> count,
                 FrameSizes& out) {
@@ -116,7 +116,8 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
     const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
     const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
     const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
-    // Without their number, the smaller of what header and shape say is believed if it holds them.
+    // If the number of chunks is unknown, takes the smaller of the header's and the shape's size.
+    // It must hold the chunks that were found.
     const bool is_counted = count ? implied_count == count
                                   : implied.nbytes <= header.nbytes.value_or(implied.nbytes) ||
                                         sizes.total() > *header.nbytes / chunksize;
@@ -130,7 +131,7 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
   }
 }
 
-/// Sizes of an array, if they are the frame's.
+/// Fills `out` with the sizes of an array, if they fit the frame.
 bool take_array(const HeaderRemains& header, const Census<std::int32_t>& typesizes,
                 const Census<std::int32_t>& sizes, std::optional<std::int64_t> count,
                 FrameSizes& out) {
@@ -159,8 +160,8 @@ bool take_array(const HeaderRemains& header, const Census<std::int32_t>& typesiz
   return false;
 }
 
-/// The size of chunks of which none but perhaps the last is stored, and is of `last` bytes: what
-/// the header says, if that goes with their number. -1: nothing tells.
+/// Returns the chunk size if no chunk is stored, or only the last one, which has `last` bytes.
+/// Takes the header's size if it fits the number of chunks. Returns -1 if nothing gives a size.
 std::int32_t agree_on_chunksize(const HeaderRemains& header, std::int64_t count,
                                 std::optional<std::int32_t> last, bool& is_guess) {
   const std::int32_t told = header.chunksize.value_or(0);
@@ -173,7 +174,8 @@ std::int32_t agree_on_chunksize(const HeaderRemains& header, std::int64_t count,
     return static_cast<std::int32_t>(nbytes);
   if (last && nbytes > *last && (nbytes - *last) % before == 0) {
     const std::int64_t implied = (nbytes - *last) / before;
-    // A size that the header does not know is proven by its others, one that it denies is not.
+    // The header's other sizes prove a chunk size that it lacks. They do not prove one that it
+    // contradicts.
     is_guess = told > 0;
     if (implied >= *last && implied <= codec::kMaxChunkNbytes)
       return static_cast<std::int32_t>(implied);
@@ -182,7 +184,7 @@ std::int32_t agree_on_chunksize(const HeaderRemains& header, std::int64_t count,
   return told > 0 ? told : last.value_or(-1);
 }
 
-/// What all chunks have, by their number and by the last one.
+/// Returns the size of all chunks, from their number and the last chunk.
 std::optional<std::int64_t> decide_nbytes(const HeaderRemains& header, std::int32_t chunksize,
                                           std::optional<std::int64_t> count,
                                           std::optional<std::int32_t> last) {
@@ -238,7 +240,7 @@ FrameSizes decide_sizes(const HeaderRemains& header, const SizeEvidence& evidenc
   const Census<std::int32_t> blocks(all, [](const FoundChunk& chunk) { return chunk.blocksize; });
   out.vl_blocks =
       std::any_of(all.begin(), all.end(), [](const FoundChunk& chunk) { return chunk.vl_blocks; });
-  // Chunks of arrays are padded, the last one, too.
+  // All chunks of an array are padded, also the last one.
   if (take_array(header, typesizes, Census<std::int32_t>(all, nbytes_of), evidence.count, out))
     return out;
   std::int32_t largest = header.chunksize.value_or(0);

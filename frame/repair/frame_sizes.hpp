@@ -1,5 +1,5 @@
 #pragma once
-// Decides which sizes a damaged frame has, by what its header says and by what its chunks are.
+// Decides which sizes a damaged frame has, from its header and its chunks.
 
 #include <cstdint>
 #include <optional>
@@ -11,18 +11,20 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// Larger items are only told of by the frame's header; chunks then say 1.
+/// Largest item size that chunks record. For larger items only the frame's header has the size, and
+/// chunks have 1.
 inline constexpr std::int32_t kMaxChunkTypesize = 255;
-/// What the header of a chunk says in a frame of such items.
+/// Returns the item size in the chunk headers of a frame with such items.
 inline std::int32_t stored_typesize(std::int32_t typesize) {
   return typesize > kMaxChunkTypesize ? 1 : typesize;
 }
 
-/// What is known of chunks before their sizes are decided.
+/// What is known of the chunks before their sizes are decided.
 struct SizeEvidence {
-  std::vector<FoundChunk> chunks;     ///< in places that are not the last; where nothing tells, all
-  std::optional<FoundChunk> last;     ///< in the last place
-  std::optional<std::int64_t> count;  ///< chunks of the frame
+  std::vector<FoundChunk>
+      chunks;  ///< chunks before the last place; all chunks if places are unknown
+  std::optional<FoundChunk> last;     ///< the chunk in the last place
+  std::optional<std::int64_t> count;  ///< number of the frame's chunks
 };
 
 struct FrameSizes {
@@ -32,19 +34,19 @@ struct FrameSizes {
   std::optional<ArrayInfo> array;
   bool vl_blocks = false;
   bool is_guess = false;           ///< header and chunks contradict each other, and nothing decides
-  std::vector<std::string> notes;  ///< what the header says and the chunks disprove
+  std::vector<std::string> notes;  ///< statements of the header that the chunks disprove
 
   bool is_variable() const { return chunksize == 0; }
 };
 
-/// Chunks that decode wholly are believed before the header: all but the last have one size, and
-/// the last one's size says what all have together. Where only special values and perhaps a last
-/// chunk are there, the header is believed as far as its sizes agree with the number of chunks.
+/// Decides the sizes. Chunks that decode wholly count more than the header: all but the last have
+/// one size, and the size of the last one gives the total. If there are only special values, and
+/// perhaps a last chunk, uses those sizes of the header that fit the number of chunks.
 FrameSizes decide_sizes(const HeaderRemains& header, const SizeEvidence& evidence);
 
-/// The array that a header's metalayers describe; nothing where they describe none.
+/// Returns the array that a header's metalayers describe; nullopt if there is none.
 std::optional<ArrayInfo> find_array(const HeaderRemains& header);
-/// Of its blocks; not known without an array.
+/// Returns the shape of the array's blocks; unknown without an array.
 codec::BlockShape block_shape_of(const std::optional<ArrayInfo>& array);
 
 }  // namespace bloscfs::frame::inline repair

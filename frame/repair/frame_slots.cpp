@@ -1,4 +1,4 @@
-// Planning: what is lost of chunks in their places, and of the rest.
+// Planning: decides what is lost of the chunks in their places, and of the rest.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// Contents of a chunk of which some blocks are taken.
+/// Largest contents of a damaged chunk whose sound blocks are kept.
 constexpr std::int32_t kMaxSalvaged = 512 << 20;
 constexpr std::size_t kSumWindow = std::size_t{256} << 10;
 
@@ -32,8 +32,8 @@ bool is_missing(codec::FilterId id) {
   return id != codec::FilterId::none && (row == nullptr || row->undoing == nullptr);
 }
 
-/// True if what a chunk needs and is missing here is what the frame says it uses: a damaged header
-/// of a chunk, or of the frame, names something by chance.
+/// True if the frame's header names every codec and filter that the chunk needs and this program
+/// lacks. A damaged chunk header may name anything.
 bool is_expected(const codec::ChunkHeader& chunk, const FrameInfo& info) {
   bool needs_any = is_missing(chunk.codec);
   if (needs_any && info.codec != chunk.codec) return false;
@@ -66,7 +66,8 @@ std::uint64_t ChecksumTable::sum_of(std::int64_t number) {
       page_->entries[static_cast<std::size_t>(number - page_->first)]);
 }
 
-/// Those that are surely of the state that the frame is in, as is a trailer right behind the index.
+/// Opens the checksums, if the trailer is certainly of the current state. A trailer right behind
+/// the index is.
 std::unique_ptr<ChecksumTable> FramePlanner::open_checksums() {
   const bool follows_index = index_ && !index_is_guess_ && trailer_.at == index_->end;
   if (trailer_.is_whole && follows_index) trailer_.is_sound = true;
@@ -100,7 +101,7 @@ std::uint64_t FramePlanner::stored_sum(std::uint64_t at, std::int32_t cbytes) co
   return sum.digest();
 }
 
-/// Gives each slot its size, and takes chunks that have another one out.
+/// Gives each slot its size, and drops chunks that have another size.
 void FramePlanner::set_sizes() {
   if (sizes_.is_variable()) return set_variable_sizes();
   if (plan_.slots.empty()) return;
@@ -132,7 +133,7 @@ void FramePlanner::set_sizes() {
   sizes_.nbytes = (count - 1) * sizes_.chunksize + last_nbytes;
 }
 
-/// Of chunks without a size of their own, a single one has what is left of the contents.
+/// If only one chunk has no size of its own, gives it the bytes that the others leave over.
 void FramePlanner::set_variable_sizes() {
   std::int64_t known = 0, unknown = 0;
   for (Slot& slot : plan_.slots) {
@@ -150,7 +151,7 @@ void FramePlanner::set_variable_sizes() {
   sizes_.nbytes = known + (fits ? rest : 0);
 }
 
-/// True of a chunk that is read in a frame of the sizes that were decided as it was found.
+/// True if the chunk reads the same with the frame's decided sizes as when it was found.
 bool FramePlanner::is_readable(const Slot& slot) {
   const FoundChunk* const chunk = find_chunk(found_, slot.at);
   const bool is_read_alike =
@@ -172,14 +173,14 @@ bool FramePlanner::needs_what_is_missing(const Slot& slot) {
   return opened && is_expected(opened->chunk.header(), header_.defaults);
 }
 
-/// Decides what is lost of a slot, once all have their sizes.
+/// Decides what is lost of a slot, once all slots have their sizes.
 void FramePlanner::judge(Slot& slot) {
   const std::int64_t number = number_;
   number_ += slot.count;
   if (slot.kind != SlotKind::stored) return;
   compare_checksum(slot, number);
   if (slot.kind != SlotKind::stored) return;
-  // A codec that the frame does not have: a damaged header says so.
+  // A damaged chunk header names a codec or filter that the frame does not use.
   const bool is_strange =
       slot.soundness == Soundness::undecodable && !slot.is_proven && !needs_what_is_missing(slot);
   if (is_strange || !is_readable(slot)) {
@@ -193,7 +194,7 @@ void FramePlanner::judge(Slot& slot) {
   std::int64_t size = 0;
   if (lost != lost_.end())
     for (const ByteRange& range : lost->second) size += range.size;
-  // Blocks of any size cannot be written anew, nor can what does not fit into memory.
+  // Blocks of variable size cannot be encoded anew, nor can a chunk that is too large for memory.
   const bool is_written = slot.nbytes <= kMaxSalvaged && !sizes_.vl_blocks;
   if (lost == lost_.end() || size >= slot.nbytes || !is_written) {
     const std::int32_t nbytes = slot.nbytes;
@@ -204,8 +205,8 @@ void FramePlanner::judge(Slot& slot) {
   plan_.lost_blocks[number] = lost->second;
 }
 
-/// Nothing where none is recorded. That of a Bloscpack file tells of the bytes, but not of the
-/// place.
+/// Returns nullopt if no checksum is recorded. The digest of a Bloscpack file proves a chunk's
+/// bytes, but not its place.
 std::optional<bool> FramePlanner::checksum_agrees(const Slot& slot, std::int64_t number) {
   if (bloscpack_) return digest_agrees(*source_, bloscpack_->digest, slot.at, slot.cbytes);
   if (!checksums_ || number >= checksums_->count()) return std::nullopt;
@@ -219,7 +220,7 @@ void FramePlanner::compare_checksum(Slot& slot, std::int64_t number) {
   if (!agrees) return;
   slot.is_proven = *agrees;
   slot.is_doubtful = !slot.is_proven;
-  // It does not tell how large the chunks in front are.
+  // A checksum does not prove the sizes of the chunks in front.
   if (slot.is_proven && !bloscpack_ && !sizes_.is_guess) slot.is_guess = false;
   if (!slot.is_doubtful || !slot.is_guess || slot.soundness == Soundness::damaged) return;
   const std::int32_t nbytes = slot.nbytes;

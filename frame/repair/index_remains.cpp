@@ -14,9 +14,10 @@
 namespace bloscfs::frame::inline repair {
 namespace {
 
-/// Runs of special entries that an index may have beside those of stored chunks.
+/// Most runs of special entries in an index, in addition to the entries of stored chunks.
 constexpr std::uint64_t kSpecialRuns = std::uint64_t{1} << 20;
-/// Entries that are tried for the base, and those that it is judged by: all, then the best.
+/// Number of entries that are tried for the base. Number of entries that judge each base at first,
+/// number of best bases, and number of entries that judge those.
 constexpr std::size_t kTried = 2048, kFirstJudged = 48, kBest = 8, kJudged = 256;
 
 bool is_special_entry(std::int64_t value) {
@@ -38,7 +39,7 @@ class RunCollector {
   RunCollector(IndexRemains& index, std::uint64_t most) : index_(index), most_(most) {}
 
   void add(std::int64_t value, std::int64_t count) {
-    // No place, and no special value: the entry is damaged.
+    // An entry that is neither a place nor a special value is damaged.
     const bool is_known = value >= 0 || is_special_entry(value);
     append({is_known ? value : 0, count, is_known});
   }
@@ -62,7 +63,7 @@ class RunCollector {
   std::uint64_t most_;
 };
 
-/// Entries that name places, in ascending order.
+/// Returns the entries that name places, in ascending order.
 std::vector<std::int64_t> places_of(const IndexRemains& index) {
   std::vector<std::int64_t> places;
   for (const EntryRun& run : index.runs)
@@ -78,16 +79,16 @@ std::vector<std::int64_t> sample(const std::vector<std::int64_t>& places, std::s
   return some;
 }
 
-/// How well a base goes with the chunks that there are; indexes and metalayers are none.
+/// How well a base fits the chunks that were found, not counting indexes and metalayers.
 struct BaseScore {
   std::int64_t base = 0;
   std::size_t met = 0;
-  std::size_t possible = 0;  ///< where no other chunk is, and in front of the index
+  std::size_t possible = 0;  ///< places without another chunk, in front of the index
 
   bool is_as_good_as(const BaseScore& other) const {
     return met == other.met && possible == other.possible;
   }
-  /// Of two that are as good, one right behind a header without metalayers is likelier.
+  /// Of two equal bases, the one right behind a header without metalayers is likelier.
   bool operator<(const BaseScore& other) const {
     return std::tuple(met, possible, base == kMinHeaderLen) <
            std::tuple(other.met, other.possible, other.base == kMinHeaderLen);
@@ -114,7 +115,7 @@ BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>&
   return score;
 }
 
-/// Bases with which the first or the last of the chunks is one that the index names.
+/// Returns the bases for which the first or the last found chunk is one that the index names.
 std::vector<std::int64_t> possible_bases(const std::vector<std::int64_t>& places,
                                          const std::vector<FoundChunk>& found) {
   std::vector<std::int64_t> bases;
@@ -131,7 +132,8 @@ bool are_enough(std::size_t met, std::size_t all, double least) {
   return met > 0 && static_cast<double>(met) >= least * static_cast<double>(all);
 }
 
-/// Chunks that the index may name: an earlier one has as many entries, often.
+/// Returns the chunks that the index may name. Leaves out earlier indexes, which often have the
+/// same number of entries.
 std::vector<FoundChunk> without_indexes(const IndexRemains& index,
                                         const std::vector<FoundChunk>& found) {
   std::vector<FoundChunk> others, all;
@@ -220,7 +222,7 @@ std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<
   std::stable_sort(scores.begin(), scores.end(),
                    [](const BaseScore& a, const BaseScore& b) { return b < a; });
   if (scores.size() > kBest) scores.resize(kBest);
-  // Chunks that are damaged tell more of the best ones.
+  // Damaged chunks help to decide between the best bases.
   const std::vector<std::int64_t> more = sample(places, kJudged);
   const IsChunk is_any = [&](std::uint64_t at) {
     return is_found(at) || (find_chunk(found, at) == nullptr && is_chunk(at));

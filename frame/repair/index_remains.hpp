@@ -1,5 +1,5 @@
 #pragma once
-// What is left of a frame's index, also where only some of its blocks decode.
+// Reads what is left of a frame's index, even if only some of its blocks decode.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// Entries that follow each other: one stored chunk, or a run of special or unknown ones.
+/// Consecutive entries: one stored chunk, or a run of special or unknown entries.
 struct EntryRun {
   std::int64_t value = 0;  ///< as in the index
   std::int64_t count = 1;
@@ -19,43 +19,43 @@ struct EntryRun {
 };
 
 struct IndexRemains {
-  std::uint64_t at = 0, end = 0;  ///< its chunk in the file
-  std::int64_t count = 0;         ///< entries
-  std::int64_t unknown = 0;       ///< of them, those that do not decode
+  std::uint64_t at = 0, end = 0;  ///< the place of its chunk in the file
+  std::int64_t count = 0;         ///< number of entries
+  std::int64_t unknown = 0;       ///< number of entries that do not decode
   std::vector<EntryRun> runs;
 
   bool is_whole() const { return unknown == 0; }
 };
 
-/// The index chunk at a position, with entries of `width` bytes; nothing where there is none, or
-/// where it has more runs of entries than a file of `file_size` bytes can have chunks.
+/// Reads the index chunk at a position, with entries of `width` bytes. Returns nullopt if there is
+/// none, or if it has more runs of entries than a file of `file_size` bytes can have chunks.
 std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::uint64_t position,
                                                std::uint64_t file_size, int width,
                                                ChunkProbe& probe);
 
-/// Where the chunks that an index tells of begin.
+/// The position that the entries of an index count from.
 struct IndexBase {
   std::int64_t base = 0;
-  bool is_sure = false;  ///< no other place fits as well
+  bool is_sure = false;  ///< no other position fits as well
 };
 
-/// Where the chunk of an entry `value` is, counted from `base`; nothing for special values and for
-/// places that no file has. Both numbers are hostile: their sum need not exist.
+/// Returns the position of the chunk of an entry, counted from `base`; nullopt for special values
+/// and impossible positions. Both numbers may be hostile, so that their sum may overflow.
 std::optional<std::uint64_t> place_of_entry(std::int64_t value, std::int64_t base);
 
-/// True for places where a chunk starts, though it may be damaged.
+/// True for positions where a chunk starts, even a damaged one.
 using IsChunk = std::function<bool(std::uint64_t at)>;
 
-/// The base with which most entries meet chunks, of which those in `found`, in order, are known;
-/// nothing if fewer than `least` of all do.
+/// Returns the base with which most entries lead to chunks. `found` holds the known chunks, in
+/// order. Returns nullopt if less than the fraction `least` of the entries does.
 std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found,
                                    const IsChunk& is_chunk, double least);
 
-/// True if most entries meet chunks when counted from `base`.
+/// True if at least the fraction `least` of the entries leads to chunks when counted from `base`.
 bool meets_chunks(const IndexRemains& index, std::int64_t base, const IsChunk& is_chunk,
                   double least);
 
-/// The chunk that starts at a position, or null.
+/// Returns the chunk that starts at a position, or null.
 const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t at);
 
 }  // namespace bloscfs::frame::inline repair

@@ -9,7 +9,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// Position of item `number` in C order along each dimension.
+/// Returns the position of item `number`, in C order, along each dimension.
 Extents unravel(std::int64_t number, const Extents& counts) {
   Extents at(counts.size());
   for (std::size_t i = counts.size(); i-- > 0;) {
@@ -19,7 +19,7 @@ Extents unravel(std::int64_t number, const Extents& counts) {
   return at;
 }
 
-/// Where chunks and blocks of an array lie in it.
+/// Where chunks and blocks of an array are in the array.
 class ArrayBoxes {
  public:
   explicit ArrayBoxes(const ArrayInfo& array) : array_(array) {
@@ -29,7 +29,7 @@ class ArrayBoxes {
     }
   }
 
-  /// Of a chunk.
+  /// Returns the box of a chunk.
   ArrayBox chunk(std::int64_t number) const {
     ArrayBox box;
     const Extents at = unravel(number, chunks_);
@@ -40,7 +40,8 @@ class ArrayBoxes {
     return box;
   }
 
-  /// Of as many chunks from `number` on, `most` at most, as are a box together; and how many.
+  /// Returns the largest box of consecutive chunks that begins at `number`, and their number, at
+  /// most `most`.
   std::pair<ArrayBox, std::int64_t> chunks(std::int64_t number, std::int64_t most) const {
     ArrayBox box = chunk(number);
     const Extents at = unravel(number, chunks_);
@@ -56,7 +57,7 @@ class ArrayBoxes {
     return {std::move(box), count};
   }
 
-  /// Of a block; nothing where it is padding.
+  /// Returns the box of a block; nullopt if the block is only padding.
   std::optional<ArrayBox> block(std::int64_t chunk_number, std::int64_t number) const {
     ArrayBox box = chunk(chunk_number);
     const Extents at = unravel(number, blocks_);
@@ -74,14 +75,14 @@ class ArrayBoxes {
 };
 
 std::int64_t array_bytes(const ArrayInfo& array, std::int32_t typesize) {
-  // The others may have any product then.
+  // Otherwise the product of the other extents might overflow.
   if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) return 0;
   std::int64_t bytes = typesize;
   for (const std::int64_t extent : array.shape) bytes *= extent;
   return bytes;
 }
 
-/// What is known of a slot as a whole; nothing where all is well.
+/// Returns the loss that applies to a whole slot; nullopt if there is none.
 std::optional<LossKind> kind_of(const Slot& slot) {
   if (slot.kind == SlotKind::missing) return LossKind::lost;
   if (slot.kind == SlotKind::stored && !slot.is_proven &&
@@ -95,7 +96,7 @@ class LossWalk {
  public:
   LossWalk(const RepairPlan& plan, const std::function<void(const Loss&)>& visit)
       : plan_(plan), visit_(visit) {
-    // An empty array has no chunks, and perhaps no extents to divide by.
+    // An empty array has no chunks, and its chunk shape may have zeros, which would be divisors.
     if (plan.info.array && !plan.slots.empty()) boxes_.emplace(*plan.info.array);
   }
 
@@ -114,7 +115,7 @@ class LossWalk {
   }
 
  private:
-  /// A chunk of which some blocks are lost; of the rest nobody knows.
+  /// Adds a chunk that has lost some blocks. Its other blocks are doubtful.
   void add_damaged(const Slot& slot, const std::vector<ByteRange>& lost) {
     // Blocks of another size than the array's have no boxes.
     if (boxes_ && !are_blocks(slot, lost)) return add(LossKind::lost, 1, {offset_, slot.nbytes});
@@ -167,7 +168,7 @@ class LossWalk {
     }
   }
 
-  /// Blocks become rows of blocks, these become planes, and so on.
+  /// Joins blocks to rows of blocks, these to planes, and so on.
   void add_box(Loss loss) {
     for (; !pending_.empty() && join(pending_.back(), loss); pending_.pop_back())
       loss = std::move(pending_.back());
@@ -178,7 +179,7 @@ class LossWalk {
     }
   }
 
-  /// Adds `next` to `loss` where both together are one box, and no chunk between them is sound.
+  /// Adds `next` to `loss` if both together are one box without a sound chunk between them.
   static bool join(Loss& loss, const Loss& next) {
     if (loss.kind != next.kind || loss.first_chunk + loss.chunk_count < next.first_chunk)
       return false;
@@ -203,7 +204,7 @@ class LossWalk {
   const RepairPlan& plan_;
   const std::function<void(const Loss&)>& visit_;
   std::optional<ArrayBoxes> boxes_;
-  std::deque<Loss> pending_;  ///< what the next one may join
+  std::deque<Loss> pending_;  ///< losses that the next one may join
   std::int64_t number_ = 0, offset_ = 0;
 };
 
@@ -230,7 +231,7 @@ void for_each_range(const RepairPlan& plan, const Loss& loss,
   if (!loss.box) return visit(loss.content);
   const Extents& shape = plan.info.array->shape;
   const ArrayBox& box = *loss.box;
-  // Trailing dimensions that the box has wholly make one run.
+  // Trailing dimensions that the box covers completely form one run.
   std::size_t split = shape.size();
   std::int64_t run = plan.info.typesize, item = plan.info.typesize;
   while (split > 0) {

@@ -30,7 +30,7 @@ class OneFile final : public StoredChunks {
   std::uint64_t size_;
 };
 
-/// The chunk files of a directory. Numbers are those of the files.
+/// The chunk files of a directory. `at` is the number of a file.
 class ChunkFiles final : public StoredChunks {
  public:
   explicit ChunkFiles(std::shared_ptr<const StoreDirectory> directory)

@@ -1,5 +1,5 @@
 #pragma once
-// What can be known of a damaged frame: what each of its chunks is, and where it is stored.
+// What is known of a damaged frame: what each of its chunks is, and where it is stored.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// Where chunks are stored: in one file, or in a file each.
+/// Where chunks are stored: in one file, or each in its own file.
 class StoredChunks {
  public:
   struct Place {
@@ -23,7 +23,7 @@ class StoredChunks {
     std::uint64_t position = 0, limit = 0;
   };
   virtual ~StoredChunks() = default;
-  /// Nothing where there is no such file, or not so much of it.
+  /// Returns nullopt if there is no such file, or if the file is too short.
   virtual std::optional<Place> locate(std::uint64_t at) const = 0;
 };
 
@@ -33,13 +33,13 @@ enum class SlotKind : std::uint8_t { missing, special, stored };
 struct Slot {
   SlotKind kind = SlotKind::missing;
   codec::SpecialValue special = codec::SpecialValue::none;
-  Soundness soundness = Soundness::none;  ///< of a stored one
+  Soundness soundness = Soundness::none;  ///< of a stored chunk
   bool is_guess = false;                  ///< nothing proves that this chunk belongs here
-  bool is_doubtful = false;  ///< its bytes are not those of which a checksum was recorded
-  bool is_proven = false;    ///< they are
-  bool is_unknown = false;   ///< of a missing one: the index does not say what was there
+  bool is_doubtful = false;               ///< its bytes do not match the recorded checksum
+  bool is_proven = false;                 ///< its bytes match the recorded checksum
+  bool is_unknown = false;  ///< of a missing chunk: the index does not say what was there
   std::int32_t nbytes = 0, cbytes = 0;  ///< of one chunk
-  std::int64_t count = 1;               ///< so many chunks are alike: missing and special ones
+  std::int64_t count = 1;               ///< number of equal chunks, if missing or special
   std::uint64_t at = 0;                 ///< file position, or number of the chunk file
 
   static Slot make_missing(std::int64_t count, bool is_unknown) {
@@ -50,11 +50,11 @@ struct Slot {
   }
 };
 
-/// What told the order of the chunks.
+/// How the order of the chunks was found.
 enum class Order { index, index_in_part, checksums, places };
 
 struct RepairPlan {
-  FrameInfo info;  ///< of the frame that can be made; nothing of where its parts are
+  FrameInfo info;  ///< of the new frame, without the places of its parts
   std::vector<Metalayer> metalayers;
   std::vector<MetalayerEntry> vlmetalayers;  ///< in `layer_source`
   std::shared_ptr<const ByteSource> layer_source;
@@ -62,14 +62,14 @@ struct RepairPlan {
   bool keeps_checksums = false;
   Order order = Order::index;
   std::vector<Slot> slots;
-  /// By the number of the first chunk of a slot: contents of the chunk that do not decode.
+  /// Contents that do not decode, by the number of the slot's first chunk.
   std::map<std::int64_t, std::vector<ByteRange>> lost_blocks;
   std::shared_ptr<const StoredChunks> chunks;
-  std::int64_t unused_chunks = 0;  ///< that were found and have no place
-  std::vector<std::string> notes;  ///< what else is not as it was, in words
-  bool may_be_incomplete = false;  ///< by one of the notes
+  std::int64_t unused_chunks = 0;  ///< found chunks without a place
+  std::vector<std::string> notes;  ///< other differences from the original, in words
+  bool may_be_incomplete = false;  ///< because of one of the notes
 
-  /// False where neither a chunk nor a sound header was found.
+  /// False if neither a chunk nor a sound header was found.
   bool found_anything = false;
 };
 
