@@ -22,8 +22,8 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
                                            std::shared_ptr<ExpectedState> expected = nullptr,
                                            SourceStart* start = nullptr);
 
-/// What a writer knows of the state that it has just written: the header, or its first 4 KiB, and
-/// the index and trailer, which reach to the frame's end.
+/// What a writer knows of the state that it has just written. `header` is at most the first 4 KiB
+/// of the header. `tail` is index and trailer, up to the frame's end.
 struct WrittenEnds {
   std::vector<std::uint8_t> header;
   std::uint64_t tail_at = 0;

@@ -34,7 +34,7 @@ class SharedBytes {
   }
 
   /// Returns the extents in which no chunk begins and into which the last chunk before does not
-  /// reach. This assumes that chunks before that one do not reach further.
+  /// reach. Does not notice an earlier chunk that reaches further than the last one.
   template <typename EndOf>
   std::vector<Extent> unshared(const EndOf& end_of) {
     std::vector<Extent> result;

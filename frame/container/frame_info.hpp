@@ -22,7 +22,7 @@ struct ArrayInfo {
   std::vector<std::int32_t> chunkshape;  ///< b2nd only
   std::vector<std::int32_t> blockshape;  ///< b2nd only
   std::optional<std::string> dtype;      ///< as stored; "<f8" or the repr of a structured dtype
-  bool fortran_order = false;            ///< True if the mount shows the elements in Fortran order.
+  bool fortran_order = false;            ///< the mount shows the elements in Fortran order
   /// True if the contents are the elements in order, without blocks and padding.
   bool in_order = false;
 };

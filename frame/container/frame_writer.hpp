@@ -91,7 +91,8 @@ class FrameWriter {
   virtual void tidy() = 0;
   /// Prepares for a transaction that removes all contents and lets the metalayers grow by `growth`
   /// bytes. Makes room behind the header for the trailer of the empty frame, if a new file cannot
-  /// give that room. snapshot() may change; its contents stay the same. Throws as commit() does.
+  /// give that room. The contents stay the same, but snapshot() may change. Throws as commit()
+  /// does.
   virtual void make_room_to_empty(std::uint64_t /*growth*/) {}
   /// True if the container takes more space than it should, and tidy() may help.
   virtual bool is_oversized() const { return false; }
@@ -105,8 +106,8 @@ class FrameWriter {
   /// removed while it is open. Commits then go on in that file, with temporaries in `directory`.
   virtual void moved(std::shared_ptr<StoreDirectory> directory, std::string name) = 0;
 
-  /// Sets the times of the container's file. Other ways to set them look like a change to the
-  /// snapshots. Throws ESTALE if another program has changed the container.
+  /// Sets the times of the container's file. If they were set in another way, snapshots would take
+  /// that for a change. Throws ESTALE if another program has changed the container.
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
 
   /// Returns owner, mode and so on of the writer's own file, even if another file has its name now.

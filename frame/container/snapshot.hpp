@@ -26,7 +26,7 @@ struct ChunkPlace {
   std::int32_t nbytes = 0;          ///< decoded size that the container promises
   codec::SpecialValue special = codec::SpecialValue::none;  ///< other than none: no stored bytes
   std::uint64_t stored_offset = 0;  ///< file position; sparse: number of the chunk file
-  std::uint64_t stored_limit = 0;  ///< most bytes that the chunk may take there
+  std::uint64_t stored_limit = 0;   ///< most bytes that the chunk may take there
 };
 
 /// A run of consecutive chunks of the index. Immutable.
@@ -42,13 +42,13 @@ class IndexPage {
   /// True if every chunk of the page is the same special chunk without stored bytes.
   virtual bool uniform_special() const = 0;
   /// True if every chunk of the page reads as zeros and has no stored bytes, false if no chunk
-  /// does. nullopt if the chunks differ, or if the page does not know.
+  /// does. Returns nullopt if the chunks differ, or if the page does not know.
   virtual std::optional<bool> uniform_hole() const { return std::nullopt; }
   virtual std::size_t memory() const = 0;
 };
 
-/// What reading index pages needs: where the index is stored, and for some frames the result of one
-/// pass over the chunk headers, which alone tell sizes and positions.
+/// What reading index pages needs: where the index is stored. If only the chunk headers tell sizes
+/// and positions, also the result of one pass over them.
 class ChunkMap {
  public:
   virtual ~ChunkMap() = default;

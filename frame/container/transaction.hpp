@@ -35,8 +35,8 @@ struct NumberedChunk {
 ///   overwritten.
 ///
 /// After an error in a change or in write(), the caller may repeat the call. A slow store stores
-/// chunks in the background, and a later call reports their errors. After such an error, or an error
-/// in flush() or publish(), the caller can only destroy the transaction.
+/// chunks in the background, and a later call reports their errors. After such an error, or an
+/// error in flush() or publish(), the caller can only destroy the transaction.
 ///
 /// Memory: about 100 bytes for each chunk that is put. Commit long streams in parts.
 class Transaction {
@@ -78,9 +78,9 @@ class Transaction {
   /// Returns false if no vlmetalayer has that name. Removing bloscfs.xxh3 ends the recording of
   /// checksums.
   virtual bool remove_vlmetalayer(const std::string& name) = 0;
-  /// Set and remove a fixed metalayer. They rewrite the container's header; a contiguous frame is
-  /// rewritten to a new file. EOPNOTSUPP if hard links forbid that. EPERM for metalayers that say
-  /// what the frame is. EINVAL before the first commit of a new frame.
+  /// The next two functions set and remove a fixed metalayer. They rewrite the container's header;
+  /// a contiguous frame is rewritten to a new file. EOPNOTSUPP if hard links forbid that. EPERM for
+  /// metalayers that say what the frame is. EINVAL before the first commit of a new frame.
   virtual void set_metalayer(const std::string& name, codec::Bytes content) = 0;
   virtual bool remove_metalayer(const std::string& name) = 0;
   /// Sets the times that the container's file gets when it is published.

@@ -51,8 +51,8 @@ class FrameSpace {
   }
   /// True if the extent of a chunk may hold bytes of other chunks.
   bool is_doubtful(const Extent& extent) const;
-  /// Returns where the last live chunk ends if `superseded` does not count. No extent of it is
-  /// doubtful.
+  /// Returns where the last live chunk ends, not counting the extents in `superseded`. None of
+  /// these may be doubtful.
   std::uint64_t live_end(const ExtentSet& superseded) const;
   /// Returns the parts of [first, last) that hold, or may hold, live chunks.
   ExtentSet live_between(std::uint64_t first, std::uint64_t last) const;

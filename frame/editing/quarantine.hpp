@@ -35,9 +35,9 @@ class Quarantine {
 
   bool empty() const { return batches_.empty(); }
 
-  /// Returns the items that no snapshot of this process uses. Waits until `nobody_else` returns
-  /// true, which means that no other process has the container open, or until the grace period has
-  /// passed.
+  /// Returns the items that no reader can need any more. No snapshot of this process may use them.
+  /// In addition, either `nobody_else` returns true, because no other process has the container
+  /// open, or the grace period has passed.
   std::vector<Item> release(const std::function<bool()>& nobody_else) {
     std::erase_if(readers_, [](const Reader& reader) { return reader.snapshot.expired(); });
     const std::uint64_t oldest = readers_.empty() ? UINT64_MAX : readers_.front().state;

@@ -18,8 +18,8 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Reads fields by position. A msgpack parser cannot read the marker in front of 16 dimensions
-/// (0x90 + 16), which is not an array.
+/// Reads fields by position. The marker in front of 16 dimensions (0x90 + 16) is no msgpack array,
+/// and a msgpack parser would fail.
 class MetalayerCursor {
  public:
   explicit MetalayerCursor(codec::Bytes bytes) : rest_(bytes) {}

@@ -36,8 +36,7 @@ constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
 constexpr std::int64_t kLargestExtra = std::int64_t{64} << 10;
 /// Margin for requests to a chunk file whose size is unknown.
 constexpr std::int64_t kFileMargin = std::int64_t{16} << 10;
-/// Chunks in addition to those that the stored bytes have room for, because chunks may share bytes
-/// or have none.
+/// Most chunks without stored bytes of their own in a frame that gets a map.
 constexpr std::int64_t kMapSlack = 65536;
 
 std::size_t guess_first_read(const FrameInfo& info) {
@@ -57,8 +56,8 @@ struct FrameMap final : ChunkMap {
   std::optional<VariableChunkMap> chunks;
 };
 
-/// Returns a source of what does not change while the frame has this state: `source`, with more of
-/// it in memory if possible.
+/// Returns a source for bytes that do not change while the frame has this state: `source`, or a
+/// source with more of it in memory.
 std::shared_ptr<const ByteSource> contents_of(FrameParts& parts,
                                               const std::shared_ptr<const ByteSource>& source) {
   if (parts.copy) return std::move(parts.copy);

@@ -82,7 +82,7 @@ class FrameSnapshot : public Snapshot {
     FileStamp stamp;  ///< empty unless the file holds only this chunk
   };
 
-  /// `expected` and `lock` may be null. The caller must hold the lock since before it read `parts`.
+  /// `expected` and `lock` may be null. The caller has held the lock since before it read `parts`.
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock);
   /// False if another program has announced that it changes the frame.

@@ -94,8 +94,8 @@ void FramePlanner::find_chunks() {
   if (!is_all_clear()) search();
 }
 
-/// Returns true if the header's item size may be wrong. Chunks do not record item sizes above 255,
-/// and the item size decides where blocks end.
+/// True if the header's item size may be wrong. Chunks do not record item sizes above 255, and the
+/// item size decides where blocks end.
 bool FramePlanner::is_item_size_doubtful() const {
   if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
   if (found_.empty() && index_ && !has_places(*index_)) return false;

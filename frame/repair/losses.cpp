@@ -75,7 +75,7 @@ class ArrayBoxes {
 };
 
 std::int64_t array_bytes(const ArrayInfo& array, std::int32_t typesize) {
-  // Otherwise the product of the other extents might overflow.
+  // If one extent is 0, nothing bounds the others, and their product might overflow.
   if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) return 0;
   std::int64_t bytes = typesize;
   for (const std::int64_t extent : array.shape) bytes *= extent;

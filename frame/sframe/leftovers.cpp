@@ -61,7 +61,7 @@ class Sweep {
     try {
       sweep(path);
     } catch (const std::system_error& error) {
-      // SOURCE is a single object, not a directory.
+      // The path is a plain object, or the directory has vanished.
       if (!is_missing(error)) throw;
     }
   }

@@ -16,8 +16,8 @@ namespace {
 
 /// Most chunk files that are open until one flush syncs them together.
 constexpr std::size_t kMaxUnsynced = 64;
-/// Most chunks that a slow directory stores at the same time. It is more than the directory has
-/// room for.
+/// Most chunk files that a slow directory may be storing. The directory has room for fewer at a
+/// time, so this bound does not slow it down.
 constexpr std::size_t kMaxBegun = 32;
 
 }  // namespace
