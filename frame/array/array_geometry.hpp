@@ -30,8 +30,7 @@ class ArrayGeometry {
   struct Rows {
     Run first;
     std::int64_t count;
-    std::int64_t array_step,
-        block_step;  ///< above 0; from the start of one run to that of the next
+    std::int64_t array_step, block_step;  ///< between the starts of two runs; above 0
 
     Run last() const {
       return {first.array_offset + (count - 1) * array_step,

@@ -37,8 +37,7 @@ struct FrameInfo {
   std::int64_t cbytes = 0;     ///< header field; Bloscpack: stored bytes of the chunks
   std::int64_t nchunks = 0;
   std::int64_t header_len = 0;
-  std::int64_t frame_len =
-      0;  ///< stored bytes of the container's own file; of a sparse frame, the index file
+  std::int64_t frame_len = 0;  ///< stored bytes of the container's own file
   std::int64_t trailer_len = 0;
   bool variable_chunks = false;
   bool vl_blocks = false;  ///< flag of the header; each chunk decides for itself

@@ -78,8 +78,7 @@ class EmbedMap {
 
  private:
   struct Entry {
-    std::uint32_t
-        text_at;  ///< position in texts_ of the key; `urlbase` and `path` of a reference follow it
+    std::uint32_t text_at;  ///< of the key in texts_; of a reference, its texts follow
     std::uint16_t key_size;
     bool is_reference;
     std::uint64_t first, second;  ///< offset and length; of a reference, the sizes of its texts

@@ -21,8 +21,7 @@ inline std::int32_t stored_typesize(std::int32_t typesize) {
 
 /// What is known of the chunks before their sizes are decided.
 struct SizeEvidence {
-  std::vector<FoundChunk>
-      chunks;  ///< chunks before the last place; all chunks if places are unknown
+  std::vector<FoundChunk> chunks;     ///< before the last place; all if places are unknown
   std::optional<FoundChunk> last;     ///< the chunk in the last place
   std::optional<std::int64_t> count;  ///< number of the frame's chunks
 };

@@ -84,9 +84,8 @@ class TableWriter {
 
   codec::EncodeSettings settings_;
   codec::BlockEncoder encoder_;
-  std::vector<std::uint8_t> plain_,
-      last_plain_;                    ///< bytes of the current block, of the previous block
-  std::vector<std::uint8_t> stored_;  ///< encoded bytes of the previous block
+  std::vector<std::uint8_t> plain_, last_plain_;  ///< bytes of the current, the previous block
+  std::vector<std::uint8_t> stored_;              ///< encoded bytes of the previous block
 };
 
 }  // namespace bloscfs::frame::inline stored
