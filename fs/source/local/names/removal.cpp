@@ -147,13 +147,17 @@ void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& d
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
-  if (!is_temporary(stored_name))
-    // Noted before the file is removed: from then on a power cut may bring the name back.
-    services_.unsynced_names.note(directory, stored_name, object.entry.shown);
+  // Noted once the name is gone: a flush that another thread has begun before does not make the
+  // removal durable, and must not erase the note.
+  const auto note = [&] {
+    if (!is_temporary(stored_name))
+      services_.unsynced_names.note(directory, stored_name, object.entry.shown);
+  };
   if (!object.entry.is_sframe()) {
     const bool has_links = object.entry.own_stat.st_nlink > 1;
-    if (has_links) services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(names_.change(), stored_name);
+    note();
+    if (has_links) services_.unsynced_names.note_link(object.entry.own_stat);
     if (may_have_sidecar(object.entry)) remove_sidecar(names_.change(), directory, stored_name);
     if (has_links) names_.link_lost(object);
     return;
@@ -165,6 +169,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   const std::string displaced = frame::displaced_name(frame::identity_at(frame->get(), {}).value());
   if (displaced != stored_name)
     directory.rename(names_.change(), stored_name, directory, displaced);
+  note();
   names_.at_end(object.node,
                 remove_when_unused(std::move(frame), displaced, directory.path_of(displaced)));
 }
@@ -175,8 +180,8 @@ void Removal::remove_directory(const NamedObject& object) {
   clear(object);
   auto remains = keep(object);
   const SourceDirectory parent = names_.directory(object.directory_path);
-  services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
   parent.remove_directory(names_.change(), object.stored_name);
+  services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
   remove_name(object, std::move(remains));
 }
 

@@ -126,9 +126,9 @@ Need Replacement::place(const std::string& full_name) {
           prepare_name(names_, services_, objects_.old,
                        {&placed, objects_.to, objects_.shown_name, full_name, shown}, taken))
     return need;
+  put(taken);
   if (!is_temporary(placed.stored_name))
     services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
-  put(taken);
   if (objects_.precondition != nullptr) keep_sidecar();
   return {};
 }
@@ -264,8 +264,8 @@ void Replacement::leave(const NamedObject& object, const std::function<bool()>& 
     throw;
   }
   if (!goes) return directory.rename_to_free(names_.change(), displaced, directory, name);
-  services_.unsynced_names.note(directory, name, object.entry.shown);
   removal_.remove_stored(object, directory, displaced);
+  services_.unsynced_names.note(directory, name, object.entry.shown);
 }
 
 }  // namespace bloscfs::fs

@@ -28,7 +28,8 @@ class UnsyncedNames {
   /// This only bounds the memory. A flush clears only names that were noted before it began, so it
   /// does not matter which change asks for it.
   Need before_giving_up(NamesWork& work);
-  /// Notes a name that an operation gives up.
+  /// Notes a name that an operation has given up. All notes are made after the change: a flush that
+  /// began before the change forgets the notes that it found.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
   /// Notes a name that an object has got by an exchange. Until the exchange is durable, a power cut
   /// may undo it but keep a later rename over the name. That would destroy the object that had the
