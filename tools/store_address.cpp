@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -107,6 +108,10 @@ void require_plain(const std::string& path) {
 
 void refuse_no_frame(const std::string& path) {
   require_plain(path);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    throw std::runtime_error(
+        "is a directory; name a frame in it (info, extract, verify and convert take -r for all)");
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
 }
 

@@ -101,8 +101,8 @@ class PartsReader {
       throw_malformed(fmt::format("frame header: frame type {} where {} is expected",
                                   parts_.header.frame_type, frame_type));
     if (static_cast<std::uint64_t>(info().frame_len) > available)
-      throw_malformed(
-          fmt::format("frame header: frame_len {} > {} bytes", info().frame_len, available));
+      throw_malformed(fmt::format("frame header: cut off: it says {} bytes, but there are {}",
+                                  info().frame_len, available));
     reader_.set_size(static_cast<std::uint64_t>(info().frame_len));
     const auto header_len = static_cast<std::uint64_t>(info().header_len);
     const auto kept = std::min<std::uint64_t>(header_len, kHeaderBytesKept);

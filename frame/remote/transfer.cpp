@@ -386,7 +386,10 @@ Verdict Transfer::judge_failure(CURLcode code) const {
   // same code for lines that are too long.
   if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
-  const std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
+  std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
+  if (code == CURLE_PEER_FAILED_VERIFICATION) text += "; cafile names certificates to trust";
+  if (code == CURLE_SSL_CONNECT_ERROR && text.find("wrong version number") != std::string::npos)
+    text += "; the server seems to speak http:// there, not https://";
   return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
 }
 

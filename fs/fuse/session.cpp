@@ -192,6 +192,8 @@ ThreadCounts thread_counts(const SessionSettings& settings) {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
+  if (!resolved && errno == ENOENT)
+    throw FileError(path, fmt::format("no such directory; make it first: mkdir -p {}", path));
   if (!resolved) throw FileError(path, errno);
   return resolved.get();
 }
@@ -199,7 +201,8 @@ std::string real_path(const std::string& path) {
 void require_directory(const std::string& mountpoint) {
   struct stat st {};
   if (::stat(mountpoint.c_str(), &st) != 0) throw FileError(mountpoint, errno);
-  if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
+  if (!S_ISDIR(st.st_mode))
+    throw FileError(mountpoint, "not a directory; a mountpoint is an existing directory");
 }
 
 /// Returns the signals that end a mount. Leaves out ignored signals, such as SIGHUP under nohup: a

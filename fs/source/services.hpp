@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "codec/error.hpp"
 #include "fs/commit/committer.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/readahead.hpp"
@@ -42,7 +43,10 @@ struct SourceServices {
 
 inline void SourceServices::log_bad_data(const Request& request, const std::string& told_path,
                                          const std::exception& error) const {
-  log.error(request.user(), told_path + ": " + error.what());
+  const auto* const failure = dynamic_cast<const codec::Error*>(&error);
+  const bool is_damaged = failure != nullptr && failure->code() == codec::FormatErrc::malformed;
+  log.error(request.user(), told_path + ": cannot be read: " + error.what() +
+                                (is_damaged ? "; b2frame repair saves what is intact" : ""));
 }
 
 }  // namespace bloscfs::fs

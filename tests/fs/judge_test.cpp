@@ -120,7 +120,7 @@ std::vector<Row> rows() {
       {"text", "x.txt", bytes_of("text"), "", "itself"},
       {"text called as a frame", "x.b2frame", bytes_of("text"), "", "itself"},
       {"truncated frame", "x.b2frame", first_half(flat), "", "itself, damaged",
-       "frame header: frame_len"},
+       "frame header: cut off"},
       {"damaged trailer", "x.b2frame", torn, "", "itself, damaged", "frame trailer: marker"},
 
       {"unknown codec", "x.b2frame", unknown, "", "frame, flat, 4000 bytes, unsupported"},

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
         {file, point, "raw",
          file + ": neither a directory nor a Blosc2 frame nor a Bloscpack file\n"},
         {file + "/x", point, "raw", file + "/x: Not a directory\n"},
-        {cut, point, "raw", cut + ": frame header: frame_len "},
+        {cut, point, "raw", cut + ": frame header: cut off: it says "},
         {frame, nowhere, "raw", nowhere + ": No such file or directory\n"},
         {frame, file, "raw", file + ": not a directory\n"},
         {frame, file + "/x", "raw", file + "/x: Not a directory\n"},

@@ -250,9 +250,12 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
       verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
   if (is_new && !verdict.reason.empty())
-    log::warn(request.user(),
-              fmt::format("{}: {}: {}", path.text(),
-                          verdict.is_left_out() ? "left out" : "shown as it is", verdict.reason));
+    log::warn(
+        request.user(),
+        fmt::format(
+            "{}: {}: {}{}", path.text(), verdict.is_left_out() ? "left out" : "shown as it is",
+            verdict.reason,
+            verdict.health == Verdict::Health::damaged ? "; b2frame repair may save it" : ""));
   const bool is_no_frame = is_itself && verdict.reason.empty() && S_ISREG(entry.own_stat.st_mode);
   // A young file may still be being written.
   if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
