@@ -32,18 +32,18 @@ using AdviceClock = std::chrono::steady_clock;
 constexpr std::int64_t kMostSamplePieces = 8;
 constexpr std::size_t kAdvisedNpyStart = 256 << 10;
 
-/// What a file holds, whatever it is.
+/// The contents of a frame, an array file or any other regular file.
 struct AdvisedContents {
   std::int64_t size = 0;      ///< bytes
-  std::int32_t typesize = 0;  ///< 0: nobody knows
+  std::int32_t typesize = 0;  ///< 0: not known
   std::function<void(std::int64_t offset, codec::MutableBytes out)> read;
   std::optional<std::int64_t> stored;
   std::optional<double> stored_ratio;
-  std::optional<codec::EncodeSettings> now;  ///< of a frame
+  std::optional<codec::EncodeSettings> now;  ///< the frame's settings
 };
 
-/// A frame's settings, if samples can be encoded and decoded by them: nothing is lost, and no shape
-/// of blocks needed.
+/// Returns the settings of a frame, or nullopt if samples cannot be encoded and decoded with them.
+/// That is the case for lossy settings, and for codecs that need the shape of blocks.
 std::optional<codec::EncodeSettings> frame_settings(const frame::FrameInfo& info) {
   if (!info.codec) return std::nullopt;
   codec::EncodeSettings settings;
@@ -132,7 +132,7 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
 
 using SamplePiece = std::vector<std::uint8_t>;
 
-/// Evenly spread, of whole items. At least one.
+/// Returns at least one piece. The pieces are evenly spread and consist of whole items.
 std::vector<SamplePiece> take_pieces(const AdvisedContents& contents, AdviceClock::time_point end) {
   const std::int64_t item = std::max(contents.typesize, 1);
   const std::int64_t items = contents.size / item;
@@ -166,7 +166,7 @@ std::string block_size_text(std::int32_t bytes) {
   return bytes % kKi == 0 ? fmt::format("{}K", bytes / kKi) : std::to_string(bytes);
 }
 
-/// What b2frame create makes where nothing is said.
+/// Returns the settings that b2frame create uses without options.
 codec::EncodeSettings usual_create_settings(codec::Bytes piece, std::int32_t typesize) {
   codec::EncodeSettings settings;
   settings.codec = codec::CodecId::zstd;
@@ -178,10 +178,10 @@ codec::EncodeSettings usual_create_settings(codec::Bytes piece, std::int32_t typ
   return settings;
 }
 
-/// Those that, by the table of costs, no others are better than in size and time.
+/// Returns the settings that no others beat in both size and time, by the table of costs.
 std::vector<frame::Candidate> worth_measuring(const std::vector<frame::Candidate>& all) {
   std::vector<frame::Candidate> kept;
-  for (const frame::Candidate& one : all)  // cheap ones first
+  for (const frame::Candidate& one : all)  // cheapest settings first
     if (kept.empty() || one.stored < kept.back().stored) kept.push_back(one);
   return kept;
 }
@@ -201,7 +201,7 @@ constexpr std::array<MarkMeaning, 8> kMarks{{
     {"fastest-read", "the fastest of these to decode"},
 }};
 
-/// Marks what has the most of something.
+/// Marks the settings with the highest value.
 void mark_best(std::vector<AdvisedSettings>& all, double MeasuredSettings::*what,
                const char* mark) {
   const auto best = std::ranges::max_element(
@@ -209,7 +209,8 @@ void mark_best(std::vector<AdvisedSettings>& all, double MeasuredSettings::*what
   best->marks.emplace_back(mark);
 }
 
-/// Codec and level, with filters and sizes where others without marks have the same.
+/// Returns codec and level. Adds filters, item size and block size if other settings without marks
+/// would have the same name.
 std::string plain_name(const codec::EncodeSettings& settings,
                        const std::vector<AdvisedSettings>& all) {
   using Part = std::string (*)(const codec::EncodeSettings&);
@@ -287,7 +288,8 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   };
   for (const frame::Candidate& candidate : worth_measuring(found)) add(candidate.settings);
   for (const frame::Goal goal : frame::kGoals) add(frame::best_of(found, goal).settings);
-  // What is compared with is there in any case; what takes long may be too late.
+  // The compared settings stay first, so they are always measured. Slow settings come last, since
+  // time may run out before them.
   std::stable_sort(settings.begin() + 1, settings.end(), [](const auto& a, const auto& b) {
     return frame::time_cost(a) < frame::time_cost(b);
   });

@@ -1,5 +1,5 @@
 #pragma once
-// Which settings suit a file: found on samples of its contents, and measured.
+// Recommends settings for a file, by measuring settings on samples of its contents.
 
 #include <chrono>
 #include <cstdint>
@@ -15,45 +15,47 @@ namespace bloscfs::tools {
 
 struct AdvisedSettings {
   MeasuredSettings measured;
-  std::string options;             ///< of b2frame create
-  std::vector<std::string> marks;  ///< what they are best for, or are now: see meaning_of_mark()
-  std::string name;                ///< the marks, or codec and level; no others have it
-  double size = 0;                 ///< bytes that the contents would take, about
-  bool is_present = false;         ///< those of the frame, or what create takes
+  std::string options;  ///< of b2frame create
+  /// What these settings are best for, or used for now: see meaning_of_mark().
+  std::vector<std::string> marks;
+  std::string name;         ///< unique: the marks, or codec and level
+  double size = 0;          ///< estimated bytes of the contents, stored with these settings
+  bool is_present = false;  ///< the frame's own settings, or the defaults of create
 };
 
 struct Advice {
   std::string file;
   std::int64_t contents = 0;              ///< bytes
-  std::int64_t sampled = 0;               ///< bytes that were looked at
-  std::int32_t typesize = 0;              ///< bytes of its items; 0: nobody knows
+  std::int64_t sampled = 0;               ///< bytes of the samples
+  std::int32_t typesize = 0;              ///< item size in bytes; 0: not known
   std::optional<std::int64_t> stored;     ///< bytes of a frame's chunks
-  std::optional<double> stored_ratio;     ///< of a frame: contents to stored bytes
-  std::vector<AdvisedSettings> settings;  ///< what stores least first
+  std::optional<double> stored_ratio;     ///< contents to stored bytes of a frame
+  std::vector<AdvisedSettings> settings;  ///< smallest size first
 };
 
-/// Ends of the parts of the work, from its beginning; each may be exceeded by one step.
+/// The times at which parts of the work end, since the start. Each may end one step later.
 struct AdviceTimes {
   std::chrono::milliseconds reading{1500}, search{3000}, measuring{6500};
 };
 
-/// Takes less than 10 seconds, whatever the file is. `typesize` is that of the items of a file that
-/// is no frame and no array; absent: to be found out. Throws Error, std::system_error, FileError
-/// and std::runtime_error for what has no contents, UsageError, Interrupted.
+/// Takes less than 10 seconds, whatever the size of the file. `typesize` is the item size of a file
+/// that is neither a frame nor an array; absent: not known. Throws Error, std::system_error and
+/// FileError. Throws std::runtime_error for a file without contents, also UsageError and
+/// Interrupted.
 Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits,
               const AdviceTimes& times = {});
 
-/// What --apply takes where no name is given.
+/// The mark that --apply uses if no name is given.
 inline constexpr const char* kRecommended = "balanced";
-/// "smallest of all that were tried"
+/// Returns a text such as "the smallest of these". `mark` must be a mark that advise() sets.
 const char* meaning_of_mark(std::string_view mark);
 
-/// The settings that have that name, or that mark. Throws std::runtime_error, which tells the names
-/// that there are.
+/// Returns the settings with that name or mark. Throws std::runtime_error, which lists the names,
+/// if no settings have it.
 const AdvisedSettings& find_settings(const Advice& advice, const std::string& name);
 
-/// The options of create that give these settings, where items of `known_typesize` bytes need not
-/// be told (0: they do).
+/// Returns the options of create that give these settings. Leaves out --typesize if the item size
+/// is `known_typesize`; 0 never leaves it out.
 std::string create_options_text(const codec::EncodeSettings& settings, std::int32_t known_typesize);
 
 }  // namespace bloscfs::tools

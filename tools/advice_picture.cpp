@@ -15,10 +15,10 @@ namespace {
 
 constexpr double kPictureWidth = 900, kPanelHeight = 330, kPictureTop = 70, kPictureLeft = 70,
                  kPictureRight = 30, kPictureBottom = 50;
-constexpr double kLegendLine = 17;  ///< of the picture_legend
-/// Width of a letter of the small font, at most on the average, its height, and half a dot.
+constexpr double kLegendLine = 17;  ///< height of a line in the legend
+/// Average width of a letter of the small font, rounded up; its height; the radius of a dot.
 constexpr double kLetter = 6.3, kLetterHeight = 13, kDot = 5;
-/// Places around a dot, each farther away, that a label is tried at.
+/// Number of rings around a dot, each farther away, in which a place for a label is tried.
 constexpr int kRings = 16;
 constexpr std::size_t kTitleLetters = 80;
 
@@ -37,7 +37,7 @@ const char* const kPictureStyle =
     ".front{stroke:#6db8f5}.dot{fill:#6db8f5}.beaten{stroke:#6db8f5}"
     ".now{fill:#f0a060;stroke:#f0a060}}";
 
-/// Speeds are shown by their logarithm, ratios by themselves.
+/// Maps values to positions. Callers pass speeds as logarithms, and ratios as they are.
 struct PictureScale {
   double least, most, begin, end;
   double operator()(double value) const {
@@ -55,7 +55,7 @@ struct PictureBox {
 
 double text_width(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
 
-/// A step of 1, 2 or 5 times a power of ten that divides a span into about five.
+/// Returns a step of 1, 2 or 5 times a power of ten, which divides the span into about five.
 double even_step(double span) {
   const double power = std::pow(10, std::floor(std::log10(span / 4)));
   for (const double digit : {1.0, 2.0, 5.0})
@@ -121,10 +121,10 @@ class SpeedPanel {
             bottom + 16, speed);
   }
 
-  /// Those that no faster ones are as small as.
+  /// Draws the line through the settings that no others beat in both speed and ratio.
   void draw_front(Markup& out) const {
     std::vector<const MeasuredSettings*> front;
-    for (const AdvisedSettings& one : all_)  // what stores least first
+    for (const AdvisedSettings& one : all_)  // smallest size first
       if (front.empty() || one.measured.*speed_ > front.back()->*speed_)
         front.push_back(&one.measured);
     std::string points;
@@ -159,9 +159,9 @@ class SpeedPanel {
 
   struct LabelPlace {
     PictureBox box;
-    bool is_beside;  ///< its dot; else a line leads there
+    bool is_beside;  ///< next to its dot; else a line joins the two
   };
-  /// Beside its dot, or as near to it as nothing else is.
+  /// Finds a place next to the dot, or else the nearest place where nothing else is.
   LabelPlace place_label(const AdvisedSettings& one, const std::vector<PictureBox>& taken) const {
     const PictureBox at = dot(one);
     const double width = text_width(one.name), right = at.left + at.width + 3;
@@ -181,7 +181,7 @@ class SpeedPanel {
     return {{right, at.top, width, kLetterHeight}, true};
   }
 
-  /// A line from a dot to its label.
+  /// Returns a line from a dot to its label.
   Markup leader(const AdvisedSettings& one, const PictureBox& label) const {
     return markup(R"(<line class="leader" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
                   x(one.measured), y(one.measured),
@@ -196,7 +196,7 @@ class SpeedPanel {
   PictureScale x_{}, y_{};
 };
 
-/// Names, sizes, ratios and options of all, in columns.
+/// Lists name, size, ratio and options of all settings, in columns.
 class PictureLegend {
  public:
   explicit PictureLegend(const Advice& advice) : advice_(advice) {
@@ -240,7 +240,7 @@ class PictureLegend {
   double size_right_ = 0, options_width_ = 0;
 };
 
-/// The end of a long name says most.
+/// Cuts a long name at its start, because the end says most.
 std::string picture_title(const Advice& advice) {
   std::string name = advice.file;
   if (name.size() > kTitleLetters) name = "\u2026" + name.substr(name.size() - kTitleLetters);

@@ -1,5 +1,5 @@
 #pragma once
-// A picture of what settings give.
+// Draws what settings achieve.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace bloscfs::tools {
 
-/// An SVG with two diagrams, of ratios over speeds of decoding and of encoding, each with the line
-/// of those that no others beat. Readable on light and on dark pages.
+/// Returns an SVG with two diagrams: compression ratio over decoding speed, and over encoding
+/// speed. In each, a line joins the settings that no others beat. Readable on light and dark pages.
 std::string advice_picture(const Advice& advice);
 
 }  // namespace bloscfs::tools

@@ -10,7 +10,7 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-/// Calls `use` for each index from `first` to `last`, which belongs to them, in C order.
+/// Calls `use` for each index from `first` up to and including `last`, in C order.
 template <typename Use>
 void for_each_index(const Index& first, const Index& last, Use use) {
   Index index = first;
@@ -25,14 +25,14 @@ void for_each_index(const Index& first, const Index& last, Use use) {
   }
 }
 
-/// The place of an index among `along` ones in C order.
+/// Returns the position of an index in C order, in a grid of shape `along`.
 std::int64_t place_of(const Index& index, const Index& along) {
   std::int64_t place = 0;
   for (std::size_t i = 0; i < index.size(); i++) place = place * along[i] + index[i];
   return place;
 }
 
-/// Bytes from one index to the next along each dimension.
+/// Returns the bytes from one index to the next along each dimension.
 Index strides_of(const Index& extents, std::int64_t itemsize) {
   Index strides(extents.size());
   std::int64_t stride = itemsize;
@@ -46,7 +46,7 @@ std::int64_t distance(const Index& from, const Index& to, const Index& strides) 
   return bytes;
 }
 
-/// An array as it is cut into chunks, and these into blocks.
+/// How an array is divided into chunks, and chunks into blocks.
 struct Cuts {
   explicit Cuts(const frame::ArrayInfo& array, std::int64_t itemsize)
       : chunk(array.chunkshape.begin(), array.chunkshape.end()),
@@ -63,7 +63,7 @@ struct Cuts {
   std::int64_t block_size;  ///< bytes
 };
 
-/// What lies between two indexes of what begins at `origin` and has `extent` each way.
+/// A box of indexes. `last` is included.
 struct Part {
   Index begin, last;
 };
@@ -76,7 +76,8 @@ Part part_in(const Index& begin, const Index& last, const Index& origin, const I
   return part;
 }
 
-/// The indexes of the pieces of `extent` each way, counted from `origin`, that a part lies in.
+/// Returns the indexes of the pieces that a part lies in. Pieces have the shape `extent` and are
+/// counted from `origin`.
 Part pieces_of(const Part& part, const Index& origin, const Index& extent) {
   Part pieces = part;
   for (std::size_t i = 0; i < origin.size(); i++) {
@@ -119,7 +120,7 @@ ArrayRegions::Box ArrayRegions::box_of(std::int64_t chunk) const {
 
 template <typename Use>
 void ArrayRegions::for_each_run(const Box& box, Use use) const {
-  // Dimensions behind this one are whole.
+  // After the loop, the box has the full extent of the array in all dimensions behind `cut`.
   std::size_t cut = box.start.size();
   std::int64_t run = elements_.itemsize();
   while (cut > 0) {
@@ -152,7 +153,7 @@ void ArrayRegions::read_chunk(std::int64_t chunk, codec::MutableBytes contents) 
     read_blocks(box, part);
   else
     read_runs(box, part);
-  // What the chunk has of the array is the whole of an array of one chunk.
+  // Cuts the part as if it were a whole array that consists of one chunk.
   frame::ArrayInfo alone = target_;
   alone.fortran_order = false;
   alone.shape = std::move(box.extent);
@@ -167,7 +168,7 @@ void ArrayRegions::read_runs(const Box& box, codec::MutableBytes out) const {
   });
 }
 
-/// Looks for each block of the array once, however small the runs are that the box has of it.
+/// Fetches each block of the array once, even if the box has many small runs in it.
 void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
   fs::Request request;
   const std::int64_t itemsize = elements_.itemsize();

@@ -1,5 +1,5 @@
 #pragma once
-// Boxes of arrays, as new chunks want them.
+// Reads array contents in the shape of new chunks.
 
 #include <cstdint>
 #include <vector>
@@ -8,16 +8,17 @@
 
 namespace bloscfs::tools {
 
-/// Reads chunks of an array that is to be cut in another way. Thread-safe.
+/// Reads the contents of an array in chunks of another shape. Thread-safe.
 class ArrayRegions {
  public:
-  /// `target` has the array's shape; `elements` outlives it.
+  /// `target` has the array's shape and the new chunk shape. `elements` must outlive this object.
   ArrayRegions(Elements& elements, const frame::ArrayInfo& target);
 
   std::int64_t chunk_count() const { return chunk_count_; }
-  /// Fills `contents`, which has a whole chunk's bytes, padding included. Errors as Elements'.
+  /// Fills `contents`, which must have the bytes of a whole chunk, including padding. Throws as
+  /// Elements::read().
   void read_chunk(std::int64_t chunk, codec::MutableBytes contents) const;
-  /// True if all of the chunk certainly reads as zeros.
+  /// True if the whole chunk certainly reads as zeros. May be false for a chunk of zeros.
   bool is_hole(std::int64_t chunk) const;
 
  private:
@@ -25,7 +26,8 @@ class ArrayRegions {
     std::vector<std::int64_t> start, extent;
   };
   Box box_of(std::int64_t chunk) const;
-  /// Calls `use(offset, size)` for the runs of bytes that a box has of the array in order.
+  /// Calls `use(offset, size)` for each contiguous run of bytes of a box, in order. Offsets are
+  /// those in the array.
   template <typename Use>
   void for_each_run(const Box& box, Use use) const;
 

@@ -1,4 +1,4 @@
-// b2frame advise: the codec and filters that suit a file.
+// b2frame advise: recommends codec and filters for a file.
 
 #include <algorithm>
 #include <cmath>
@@ -44,13 +44,13 @@ void print_advice_json(const Advice& advice) {
   fmt::print("{}\n", frame::to_line(line));
 }
 
-/// "258 KiB (264000 bytes)"
+/// Returns a text such as "258 KiB (264000 bytes)".
 std::string exact_size(std::int64_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
   return fmt::format("{} ({} bytes)", size_with_unit(static_cast<double>(bytes)), bytes);
 }
 
-/// What names and signs of the table mean, once each.
+/// Explains each mark of the table once, and the asterisk.
 void print_meanings(const Advice& advice) {
   std::vector<std::string> told;
   fmt::print("\n");
@@ -91,13 +91,13 @@ void write_advice_picture(const Advice& advice, const std::string& path) {
   out.commit();
 }
 
-/// Bytes of a frame, which is a file or a directory.
+/// Returns the bytes of a frame, which is a file or a directory.
 std::int64_t frame_size(const std::string& path) {
   if (std::filesystem::is_directory(path)) return tree_size(path);
   return static_cast<std::int64_t>(std::filesystem::file_size(path));
 }
 
-/// Does what b2frame convert --in-place does, and refuses what that refuses.
+/// Converts the frame in place, with the errors of b2frame convert --in-place.
 int apply_settings(const Advice& advice, const std::string& name) {
   const AdvisedSettings& chosen = find_settings(advice, name);
   const std::string file(fs::printable(advice.file));

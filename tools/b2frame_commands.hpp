@@ -1,6 +1,6 @@
 #pragma once
-// The subcommands of b2frame. Each returns the exit status: 0, or 1 if a file had bad data (then a
-// line on stderr says what). Throws UsageError where the command line makes no sense for the file.
+// The subcommands of b2frame. Each returns the exit status: 0, or 1 if a file has bad data, which a
+// line on stderr explains. Throws UsageError if the command line does not fit the file.
 
 #include <cstdint>
 #include <optional>
@@ -16,14 +16,16 @@ namespace bloscfs::tools {
 
 inline constexpr int kExitBadData = 1;
 inline constexpr int kExitBadUsage = 2;
-/// Of verify, where nothing worse was found: the file needs a codec, a filter or a version that is
-/// missing here, or could not be read.
+/// Exit status of verify, if it found nothing worse: the file needs a codec, a filter or a format
+/// version that is missing here.
 inline constexpr int kExitUnsupported = 3;
+/// Exit status of verify, if it found no damage: the file could not be read.
 inline constexpr int kExitUnreadable = 4;
-/// Of diff, which has 1 for a difference.
+/// Exit status of diff for an error. For a difference, diff returns 1.
 inline constexpr int kExitTrouble = 2;
-/// Of repair: something is not as it was, or not for certain; nothing was found, nor written.
+/// Exit status of repair: the new file was written, but parts are lost, doubtful or guessed.
 inline constexpr int kExitIncomplete = 5;
+/// Exit status of repair: it found nothing to bring back, and wrote no file.
 inline constexpr int kExitNothingFound = 6;
 
 class UsageError : public std::runtime_error {
@@ -31,21 +33,21 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError unless that holds.
+/// Throws UsageError with that text unless the condition holds.
 inline void require(bool holds, const char* what) {
   if (!holds) throw UsageError(what);
 }
 
-/// How URLs are read that stand where files may.
+/// How to read URLs that are given in place of files.
 struct RemoteOptions {
-  std::string cafile;  ///< certificates of whom to trust; empty: of the system's authorities
-  /// Seconds in which what may pass is tried again; nothing: 60, and not until a server has
-  /// answered.
+  std::string cafile;  ///< trusted certificates; empty: the system's
+  /// Seconds for which temporary errors are retried. Absent: 60, but then errors before a server's
+  /// first answer are not retried.
   std::optional<int> retry_time;
-  std::string netrc;             ///< file with users and passwords of web servers; empty: none
-  std::string endpoint, region;  ///< of s3://; empty: as the environment says
-  bool virtual_host = false;     ///< of s3://: the bucket stands in the host's name
-  bool anonymous = false;        ///< of s3://: nothing is signed
+  std::string netrc;             ///< users and passwords of web servers; empty: none
+  std::string endpoint, region;  ///< of s3://; empty: from the environment
+  bool virtual_host = false;     ///< of s3://: the host name has the bucket
+  bool anonymous = false;        ///< of s3://: requests are not signed
 };
 
 struct InfoOptions {
@@ -53,17 +55,18 @@ struct InfoOptions {
   std::vector<std::string> files;
   bool json = false;       ///< one JSON object per file and line
   bool chunk = false;      ///< files are bare chunks
-  bool recursive = false;  ///< directories mean the frames below them
-  bool stats = false;      ///< tell of the numbers, too, which reads all
+  bool recursive = false;  ///< directories stand for the frames below them
+  bool stats = false;      ///< also statistics of values, which reads all contents
 };
 int run_info(const InfoOptions& options);
 
-/// What happens to files of OUT that were changed after the run that made them: left, and told.
+/// What to do with files of OUT that were changed after the run that made them. By default, they
+/// stay and are reported.
 struct TreeOptions {
-  bool force = false;    ///< overwritten
-  bool update = false;   ///< left without a word
-  bool dry_run = false;  ///< nothing is written, only told
-  /// Throws UsageError.
+  bool force = false;    ///< overwrite them
+  bool update = false;   ///< leave them without a message
+  bool dry_run = false;  ///< write nothing, only print what would be done
+  /// Throws UsageError if an option is set.
   void require_none() const;
 };
 
@@ -72,27 +75,27 @@ struct ExtractOptions {
   std::string file;
   std::string output;  ///< "-" for stdout
   bool chunk = false;
-  bool recursive = false;              ///< a directory as a mount would show it
-  TreeOptions tree;                    ///< with `recursive`
+  bool recursive = false;              ///< write a directory as a mount would show it
+  TreeOptions tree;                    ///< used with `recursive`
   bool npy = false;                    ///< as a NPY file
-  bool json = false;                   ///< the objects of a list, one a line
-  std::int64_t offset = 0;             ///< of the first byte wanted
-  std::optional<std::int64_t> length;  ///< bytes; all that follow if absent
-  std::int64_t start = 0;              ///< of the first item wanted; negative: from the end
-  std::optional<std::int64_t> count;   ///< items; all that follow if absent
-  bool text = false;                   ///< the items, as lines
-  bool raw = false;                    ///< the bytes, whatever the name of OUT promises
-  std::string dtype;                   ///< of the items of a flat frame, as text
-  std::optional<std::string> slice;    ///< as NumPy has it; `file` may end with it in brackets
-  std::optional<std::int64_t> rows;    ///< the first ones of the array, as text
-  std::vector<std::string> columns;    ///< of a table; none: all
-  std::string row_range;               ///< of a table, "10:20"; empty: all
+  bool json = false;                   ///< as JSON: a table, records, or a list of objects
+  std::int64_t offset = 0;             ///< of the first byte to write
+  std::optional<std::int64_t> length;  ///< bytes; absent: up to the end
+  std::int64_t start = 0;              ///< first item to write; negative: counted from the end
+  std::optional<std::int64_t> count;   ///< items; absent: up to the end
+  bool text = false;                   ///< items as lines of text
+  bool raw = false;                    ///< bytes, whatever format the name of OUT implies
+  std::string dtype;                   ///< read items of a flat frame as this type; as text
+  std::optional<std::string> slice;    ///< in NumPy syntax; `file` may end with it
+  std::optional<std::int64_t> rows;    ///< only the first rows, as text
+  std::vector<std::string> columns;    ///< of a table or of records; empty: all
+  std::string row_range;               ///< of a table, such as "10:20"; empty: all
 };
 int run_extract(const ExtractOptions& options);
 
 struct LsOptions {
   RemoteOptions remote;
-  std::vector<std::string> files;  ///< none: the working directory
+  std::vector<std::string> files;  ///< empty: the working directory
   bool recursive = false;
   bool human = false;  ///< sizes in units of 1024 bytes
   bool json = false;   ///< one JSON object per frame and line
@@ -102,9 +105,9 @@ int run_ls(const LsOptions& options);
 struct DiffOptions {
   RemoteOptions remote;
   std::string first, other;
-  bool all = false;    ///< count what differs
-  bool brief = false;  ///< tell whether, and nothing else
-  bool meta = false;   ///< compare metalayers and how they are stored, too
+  bool all = false;    ///< count the differing items
+  bool brief = false;  ///< print only whether there is a difference
+  bool meta = false;   ///< also compare metalayers and how data are stored
 };
 int run_diff(const DiffOptions& options);
 
@@ -112,11 +115,11 @@ struct VerifyOptions {
   RemoteOptions remote;
   std::vector<std::string> files;
   bool chunk = false;
-  bool recursive = false;   ///< directories mean the frames below them
+  bool recursive = false;   ///< directories stand for the frames below them
   bool json = false;        ///< one JSON object per frame and line
-  bool repairable = false;  ///< say what a repair would bring back
-  /// Bytes that are decoded of one file at most. Absent: with `recursive` default_limit(), else
-  /// all.
+  bool repairable = false;  ///< report what a repair would bring back
+  /// Maximum number of bytes to decode of one file. Absent: default_limit() with `recursive`, else
+  /// no limit.
   std::optional<std::int64_t> limit;
 };
 int run_verify(const VerifyOptions& options);
@@ -125,46 +128,46 @@ struct ReportOptions {
   RemoteOptions remote;
   std::vector<std::string> files;
   std::string output;   ///< "-" for stdout
-  std::string program;  ///< name and version, as the page says who made it
+  std::string program;  ///< name and version, for the page
 };
 int run_report(const ReportOptions& options);
 
-/// What a metalayer is to hold.
+/// The new contents of a metalayer.
 struct NamedLayer {
   std::string name;
   std::string file;                                  ///< read by read_metalayer_file()
-  std::optional<std::vector<std::uint8_t>> content;  ///< in its place, where it was given itself
+  std::optional<std::vector<std::uint8_t>> content;  ///< used instead of the file
 };
 
-/// How a frame is to be stored.
+/// How to store a frame. The defaults named here are those of create.
 struct StorageOptions {
   std::optional<fs::CodecChoice> codec;    ///< absent: zstd
-  std::optional<frame::Goal> goal;         ///< codec, level and filters are to be chosen for it
+  std::optional<frame::Goal> goal;         ///< choose codec, level and filters for it
   std::optional<int> clevel;               ///< absent: 3
-  std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
-  std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed
+  std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, if items have several bytes
+  std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or a guess
   std::optional<std::int32_t> chunk_size, block_size;  ///< bytes
   std::optional<std::vector<std::int32_t>> chunk_shape, block_shape;
   bool dictionary = false;
   bool checksum = false;
   bool sparse = false;
-  unsigned threads = 1;  ///< that encode
+  unsigned threads = 1;  ///< for encoding
 };
 
-/// How comma-separated values become a table.
+/// How to read comma-separated values as a table.
 struct TableTextOptions {
-  std::string schema;      ///< types of columns, or a file with them; empty: all are inferred
-  bool no_header = false;  ///< the first line has values, not names
-  std::string delimiter;   ///< one character, or "tab"; empty: by the name of the input
+  std::string schema;      ///< column types, or a file with them; empty: infer
+  bool no_header = false;  ///< the first line has values, not column names
+  std::string delimiter;   ///< one character, or "tab"; empty: by the input's name
   bool is_given() const { return !schema.empty() || no_header || !delimiter.empty(); }
 };
 
 struct CreateOptions : StorageOptions {
   std::string input;  ///< "-" for stdin
   std::string output;
-  bool flat = false;       ///< a NPY file is stored as it is
-  bool recursive = false;  ///< a directory to one of frames
-  TreeOptions tree;        ///< with `recursive`
+  bool flat = false;       ///< store a NPY file as plain bytes
+  bool recursive = false;  ///< a directory becomes a tree of frames
+  TreeOptions tree;        ///< used with `recursive`
   std::vector<NamedLayer> metalayers, vlmetalayers;
   TableTextOptions table;
 };
@@ -172,10 +175,10 @@ int run_create(const CreateOptions& options);
 
 struct AdviseOptions {
   std::vector<std::string> files;
-  std::optional<std::int32_t> typesize;  ///< bytes, of files that are no frames and no arrays
+  std::optional<std::int32_t> typesize;  ///< bytes; for files that are neither frames nor arrays
   bool json = false;                     ///< one JSON object per file and line
   std::string picture;                   ///< SVG file to write; empty: none
-  std::optional<std::string> apply;      ///< name of settings to store the frames with
+  std::optional<std::string> apply;      ///< name of the settings to store the frames with
 };
 int run_advise(const AdviseOptions& options);
 
@@ -183,10 +186,10 @@ struct ConvertOptions {
   /// What is absent stays as it is in each file.
   StorageOptions storage;
   std::vector<std::string> files;
-  std::string output;     ///< of one file
-  std::string directory;  ///< of as many as there are
+  std::string output;     ///< for one file
+  std::string directory;  ///< for any number of files
   bool in_place = false;
-  bool contiguous = false;  ///< of sparse frames: make them contiguous ones
+  bool contiguous = false;  ///< make sparse frames contiguous
 };
 int run_convert(const ConvertOptions& options);
 
@@ -204,33 +207,34 @@ int run_unpack(const PackOptions& options);
 
 struct RecoverOptions {
   std::string source;
-  std::string rescue;   ///< folder of -o rescue; empty: the default one
-  bool is_dry = false;  ///< only tells what there is
+  std::string rescue;   ///< folder of -o rescue; empty: the default folder
+  bool is_dry = false;  ///< only print what can be recovered
 };
 int run_recover(const RecoverOptions& options);
 
 struct RepairOptions {
   std::string input;
   std::string output;
-  bool leave_out = false;  ///< what is lost; else it is zeros
-  bool force = false;      ///< a file that is there is replaced
-  bool json = false;       ///< the report
+  bool leave_out = false;  ///< leave out lost chunks; else they become zeros
+  bool force = false;      ///< replace an existing file
+  bool json = false;       ///< print the report as JSON
 };
 int run_repair(const RepairOptions& options);
-/// What repairs of these files would bring back: the report alone.
+/// Prints what a repair of each file would bring back, but writes no files. Returns an exit status
+/// of run_repair(), the highest of all files.
 int run_repairable(const VerifyOptions& options);
 
 struct GcOptions {
   RemoteOptions remote;
   std::string source;
-  bool force = false;    ///< what is younger than a day goes, too
-  bool dry_run = false;  ///< nothing goes
+  bool force = false;    ///< also remove what is younger than a day
+  bool dry_run = false;  ///< remove nothing, only print
 };
 int run_gc(const GcOptions& options);
 
 struct SetMetaOptions {
   std::string file;
-  std::vector<NamedLayer> vlmetalayers;  ///< without a file: removed
+  std::vector<NamedLayer> vlmetalayers;  ///< without contents: removed
 };
 int run_set_meta(const SetMetaOptions& options);
 

@@ -1,4 +1,4 @@
-// b2frame compact: rewrites frames without the space that no chunk uses.
+// b2frame compact: removes unused space from frames.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// b2frame convert: stores frames in another way, with all that they hold.
+// b2frame convert: stores frames in another way, with all their contents and metalayers.
 
 #include <filesystem>
 #include <set>
@@ -46,7 +46,7 @@ frame::FileAttributes attributes_of(const std::string& path, bool is_directory) 
   return frame::make_local_file(std::move(fd))->attributes();
 }
 
-/// A new file would leave the old one to the other names.
+/// Throws Error(unsupported) for a file with other hard links. They would keep the old contents.
 void require_one_name(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) frame::throw_errno();
@@ -54,7 +54,7 @@ void require_one_name(const std::string& path) {
     codec::throw_unsupported("has other names (hard links), which would keep what it is now");
 }
 
-/// The name in a directory: the file's own, with a suffix of frames.
+/// Returns the output's name for -d: the input's own name, with a frame suffix.
 std::string name_of(const std::string& file, const frame::FrameInfo& info) {
   std::string path = file;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -90,7 +90,8 @@ class Converter {
     if (error) throw FileError(options_.directory, error.value());
   }
 
-  /// Bytes of contents; what cannot be opened is told when its turn comes.
+  /// Returns the bytes of the contents of all files. Skips files that cannot be opened, which
+  /// convert() reports later.
   std::int64_t total() {
     std::int64_t sum = 0;
     for (const std::string& file : options_.files) {
@@ -150,7 +151,7 @@ class Converter {
     jobs_.count_file(info.stored_bytes(), out.stored_bytes());
   }
 
-  /// But those that the new frame's shapes say.
+  /// Copies the metalayers, except those that describe shapes. The new frame has its own.
   static void add_metalayers(const frame::Snapshot& snapshot, frame::FrameSettings& settings) {
     for (const auto& layer : snapshot.metalayers())
       if (layer.name != "b2nd" && layer.name != "caterva" && layer.name != frame::kOrderLayer)

@@ -1,4 +1,4 @@
-// b2frame create: compresses bytes or a NPY file to a frame.
+// b2frame create: compresses bytes, arrays, tables or trees.
 
 #include <filesystem>
 #include <stdexcept>
@@ -27,7 +27,7 @@ void refuse_same_file(const CreateOptions& options) {
 }
 
 void require_name(const CreateOptions& options, bool is_array) {
-  // With metalayers the frame may well be an EmbedStore.
+  // With metalayers, the frame can be an EmbedStore, which has that suffix.
   if (options.flat || (!options.metalayers.empty() && promised_suffix(options.output) == ".b2e"))
     return;
   require_frame_name(options.output, is_array,

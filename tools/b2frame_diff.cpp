@@ -1,4 +1,4 @@
-// b2frame diff: where two frames differ, whatever they are stored as.
+// b2frame diff: finds where two frames differ, however they are stored.
 
 #include <algorithm>
 #include <map>
@@ -27,9 +27,9 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr const char* kNone = "none";
-/// Of a metalayer.
+/// Maximum size of a vlmetalayer in bytes.
 constexpr std::size_t kMaxLayer = std::size_t{32} << 20;
-/// Characters of a value that a line shows.
+/// Maximum number of characters of a value in a line.
 constexpr std::size_t kMaxShown = DifferenceReport::kMaxShown;
 
 struct Side {
@@ -52,13 +52,13 @@ std::string value_text(const std::string& dtype, codec::Bytes item) {
       append(item, text);
       return DifferenceReport::shortened(text);
     } catch (const std::exception&) {
-      // Its bytes say what it is.
+      // The hexadecimal bytes are shown instead.
     }
   }
   return hex_text(item);
 }
 
-/// "[3, 17]" in an array, else the number.
+/// Returns a text such as "[3, 17]" for an item of an array, else the item's number.
 std::string place_text(const std::optional<std::vector<std::int64_t>>& shape, std::int64_t item) {
   if (!shape) return std::to_string(item);
   std::vector<std::int64_t> coordinates(shape->size());
@@ -105,7 +105,7 @@ class Difference {
       compare_values("typesize", std::to_string(a.itemsize()), std::to_string(b.itemsize()));
   }
 
-  /// Nothing corresponds in arrays of other shapes.
+  /// False for arrays of different shapes or item sizes, whose items do not correspond.
   bool are_comparable() const {
     const Elements& a = a_.elements;
     const Elements& b = b_.elements;
@@ -138,7 +138,7 @@ class Difference {
     }
   }
 
-  // --- with --meta
+  // Only with --meta.
 
   void compare_metadata() {
     const frame::FrameInfo& a = a_.input.info();
@@ -159,7 +159,7 @@ class Difference {
 
   using Layers = std::map<std::string, frame::MetalayerEntry>;
 
-  /// Without what the shapes say.
+  /// Returns the metalayers, except those of the shapes, which are compared by value.
   static Layers fixed_layers(const Side& side) {
     Layers layers;
     for (const auto& entry : side.input.snapshot().metalayers())
@@ -167,7 +167,7 @@ class Difference {
     return layers;
   }
 
-  /// Without checksums of how chunks are stored.
+  /// Returns the vlmetalayers, except checksums, which depend on how chunks are stored.
   static Layers variable_layers(const Side& side) {
     Layers layers;
     for (const auto& entry : side.input.snapshot().vlmetalayers())

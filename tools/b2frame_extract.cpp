@@ -1,4 +1,4 @@
-// b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
+// b2frame extract: writes decompressed contents, as a whole or in part, and tables of stores.
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +38,8 @@ fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
   return shape;
 }
 
-/// The byte range asked for, cut at the end of what there is.
+/// Returns the byte range asked for, cut at the end of the contents. Throws UsageError if it begins
+/// behind that.
 FileRange wanted_range(const ExtractOptions& options, std::int64_t size) {
   if (options.offset > size)
     throw UsageError("offset " + std::to_string(options.offset) + " is behind the end at " +
@@ -56,7 +57,7 @@ bool are_records(const frame::FrameInfo& info) {
   return info.array && info.array->dtype && info.array->dtype->find_first_of("[{") == 0;
 }
 
-/// `stored` is what was read of the input, where it was read whole.
+/// Prints the summary, except for stdout. `stored` is the input's stored bytes if all were read.
 void commit(OutputFile& out, const ExtractOptions& options, Progress& total,
             std::int64_t stored = 0) {
   out.commit();
@@ -123,7 +124,7 @@ int extract_items(const ExtractOptions& options, Input& input, Progress& total) 
   } else if (elements.is_fortran()) {
     write_gathered(elements, range, out);
   } else {
-    // What a flat frame has behind its last whole item goes with that.
+    // Bytes behind the last whole item of a flat frame go with that item.
     const std::int64_t end =
         range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
     write_range(elements.view(), {range.first * elements.itemsize(), end}, input, out);
@@ -132,7 +133,7 @@ int extract_items(const ExtractOptions& options, Input& input, Progress& total) 
   return 0;
 }
 
-/// The rows of t.b2z:/[start:stop:step].
+/// Returns the rows that a slice as in t.b2z:/[start:stop:step] asks for.
 RowRange sliced_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
   require(options.start == 0 && !options.count && options.row_range.empty(),
           "a slice of a table goes without another choice of rows");
@@ -141,7 +142,7 @@ RowRange sliced_rows(const ExtractOptions& options, const TableAddress& table, R
   return row_range(slice.front());
 }
 
-/// The rows that --rows, cat's -s and -n, and head ask for.
+/// Returns the rows that --rows, the options -s and -n of cat, and head ask for.
 RowRange wanted_rows(const ExtractOptions& options, const TableAddress& table, RunLimits& limits) {
   if (options.slice) return sliced_rows(options, table, limits);
   RowRange range = parse_row_range(options.row_range);
@@ -185,7 +186,7 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
   commit(out, options, total);
 }
 
-/// True if the file was a table, and is written.
+/// Writes the file if it is a table. Returns false if it is none.
 bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits,
                       Progress& total) {
   const auto address =

@@ -1,4 +1,4 @@
-// b2frame gc: removes from an object store what hosts have left there.
+// b2frame gc: removes from an object store what ended hosts left there.
 
 #include <chrono>
 

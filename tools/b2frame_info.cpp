@@ -1,4 +1,4 @@
-// b2frame info: header, index summary and metalayers of a container, or the header of a chunk.
+// b2frame info: prints header, index summary and metalayers of a container, or a chunk's header.
 
 #include <algorithm>
 #include <array>
@@ -40,8 +40,8 @@ using frame::metalayer_to_json;
 using frame::to_line;
 using json = nlohmann::ordered_json;
 
-/// Contents of all metalayers of a frame that are shown; of those that do not fit any more only the
-/// size is. As JSON a byte may take a hundred.
+/// Bytes of metalayers whose contents are shown for one frame. Of a metalayer that no longer fits,
+/// only the size is shown. A byte can take a hundred bytes of JSON.
 constexpr std::int64_t kMaxShownMetalayers = std::int64_t{1} << 20;
 
 json filter_names(const frame::FrameInfo& info) {
@@ -116,7 +116,7 @@ json summary_fields(const ChunkSummary& chunks, const std::optional<std::int64_t
   return out;
 }
 
-/// False where there is no room for the contents of a metalayer.
+/// Takes `size` bytes from `room`. Returns false, and takes none, if they do not fit.
 bool takes_room(std::int64_t size, std::int64_t& room) {
   if (size > room) return false;
   room -= size;
@@ -151,7 +151,8 @@ json vlmetalayer_fields(const frame::Snapshot& snapshot, std::int64_t& room) {
   return out;
 }
 
-/// A value as people read it: no quotes, floating-point numbers cut short, counts in one line.
+/// Formats a value for people: strings without quotes, numbers with two decimals, counts in one
+/// line.
 std::string readable(const json& value) {
   if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
   if (value.is_string()) {
@@ -169,7 +170,7 @@ void print_line(int indent, const std::string& name, const std::string& text) {
   fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 18 - indent, text);
 }
 
-/// Numbers as they are: cut short, small ones would be zeros.
+/// Formats numbers in full. With only two decimals, small values would become zeros.
 std::string statistics_text(const json& value) {
   if (!value.is_object()) return value.is_string() ? value.get<std::string>() : to_line(value);
   std::vector<std::string> parts;
@@ -186,7 +187,7 @@ void print_for_people(const json& fields) {
     }
     if (value.empty()) continue;
     fmt::print("  {}\n", name);
-    // Metalayers come from outside: only there may names and contents be anything.
+    // Metalayers can contain anything, so they are printed as escaped ASCII.
     const bool ours = name == "chunks" || name == "columns", is_statistics = name == "stats";
     for (const auto& [inner_name, inner] : value.items())
       print_line(4, readable(json(inner_name)),
@@ -203,7 +204,7 @@ void print_fields(const json& fields, bool as_json) {
     print_for_people(fields);
 }
 
-/// The columns that are stored: of which kind, and whether values may be absent.
+/// Returns the kind of each stored column, and whether its values may be absent.
 json column_fields(const TableSchema& schema) {
   json columns = json::object();
   for (const ColumnSchema& column : schema.columns) {
@@ -222,8 +223,8 @@ void add_table(const frame::PythonStore& store, const std::string& group, RunLim
   if (!schema.computed.empty()) fields["computed_columns"] = schema.computed;
 }
 
-/// What kind of store it is, how many leaves the group has of each sort, what its attributes are,
-/// and if it is a table, what that has.
+/// Prints the kind of the store, how many leaves of each sort the group has, and its attributes.
+/// For a table, also prints its rows and columns.
 int show_store(const std::string& file, const frame::PythonStore& store, const std::string& group,
                bool as_json, RunLimits& limits) {
   std::array<std::int64_t, std::variant_size_v<frame::Leaf>> counts{};
@@ -253,7 +254,8 @@ json info_fields(const std::string& file, Input& input, bool is_chunk) {
       fields["contents"] = *missing;
   if (const auto missing = frame::missing_decoder(input.snapshot()))
     fields["unsupported"] = *missing;
-  // The headers of all chunks tell it: of a far frame that is most of its bytes.
+  // The summary reads the headers of all chunks. In a remote frame, these take most of the
+  // transfer.
   if (!input.snapshot().is_far()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(
@@ -274,9 +276,9 @@ json frame_statistics(Input& input, const std::optional<std::string>& slice) {
   return statistics_of(items);
 }
 
-/// The store that a name leads to: by an address in it, or by its own name.
+/// The store that a name on the command line means, by an address in it or by its own name.
 struct NamedStore {
-  std::unique_ptr<frame::PythonStore> store;  ///< null: none
+  std::unique_ptr<frame::PythonStore> store;  ///< null: the name means no store
   std::optional<StoreAddress> address;
 
   bool is_group() const {
@@ -294,7 +296,7 @@ NamedStore find_named_store(const std::string& file, const RemoteFiles& remote) 
   return {is_remote ? remote.find_zip_store(file) : find_any_store(file), std::nullopt};
 }
 
-/// Nothing for a leaf that has not the values of a table's column.
+/// Returns nullopt for a leaf that does not hold the values of a table's column.
 std::optional<json> column_statistics(const frame::PythonStore& store, const std::string& key,
                                       const std::optional<std::string>& slice, RunLimits& limits) {
   const auto column = find_column(store, key);

@@ -1,4 +1,4 @@
-// b2frame ls: what a mount would show, with what it holds and how it is stored.
+// b2frame ls: lists what a mount would show, with contents and storage of each entry.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Characters of a dtype that the table shows; --json has all.
+/// Maximum number of characters of a dtype in the table. --json shows all.
 constexpr std::size_t kMaxDtype = 24;
 constexpr const char* kNothing = "-";
 
@@ -48,10 +48,10 @@ std::optional<std::string> computed(const frame::FrameInfo& info, const char* na
   return fs::computed_value(info, std::string(fs::kAttributePrefix) + name);
 }
 
-/// Of a file and of a sparse frame's files together.
+/// Of a file, or of all files of a sparse frame together.
 struct Storage {
   std::int64_t bytes = 0;
-  std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
+  std::int64_t modified = 0;  ///< seconds since 1970; 0: not known
 };
 
 Storage storage_of(const frame::Snapshot& snapshot, std::int64_t file_bytes) {
@@ -61,7 +61,7 @@ Storage storage_of(const frame::Snapshot& snapshot, std::int64_t file_bytes) {
 
 using BreakDown = std::tm* (*)(const std::time_t*, std::tm*);
 
-/// In the local time or in UTC, as `break_down` has it.
+/// Formats a time as local time or as UTC, depending on `break_down`.
 std::string time_text(std::int64_t seconds, BreakDown break_down = ::localtime_r,
                       const char* form = "%Y-%m-%dT%H:%M") {
   const auto time = static_cast<std::time_t>(seconds);
@@ -77,12 +77,12 @@ void add_time(std::int64_t seconds, nlohmann::json& line) {
 
 constexpr std::string_view kDirectory = "directory", kTable = "ctable";
 
-/// What something is called: on the command line, and in a mount.
+/// The name of an entry, on the command line and in a mount.
 struct Name {
   std::string stored;  ///< DIR/a.b2nd
-  std::string shown;   ///< DIR/a.npy; empty where nothing is known of that
+  std::string shown;   ///< DIR/a.npy; empty if not known
 
-  /// "DIR/a.b2nd -> a.npy" where the two differ, with `end` behind each.
+  /// Returns "DIR/a.b2nd -> a.npy" if the two names differ, with `end` behind each name.
   std::string text(const char* end) const {
     if (shown.empty() || shown == stored) return stored + end;
     return stored + end + " -> " + shown.substr(shown.rfind('/') + 1) + end;
@@ -109,7 +109,8 @@ class Lines {
     add_other(name, kDirectory, std::nullopt, modified);
   }
 
-  /// What is no frame, or a table, of which frames are parts. Has a size in bytes if it is a file.
+  /// Adds an entry that is not a frame, or a table, which consists of frames. Only files have a
+  /// size, in bytes.
   void add_other(const Name& name, std::string_view kind, std::optional<std::int64_t> size,
                  std::int64_t modified) {
     if (options_.json) {
@@ -180,7 +181,7 @@ class Lines {
     return options_.human ? size_text(static_cast<double>(bytes)) : std::to_string(bytes);
   }
 
-  /// Without blanks, so that other programs find the columns.
+  /// Returns a text without blanks, so that other programs can split the columns.
   static std::string dtype_text(const frame::FrameInfo& info) {
     std::string text = computed(info, "dtype").value_or(std::to_string(info.typesize));
     std::erase(text, ' ');
@@ -225,7 +226,7 @@ class Listing {
   }
 
  private:
-  /// Runs `work`, of which a problem is told by a line.
+  /// Runs `work`. If it throws, adds a line with the problem.
   template <typename Work>
   void attempt(const std::string& name, const Work& work) {
     try {
@@ -249,7 +250,7 @@ class Listing {
       if (!entry->problem && key.size() >= settings.key.size() && tree.is_table(*entry))
         lines_.add_other(name_of(tree, *entry, source), kTable, std::nullopt, entry->st.st_mtime);
       if (entry->path.empty() && !entry->problem) continue;
-      // Groups that only lead to the key are no answer.
+      // Groups above the key do not count as found.
       if (entry->problem || key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });
@@ -260,7 +261,7 @@ class Listing {
   Name name_of(const ShownTree& tree, const ShownEntry& entry, const std::string& source) const {
     const std::string told = frame::shown_url(source);
     if (entry.path.empty()) return {told, {}};
-    // Those of a directory that nobody has named, as ls has them.
+    // Without arguments, names in the working directory have no prefix, as in ls.
     const std::string prefix = options_.files.empty() ? ""
                                : told.ends_with('/')  ? told
                                                       : told + '/';
@@ -285,7 +286,7 @@ class Listing {
       return lines_.add(name, *form.frame, storage_of(*form.frame, form.bytes),
                         tree.readable(form));
     require_no_frame_suffix(entry.full_name);
-    // No leaf of a store.
+    // A plain file is not a leaf of the store, so it has no key.
     lines_.add_other(tree.is_store() ? Name{name.shown, name.shown} : name, "plain",
                      entry.st.st_size, entry.st.st_mtime);
   }

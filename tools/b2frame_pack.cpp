@@ -1,4 +1,4 @@
-// b2frame pack and unpack: the directory of a store to a ZIP file, and back.
+// b2frame pack and unpack: convert the directory of a store to a ZIP file, and back.
 
 #include <cerrno>
 #include <filesystem>
@@ -35,7 +35,7 @@ void require_name(const std::string& output) {
 int pack(const PackOptions& options) {
   Progress total("pack", 0);
   const frame::UniqueFd source = open_directory(options.input);
-  static_cast<void>(open_store(options.input));  // throws unless it is one
+  static_cast<void>(open_store(options.input));  // throws unless it is a store
   require_name(options.output);
   std::optional<OutputName> out;
   std::shared_ptr<frame::StoreFile> file;

@@ -20,7 +20,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Nothing if the default one is not there.
+/// Returns nullopt if no folder is given and the default one does not exist.
 std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   const std::string source = std::filesystem::canonical(options.source).string();
   const std::string folder = options.rescue.empty() ? fs::default_rescue_folder() : options.rescue;

@@ -1,4 +1,4 @@
-// b2frame repair: writes what is left of a damaged frame to a new file, and tells what is lost.
+// b2frame repair: writes the intact parts of a damaged frame to a new file, and reports losses.
 
 #include <algorithm>
 #include <cerrno>
@@ -23,10 +23,11 @@
 namespace bloscfs::tools {
 namespace {
 
-/// The new file, which gets its name when it is complete.
+/// The new file. It gets its name when it is complete.
 class RepairOutput {
  public:
-  /// Throws UsageError where OUT is FILE or in it, or is there and may not be replaced; FileError.
+  /// Throws UsageError if OUT is no file name, is FILE, or is in FILE. Throws FileError for other
+  /// problems, such as an existing file that may not be replaced.
   explicit RepairOutput(const RepairOptions& options) : options_(options) {
     if (options.output.ends_with('/') || options.output == "-")
       throw UsageError("-o needs the name of a file to be written to");
@@ -82,7 +83,7 @@ class RepairOutput {
 
   const RepairOptions& options_;
   std::optional<OutputName> name_;
-  std::optional<WatchedLock> lock_;  ///< on what is replaced
+  std::optional<WatchedLock> lock_;  ///< on the file to be replaced
   std::shared_ptr<frame::StoreFile> file_;
 };
 

@@ -1,4 +1,4 @@
-// b2frame report: a page that shows frames to people.
+// b2frame report: writes an HTML page about frames.
 
 #include <algorithm>
 #include <optional>
@@ -23,10 +23,10 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Leaves of one store that have sections; of more only the number is told.
+/// Maximum number of leaves of one store that get a section. For more, a message names the number.
 constexpr std::size_t kMostLeaves = 64;
 
-/// False for what is a file of another kind. What is damaged may be one.
+/// False for a file of another kind. True for a damaged file, which may be a frame.
 bool may_be_frame(const frame::PythonStore& store, const frame::Leaf& leaf) {
   try {
     return store.open(leaf) != nullptr;
@@ -42,7 +42,7 @@ class Reporter {
   int run() {
     for (const std::string& file : options_.files)
       for (const Shown& shown : shown_of(file)) add(shown);
-    // A page that says nothing does not replace one.
+    // A page without content must not replace an existing page.
     if (!is_worth_writing_) return status_;
     OutputFile out(options_.output);
     page_.write(options_.program, out);
@@ -51,13 +51,13 @@ class Reporter {
   }
 
  private:
-  /// What has a section.
+  /// A frame, or a table, that gets a section.
   struct Shown {
     std::string name;
     bool is_table = false;
   };
 
-  /// The file itself, or what a store, or a group in one, has.
+  /// Returns the file itself, or the tables and frames of a store or of a group in it.
   std::vector<Shown> shown_of(const std::string& file) {
     if (frame::is_remote(file)) return {{file}};
     try {
@@ -69,11 +69,11 @@ class Reporter {
       for (const std::string& message : store->messages()) fail(file, message);
       return leaves_of(address ? address->store : file, *store, group);
     } catch (const std::exception&) {
-      return {{file}};  // which tells what is wrong
+      return {{file}};  // its section reports the error
     }
   }
 
-  /// Tables before the frames that they consist of.
+  /// Returns tables before the frames that they consist of.
   std::vector<Shown> leaves_of(const std::string& path, const frame::PythonStore& store,
                                const std::string& group) {
     std::vector<Shown> tables, leaves;
@@ -96,7 +96,7 @@ class Reporter {
     return tables;
   }
 
-  /// The table that a leaf describes.
+  /// Returns the group of the table that a leaf describes, or nullopt.
   static std::optional<std::string> table_of(const frame::PythonStore& store,
                                              const std::string& key) {
     constexpr std::string_view kMeta = "/_meta";

@@ -16,7 +16,8 @@ namespace bloscfs::tools {
 namespace {
 
 int set_meta(const SetMetaOptions& options) {
-  // Nullopt: to be removed. What comes from a pipe can be read only once.
+  // Nullopt removes a layer. Contents are read here, because edit_frame() may repeat the edit, but
+  // a pipe can be read only once.
   std::vector<std::pair<std::string, std::optional<std::vector<std::uint8_t>>>> wanted;
   for (const NamedLayer& layer : options.vlmetalayers) {
     wanted.emplace_back(layer.name, std::nullopt);

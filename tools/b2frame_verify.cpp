@@ -1,5 +1,4 @@
-// b2frame verify: decodes every chunk of files, stores and trees completely and names each one that
-// is bad.
+// b2frame verify: decodes all chunks of files, stores and trees, and names each bad one.
 
 #include <algorithm>
 #include <functional>
@@ -31,11 +30,11 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Findings of one file that its line of JSON has; of more only the number is told.
+/// Maximum number of findings in a file's line of JSON. Further findings are only counted.
 constexpr std::size_t kMaxFindings = 1000;
 
-/// Bytes that verify -r decodes of a file: contents rarely compress better than 256 times, and a
-/// file that claims more must not keep the others of the tree from being verified.
+/// Returns how many bytes verify -r decodes of a file. Contents rarely compress better than 256
+/// times. A file that claims more must not keep the rest of the tree from being verified.
 std::int64_t default_limit(std::int64_t stored) {
   constexpr std::int64_t kLeast = std::int64_t{16} << 30, kFactor = 256;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -58,15 +57,16 @@ int exit_status(Health health) {
   return kExitBadData;
 }
 
-/// A file that was named, or one of a tree.
+/// A file that the command line names, or one that was found in a tree.
 struct Piece {
   std::uint64_t number = 0;
   std::string shown;
-  std::shared_ptr<const FileTree> tree;  ///< null: named
-  std::optional<TreeFile> file;          ///< of the tree
+  std::shared_ptr<const FileTree> tree;  ///< null for a named file
+  /// The file in the tree. Without a tree, it holds the error of a named file.
+  std::optional<TreeFile> file;
 };
 
-/// Gives out the files that the command line means, in order. Thread-safe.
+/// Returns the files that the command line means, in order. Thread-safe.
 class Pieces {
  public:
   Pieces(const VerifyOptions& options, const RemoteFiles& remote)
@@ -92,7 +92,7 @@ class Pieces {
   }
 
  private:
-  /// Null where only the file itself is meant.
+  /// Returns null if the name stands for a single file.
   std::shared_ptr<FileTree> tree_of(const std::string& name) const {
     if (!options_.recursive) return nullptr;
     if (frame::is_remote(name)) return remote_.files(name);
@@ -107,7 +107,7 @@ class Pieces {
   std::shared_ptr<FileTree> tree_ GUARDED_BY(mutex_);
 };
 
-/// A piece of work, from its begin to its end.
+/// Begins a piece in the ordered output, and ends it when destroyed.
 class OpenPiece {
  public:
   OpenPiece(std::uint64_t number, OrderedOutput& output) : number_(number), output_(output) {
@@ -122,14 +122,14 @@ class OpenPiece {
   OrderedOutput& output_;
 };
 
-/// What is said of one frame of a piece.
+/// Reports the findings of one frame of a piece.
 class FrameReport {
  public:
   FrameReport(const Piece& piece, const std::string& shown, bool as_json, OrderedOutput& output)
       : piece_(piece), shown_(frame::shown_url(shown)), json_(as_json), output_(output) {}
 
   void add(const Finding& finding) {
-    // A sparse frame that is removed meanwhile loses its chunks first.
+    // A sparse frame that is being removed loses its chunks first. These are not damage.
     if (piece_.tree && piece_.file->object && !piece_.tree->is_there(*piece_.file)) return;
     worst_ = std::max(worst_, finding.health);
     found_++;
@@ -141,7 +141,7 @@ class FrameReport {
                            {"reason", finding.reason}});
   }
 
-  /// The worst that was found. To be called once, at the end.
+  /// Returns the worst health that was found. Call it once, at the end.
   Health finish() {
     if (json_)
       output_.add(piece_.number, stdout,
@@ -169,7 +169,8 @@ class FrameReport {
   nlohmann::json findings_ = nlohmann::json::array();
 };
 
-/// Tells how many bytes more are done, whatever a file turns out to be.
+/// The part of the progress bar that stands for one file. The destructor completes it, even after
+/// an error.
 class Share {
  public:
   Share(std::int64_t size, OrderedOutput& output) : size_(size), output_(output) {}
@@ -180,7 +181,7 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
-  /// Of what had no size before it was opened.
+  /// Sets the size of a file whose size was not known before it was opened.
   void note_size(std::int64_t size) {
     if (size_ == 0) size_ = size;
   }
@@ -205,8 +206,8 @@ std::int64_t size_of(const std::string& path) {
   return S_ISDIR(st.st_mode) ? tree_size(path) : st.st_size;
 }
 
-/// Bytes of all that is to be verified; costs a look at each file, and so is asked for the bar
-/// alone. 0 where nobody knows.
+/// Returns the bytes of all files to verify, or 0 if there are URLs among them. Looks at each file,
+/// so call it only if there is a progress bar.
 std::int64_t size_of_all(const VerifyOptions& options) {
   std::int64_t sum = 0;
   if (std::any_of(options.files.begin(), options.files.end(), frame::is_remote)) return 0;
@@ -214,7 +215,7 @@ std::int64_t size_of_all(const VerifyOptions& options) {
     try {
       sum += size_of(name);
     } catch (const std::exception&) {
-      // The verification itself tells.
+      // verify() reports the error.
     }
   }
   return sum;
@@ -250,7 +251,7 @@ class Verification {
   }
 
  private:
-  /// Makes what is to be verified; null for what is no frame.
+  /// Opens a frame to verify. Returns null for a file that is not a frame.
   using Open = std::function<std::unique_ptr<Input>()>;
 
   void work() {
@@ -303,19 +304,19 @@ class Verification {
     return verify_snapshot(piece, snapshot, share);
   }
 
-  /// A frame, and the leaves that are embedded in it.
+  /// Verifies a frame, and the leaves that are embedded in it.
   Health verify_snapshot(const Piece& piece, const std::shared_ptr<const frame::Snapshot>& snapshot,
                          Share& share) {
     const Health health = verify_frame(
         piece, piece.shown, [&] { return std::make_unique<Input>(snapshot, limits_); }, share);
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
-    // Other leaves of the store are files.
+    // Embedded leaves need no files. The store's other leaves are files of their own.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     return std::max(health, verify_store(piece, piece.shown, store, "/"));
   }
 
-  /// Each leaf for itself: what is wrong with one leaves the others as they are.
+  /// Verifies each leaf on its own, so that a bad leaf does not affect the others.
   Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
                       const std::string& group) {
     Health worst = Health::ok;
@@ -353,7 +354,8 @@ class Verification {
     return report.finish();
   }
 
-  /// By the size that the file has, whatever it claims.
+  /// Returns a limit that depends on the file's actual size, not on the size that its header
+  /// claims.
   std::int64_t limit_for(const Piece& piece, const Input& input) const {
     if (options_.limit) return *options_.limit;
     if (!options_.recursive) return std::numeric_limits<std::int64_t>::max();

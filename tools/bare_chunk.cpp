@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// The index of one chunk.
+/// An index page with a single chunk.
 class SinglePage final : public frame::IndexPage {
  public:
   explicit SinglePage(const frame::ChunkPlace& place) : place_(place) {}

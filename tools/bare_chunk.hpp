@@ -1,5 +1,5 @@
 #pragma once
-// A file that is one chunk (.cdata), shown as a container of that chunk.
+// Opens a file that is one chunk (.cdata) as a container of that chunk.
 
 #include <memory>
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace bloscfs::tools {
 
-/// Throws Error unless the file starts with a sound chunk, std::system_error if it cannot be read.
+/// Throws Error unless the file starts with a valid chunk. Throws std::system_error if it cannot be
+/// read.
 std::shared_ptr<const frame::Snapshot> open_bare_chunk(const std::string& path);
 
 }  // namespace bloscfs::tools

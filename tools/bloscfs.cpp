@@ -1,5 +1,5 @@
-// bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files. As mount.bloscfs it is
-// called by mount(8).
+// bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files. mount(8) calls it as
+// mount.bloscfs.
 
 #include <algorithm>
 #include <cstdio>
@@ -24,21 +24,23 @@
 
 namespace {
 
-/// Descriptors 0 to 2 are replaced on the way into the background, so nothing else may be there.
+/// Opens /dev/null for each closed descriptor from 0 to 2. These are replaced when the daemon goes
+/// to the background, so no other file may get their numbers.
 void occupy_standard_descriptors() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
   if (fd >= 0) ::close(fd);
 }
 
-/// Tells what went wrong with `file`, in one line; returns the exit status.
+/// Prints an error about `file` in one line. Returns the exit status.
 int report(const std::string& file, const std::exception& error) {
   const std::string line = bloscfs::fs::printable(file + ": " + error.what());
   std::fprintf(stderr, "bloscfs: %s\n", line.c_str());
   return 1;
 }
 
-/// A query may hold a token, and every user can read the command line of a process.
+/// Overwrites the queries of URLs. A query may hold a token, and every user can read the command
+/// line of a process.
 void hide_queries(int argc, char** argv) {
   for (int at = 1; at < argc; at++) {
     char* const query = std::strchr(argv[at], '?');

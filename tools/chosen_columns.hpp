@@ -1,5 +1,5 @@
 #pragma once
-// Columns that the command line names.
+// Selects the columns that the command line names.
 
 #include <algorithm>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace bloscfs::tools {
 
-/// The columns with these names, in the order of the names; all where none is named. Throws
-/// UsageError for a name that no column has.
+/// Returns the columns with these names, in the order of the names, or all columns if there are no
+/// names. Throws UsageError if no column has a name.
 template <typename Column>
 std::vector<Column> chosen_columns(std::vector<Column> columns,
                                    const std::vector<std::string>& names) {
