@@ -6,17 +6,18 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Chunks under way beside those that the workers are at: two wait, so that no worker does while
-/// a finished one is stored.
+/// Chunks in progress in addition to one for each worker. Two of them wait for a worker, so that no
+/// worker is idle while a finished chunk is stored.
 constexpr std::size_t kSpareChunks = 3;
-/// Contents of chunks under way; of larger chunks there is one.
+/// Maximum bytes of contents in progress. A chunk that is larger is in progress alone.
 constexpr std::size_t kMostUnderWay = std::size_t{48} << 20;
-/// Each chunk is a run.
+/// Each chunk is a run of its own.
 fs::RunBounds bounds(unsigned workers) {
   return {.runs = workers + kSpareChunks, .run_size = 0, .bytes = kMostUnderWay};
 }
 
-/// Unspecified bytes, which are the calling thread's own until its next call.
+/// Returns memory that belongs to the calling thread until its next call. Its bytes are
+/// unspecified.
 codec::MutableBytes own_memory(std::size_t size) {
   static thread_local std::vector<std::uint8_t> own;
   if (own.size() < size) own.resize(size);

@@ -1,5 +1,5 @@
 #pragma once
-// Encodes chunks on workers while the caller's thread gets the next ones and stores finished ones.
+// Encodes chunks on workers, while the calling thread reads the next ones and stores finished ones.
 
 #include <cstdint>
 #include <functional>
@@ -14,38 +14,42 @@
 
 namespace bloscfs::tools {
 
-/// For one thread. Memory: for each worker, and four chunks more, a chunk's contents, its stored
-/// bytes, and a worker's scratch.
+/// For use by one thread. Memory: a chunk's contents, its stored bytes and a worker's scratch, for
+/// each worker and four chunks more.
 class ChunkPipeline {
  public:
-  /// Takes a chunk whose stored bytes, if it is neither zero nor NaN, are valid for the call.
+  /// Receives a finished chunk. Its stored bytes are valid only during the call. A zero or NaN
+  /// chunk has none.
   using Store = std::function<void(const fs::RecodedChunk& chunk)>;
   using Fill = std::function<void(codec::MutableBytes contents)>;
-  /// Calls `use` once with a chunk's contents, which have to last as long as that.
+  /// Encodes a chunk's contents, which must stay valid during the call.
   using Use = std::function<void(codec::Bytes contents)>;
+  /// Calls `use` once, on a worker, with a chunk's contents.
   using Lend = std::function<void(const Use& use)>;
 
-  /// `store` is called on this thread, for chunk 0 and so on. Throws Error as check_settings does.
+  /// Calls `store` on the thread that calls this class, in the order of the chunks. Throws Error as
+  /// codec::check_settings() does.
   ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store);
 
-  /// Room for the next chunk's contents, unspecified bytes, valid until add().
+  /// Returns memory for the next chunk's contents. Its bytes are unspecified. Valid until add().
   codec::MutableBytes next(std::size_t size);
-  /// Encodes the first `size` bytes of it. Throws what `store` or a `fill` threw.
+  /// Encodes the first `size` bytes of next(). Throws what `store` or a function of an earlier
+  /// chunk has thrown.
   void add(std::size_t size);
-  /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
-  /// its processor's cache. Throws as add() does.
+  /// Encodes `size` bytes that `fill` writes on a worker. They lie in the worker's own memory, and
+  /// so in the cache of its processor. Throws as add() does.
   void add_filled(std::size_t size, Fill fill);
-  /// Has a worker make the stored bytes of a chunk of `size` bytes of contents. Throws as add()
-  /// does.
+  /// Lets `make`, on a worker, produce the stored bytes of a chunk with `size` bytes of contents.
+  /// Throws as add() does.
   void add_made(std::size_t size, fs::ChunkRecoder::Encode make);
-  /// Encodes `size` bytes that `lend`, on a worker, has somewhere else. Throws as add() does.
+  /// Encodes `size` bytes that `lend`, on a worker, has in memory already. Throws as add() does.
   void add_lent(std::size_t size, Lend lend);
   /// Waits until all chunks are stored.
   void finish();
 
  private:
   fs::PagePool pages_;
-  std::vector<fs::PooledBuffer> slots_;  ///< contents; one more than are under way
+  std::vector<fs::PooledBuffer> slots_;  ///< contents; one more than chunks in progress
   std::size_t next_ = 0;
   fs::WorkerPool pool_;
   fs::Request request_;

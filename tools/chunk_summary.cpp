@@ -12,7 +12,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Ratios that the median is taken of, at most (8 MiB).
+/// Maximum number of ratios for the median. They take 8 MiB.
 constexpr std::int64_t kMaxSample = 1 << 20;
 
 class Summariser {
@@ -91,14 +91,15 @@ class Summariser {
 
 std::int64_t chunk_file_bytes(const std::string& directory) {
   std::int64_t sum = 0;
-  std::error_code ignored;  // a file that vanishes meanwhile takes no space
+  std::error_code ignored;  // files may be removed during the loop
   for (const auto& entry : std::filesystem::directory_iterator(directory))
     if (entry.path().extension() == ".chunk" && entry.is_regular_file(ignored))
       sum += static_cast<std::int64_t>(entry.file_size(ignored));
   return sum;
 }
 
-/// Where a frame has no contents its header may still tell how long they were.
+/// Returns the bytes between header and tail. The header of a frame without contents may still have
+/// the cbytes of earlier contents, so those do not count.
 std::int64_t chunk_area_bytes(const frame::FrameInfo& info) {
   return info.nbytes > 0 ? info.cbytes : info.frame_len - info.header_len - info.trailer_len;
 }

@@ -46,7 +46,7 @@ void ColumnInference::add_timestamp(std::string_view text) {
   fits_ns_ = fits_ns_ && timestamp_in(*timestamp, TimeUnit::ns);
 }
 
-/// Times with and without a zone have no common meaning.
+/// Times with and without a zone cannot be in one column.
 bool ColumnInference::fits_timestamp() const {
   return timestamps_ && (fits_us_ || fits_ns_) && !(zoned_ && unzoned_);
 }

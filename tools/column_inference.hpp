@@ -1,5 +1,5 @@
 #pragma once
-// Finds the type of a column from the texts of all its fields.
+// Infers the type of a column from the texts of all its fields.
 
 #include <cstdint>
 
@@ -8,21 +8,22 @@
 
 namespace bloscfs::tools {
 
-/// int64, float64, bool or timestamp if all fields that are not empty have that form; otherwise
-/// utf8. A column is nullable if a field is empty. One of utf8 is nullable also for texts that CSV
-/// needs marks for (unmarked_text()), since only nullable columns are written with these.
+/// Infers int64, float64, bool or timestamp if all non-empty fields have that form, otherwise utf8.
+/// A column is nullable if a field is empty. A utf8 column is also nullable if a field looks like a
+/// mark, such as \N (see unmarked_text()), since only nullable columns are written with marks.
 class ColumnInference {
  public:
   void add(const CsvField& field);
 
   ColumnType type() const;
-  /// Bytes of all texts together, with the marks of a nullable column taken for what they mean.
+  /// Returns the bytes of all texts. In a nullable column, a mark counts as the text that it stands
+  /// for.
   std::int64_t text_bytes(bool is_nullable) const {
     return is_nullable ? text_bytes_ - mark_bytes_ : text_bytes_;
   }
-  /// True if a text is absent.
+  /// True if a field is absent: empty without quotes, or \N.
   bool has_absent() const { return absent_; }
-  /// True if a text is absent or empty.
+  /// True if a field is absent, or an empty text.
   bool has_empty() const { return absent_ || empty_; }
 
  private:
@@ -33,9 +34,9 @@ class ColumnInference {
 
   std::int64_t text_bytes_ = 0, mark_bytes_ = 0;
   bool absent_ = false, empty_ = false, marked_ = false, has_text_ = false;
-  bool numbers_ = true, booleans_ = true, timestamps_ = true;  ///< all fields are such
-  bool floating_ = false;                                      ///< a number is no integer
-  bool large_ = false;                                         ///< an integer does not fit int64
+  bool numbers_ = true, booleans_ = true, timestamps_ = true;  ///< all fields have that form
+  bool floating_ = false;                                      ///< some number is not an integer
+  bool large_ = false;                                         ///< some integer does not fit int64
   bool zoned_ = false, unzoned_ = false;
   bool fits_us_ = true, fits_ns_ = true;  ///< the unit can hold all timestamps
 };

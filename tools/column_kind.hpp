@@ -22,7 +22,7 @@ enum class ColumnKind {
   timestamp,
   string,  ///< a fixed number of characters
   utf8,
-  // Those that b2frame create does not write:
+  // b2frame create does not write the following kinds:
   complex64,
   complex128,
   bytes,
@@ -38,17 +38,17 @@ enum class ColumnKind {
 struct ColumnKindRow {
   ColumnKind kind;
   std::string_view name;
-  std::string_view dtype;  ///< of the array `_cols/NAME` as NumPy writes it; empty if that varies
+  std::string_view dtype;  ///< of the array `_cols/NAME` as NumPy writes it; empty if it varies
   std::int32_t itemsize;   ///< of that array
   bool is_created;         ///< by b2frame create
-  bool has_own_absent;     ///< a value says itself that it is absent
+  bool has_own_absent;     ///< values can themselves express absence
 };
 
 const ColumnKindRow& column_kind(ColumnKind kind);
-/// Null for a name that is not known.
+/// Returns null for an unknown name.
 const ColumnKindRow* find_column_kind(std::string_view name);
 
-/// Names of the kinds that b2frame create writes, with the parameters that they take.
+/// Returns the names of the kinds that b2frame create writes, with their parameters.
 std::string created_column_kinds();
 
 }  // namespace bloscfs::tools

@@ -14,7 +14,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Chunks have at least one item, so a longer one would make them large.
+/// Maximum number of characters of a string. A chunk has at least one item, so longer items would
+/// make large chunks.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
 
 struct TimeUnitRow {
@@ -35,7 +36,7 @@ std::string_view name_of(TimeUnit unit) {
       fmt::format("unknown column type {}; there are {}", text, created_column_kinds()));
 }
 
-/// What stands in brackets behind the name of a kind.
+/// Sets the parameter that follows the name of a kind, in brackets.
 void set_parameter(std::string_view parameter, std::string_view text, ColumnType& type) {
   if (type.kind == ColumnKind::timestamp) {
     const auto* const unit =
@@ -63,7 +64,7 @@ std::string_view without_blanks(std::string_view text) {
 
 NamedType parse_named_type(const CsvField& field) {
   const std::size_t colon = std::min(field.text.rfind(':'), field.text.size());
-  // In quotes, blanks belong to the name.
+  // Blanks inside quotes belong to the name.
   const std::string_view name = field.text.substr(0, colon);
   NamedType column{std::string(field.quoted ? name : without_blanks(name)), {}};
   if (colon == field.text.size() || column.name.empty())

@@ -1,5 +1,5 @@
 #pragma once
-// The types of table columns that b2frame create writes, and the texts that stand for them
+// The types of table columns that b2frame create writes, and their text form
 // (frame/formats/stores.md, "Tables").
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::tools {
 
-/// Units of a timestamp: how many decimal digits its fraction of a second has.
+/// Units of a timestamp. The values are the decimal digits of the fraction of a second.
 enum class TimeUnit { s = 0, ms = 3, us = 6, ns = 9 };
 
 struct ColumnType {
@@ -23,18 +23,19 @@ struct ColumnType {
   bool in_utc = false;           ///< of a timestamp: its texts have a zone
   std::int32_t length = 0;       ///< characters of a string
 
-  /// Bytes of an item of the array `_cols/NAME`; those of an offset if the kind is utf8.
+  /// Returns the item size of the array `_cols/NAME` in bytes. For utf8, that is the size of an
+  /// offset.
   std::int32_t itemsize() const;
-  /// Of that array, as NumPy writes it.
+  /// Returns the dtype of that array, as NumPy writes it.
   std::string dtype() const;
-  /// "int32", "string[8]?"; what parse_column_type() takes.
+  /// Returns a text that parse_column_type() accepts, such as "int32" or "string[8]?".
   std::string text() const;
-  /// What python-blosc2 has in the schema of a table.
+  /// Returns the column's entry in the schema of a table, as python-blosc2 writes it.
   nlohmann::ordered_json json(const std::string& name) const;
 };
 
-/// "int32", "timestamp[ms]", "string[8]"; with `?` behind it a column that may have absent values.
-/// Throws UsageError.
+/// Parses a type such as "int32", "timestamp[ms]" or "string[8]". With `?` at the end, the column
+/// may have absent values. Throws UsageError.
 ColumnType parse_column_type(std::string_view text);
 
 struct NamedType {
@@ -42,8 +43,8 @@ struct NamedType {
   ColumnType type;
 };
 
-/// "id:int32,name:utf8?": NAME:TYPE, separated by commas or line ends. A NAME:TYPE in quotes may
-/// contain commas; lines that begin with # are skipped. Throws UsageError.
+/// Parses a list such as "id:int32,name:utf8?": NAME:TYPE, separated by commas or line ends. A
+/// NAME:TYPE in quotes may contain commas. Lines that begin with # are skipped. Throws UsageError.
 std::vector<NamedType> parse_named_types(std::string_view text);
 
 }  // namespace bloscfs::tools

@@ -20,8 +20,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The option -n of extract is --dry-run where directories are extracted. Before a number it is
-/// --count, as in cat. `head -5` is `head -n 5`, as of head(1).
+/// Resolves -n, which has two meanings in extract: --dry-run with -r, and --count otherwise, as in
+/// cat. Also turns `head -5` into `head -n 5`, as in head(1).
 std::vector<const char*> with_count_spelled_out(std::vector<const char*> arguments) {
   const auto is_word = [](std::string_view word) {
     return [word](const char* argument) { return argument == word; };
@@ -51,7 +51,7 @@ CommandLine::CommandLine(std::string_view first) {
       "  b2frame create measured.npy -o measured.b2nd");
   app_.require_subcommand(0, 1);
   for (const Subcommand& subcommand : needed_for(first)) (this->*subcommand.add)(subcommand.name);
-  app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
+  app_.allow_extras();  // last, so that subcommands do not inherit it; run() reports extras
 }
 
 int CommandLine::run(int argc, const char* const* argv) {

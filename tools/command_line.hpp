@@ -17,13 +17,13 @@ namespace bloscfs::tools {
 
 class CommandLine {
  public:
-  /// `first` of the command's words.
+  /// `first` is the first word after the program's name.
   explicit CommandLine(std::string_view first);
-  /// Each subcommand refers to it.
+  /// Not copyable, since the subcommands refer to this object.
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// The exit status of the whole program.
+  /// Returns the exit status of the program.
   int run(int argc, const char* const* argv);
 
  private:
@@ -32,21 +32,23 @@ class CommandLine {
     void (CommandLine::*add)(const char* name);
   };
 
-  /// In the order of --help.
+  /// Returns all subcommands, in the order of --help.
   static std::span<const Subcommand> all_subcommands();
-  /// Putting all together would take longer than many of them do.
+  /// Returns the subcommands to set up for this first word. Setting up all of them would take
+  /// longer than many of them run.
   static std::span<const Subcommand> needed_for(std::string_view first);
-  /// Names the help that there is for what was asked for.
+  /// Prints an error, and which --help to try.
   void complain(const std::string& what) const;
-  /// Refuses URLs where only local files will do.
+  /// Returns a check that refuses URLs, for arguments that must be local files.
   static CLI::Validator local();
-  /// A subcommand, whose --help ends with `examples`: command lines without the program's name.
+  /// Adds a subcommand. Its --help ends with `examples`, which are command lines without "b2frame"
+  /// and the subcommand's name.
   CLI::App* add_command(const char* name, const char* help,
                         std::initializer_list<const char*> examples,
                         const std::string& above_examples = "");
   static void add_remote(CLI::App& command, RemoteOptions& options);
 
-  // command_line_reading.cpp
+  // Defined in command_line_reading.cpp:
 
   void add_info(const char* name);
   void add_ls(const char* name);
@@ -63,7 +65,7 @@ class CommandLine {
   void add_advise(const char* name);
   void set_applied(const std::string& word);
 
-  // command_line_writing.cpp
+  // Defined in command_line_writing.cpp:
 
   void add_create(const char* name);
   static void add_table_text(CLI::App& command, TableTextOptions& options);

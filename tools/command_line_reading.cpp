@@ -1,4 +1,4 @@
-// Subcommands that only read, and tell.
+// The subcommands that only read.
 
 #include <filesystem>
 #include <system_error>
@@ -37,7 +37,7 @@ void CommandLine::add_info(const char* name) {
 void CommandLine::add_ls(const char* name) {
   CLI::App* command = add_command(name, "List frames: shape, dtype, codec, sizes, time",
                                   {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
-  // As ls(1) has it.
+  // As in ls(1), -h is not --help.
   command->set_help_flag("--help", "Print this help");
   command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20.0M, 213G");
   command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
@@ -186,7 +186,8 @@ void CommandLine::add_report(const char* name) {
   command->callback([this] { work_ = [this] { return run_report(report_); }; });
 }
 
-/// The word behind --apply may be the first FILE, and is empty where there is none.
+/// Handles the word behind --apply: a name of settings, or the first FILE. Empty if there is no
+/// word.
 void CommandLine::set_applied(const std::string& word) {
   std::error_code error;
   const bool is_file = std::filesystem::exists(word, error) || parse_store_address(word);

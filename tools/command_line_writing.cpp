@@ -1,4 +1,4 @@
-// Subcommands that write.
+// The subcommands that write.
 
 #include <fmt/core.h>
 
@@ -25,7 +25,7 @@ void CommandLine::add_create(const char* name) {
   add_compression_options(*command, create_, StorageDefaults::usual);
   add_layout_options(*command, create_, StorageDefaults::usual);
   command->add_flag("--flat", create_.flat, "Store the bytes as they are, also of a NPY file");
-  command->add_flag("--bytes", create_.flat)->group("");  // another name of --flat
+  command->add_flag("--bytes", create_.flat)->group("");  // alias of --flat
   add_table_text(*command, create_.table);
   add_layers(*command, "--meta", create_.metalayers,
              "Fixed metalayer of FILE's bytes; msgpack of a .json");

@@ -1,6 +1,6 @@
 #pragma once
-// Values of b2frame's options, from their texts. All throw CLI::ValidationError with what was
-// wanted.
+// Parses the values of b2frame's options. All functions throw CLI::ValidationError, which says what
+// is expected.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::tools {
 
-/// Adds an option whose text `parse` turns into `value`, which outlives `command`.
+/// Adds an option. `parse` turns its text into `value`, which must outlive `command`.
 template <typename Value, typename Parse>
 CLI::Option* add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
                         const char* shown, const std::string& help) {
@@ -23,22 +23,22 @@ CLI::Option* add_parsed(CLI::App& command, const char* name, Value& value, Parse
       ->option_text(shown);
 }
 
-/// A number from `least` to `most`.
+/// Parses a number from `least` to `most`.
 std::int64_t parse_number(const std::string& text, std::int64_t least, std::int64_t most);
-/// A number of items or rows.
+/// Parses a number of items or rows.
 std::int64_t parse_count(const std::string& text);
-/// An item, counted from 0, or with a minus sign from the end.
+/// Parses the number of an item, counted from 0, or from the end with a minus sign.
 std::int64_t parse_position(const std::string& text);
-/// A number of bytes, with K, M, G or T or without.
+/// Parses a number of bytes, with or without K, M, G or T.
 std::int64_t parse_bytes(const std::string& text);
-/// The same for chunks, blocks and items: 1 to what a chunk can hold.
+/// Parses the size of chunks, blocks or items: from 1 byte to the largest chunk.
 std::int32_t parse_size(const std::string& text);
 fs::CodecChoice parse_codec(const std::string& text);
-/// A codec to `options.codec`, or "auto", which may have a goal behind it, to `options.goal`.
+/// Sets `options.goal` for "auto", with or without a goal behind it, else `options.codec`.
 void parse_codec_or_goal(const std::string& text, StorageOptions& options);
 fs::FilterSteps parse_filters(const std::string& text);
 std::vector<std::int32_t> parse_shape(const std::string& text);
-/// NAME=FILE or NAME:=JSON, for a list that has no layer of that name yet.
+/// Parses NAME=FILE or NAME:=JSON. The name must not be in `known` yet.
 NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& known);
 
 }  // namespace bloscfs::tools

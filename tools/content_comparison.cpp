@@ -8,8 +8,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Bytes of each side that are compared at a time, and of stored chunks.
+/// Bytes of each side that are compared at a time.
 constexpr std::int64_t kComparedAtOnce = std::int64_t{1} << 20;
+/// Bytes of a stored chunk that are compared at a time.
 constexpr std::int64_t kStoredWindow = std::int64_t{256} << 10;
 
 frame::ChunkPlace place_of(const Input& input, std::int64_t chunk) {
@@ -36,7 +37,7 @@ ContentComparison::ContentComparison(Input& first_input, Elements& first, Input&
   geometry_.emplace(array, info.typesize);
 }
 
-/// Then chunks of the same stored bytes hold the same items.
+/// True if chunks with equal stored bytes hold equal items at the same place.
 bool ContentComparison::have_same_layout() const {
   const frame::FrameInfo& a = first_input_.info();
   const frame::FrameInfo& b = other_input_.info();
@@ -92,13 +93,13 @@ std::int64_t ContentComparison::skip_alike(std::int64_t offset, std::int64_t& ne
   }
   const std::int64_t chunksize = first_input_.info().chunksize;
   const std::int64_t chunk = offset / chunksize;
-  // Not cut in the midst of an item, of which chunks need not have whole ones.
+  // Ends at the end of an item, because chunks need not have whole items.
   next = std::min(nbytes_, ((chunk + 1) * chunksize + itemsize_ - 1) / itemsize_ * itemsize_);
   const bool is_whole = next == std::min(nbytes_, (chunk + 1) * chunksize);
   return is_whole && are_stored_alike(chunk, chunk + 1) ? next : offset;
 }
 
-/// What reads as zeros on both sides is not looked at.
+/// Returns the next item at which a side may have data. Both sides read as zeros up to there.
 std::int64_t ContentComparison::skip_holes(std::int64_t offset) const {
   if (first_.is_fortran() || other_.is_fortran()) return offset;
   fs::Request request;

@@ -17,7 +17,7 @@ std::int64_t chunksize_of(const frame::FrameSettings& frame) {
   return frame.array ? frame::array_sizes(*frame.array, frame.typesize).chunksize : frame.chunksize;
 }
 
-/// Whether a frame takes a chunk as it is stored elsewhere (frame::Transaction::put_chunks()).
+/// True if a frame can take over the chunk as it is stored (frame::Transaction::put_chunks()).
 bool is_regular(const codec::ChunkHeader& header, const frame::FrameInfo& info, std::size_t size,
                 std::size_t room) {
   if (header.header_size != codec::kExtendedHeaderSize || header.vl_blocks) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Stores the contents of one frame in another one.
+// Stores the contents of a frame in another frame.
 
 #include <functional>
 #include <optional>
@@ -12,15 +12,16 @@
 
 namespace bloscfs::tools {
 
-/// For one thread, beside its workers.
+/// For use by one thread. Has workers of its own.
 class Conversion {
  public:
-  /// `advance` is called with how many bytes of contents more are done. All but `plan` outlive it.
+  /// All arguments must outlive this object. Calls `advance` with the bytes of contents that were
+  /// done since its last call.
   Conversion(Input& input, Elements& elements, const ConversionPlan& plan, unsigned threads,
              FrameOutput& out, std::function<void(std::int64_t)> advance);
 
-  /// Puts all chunks. Throws Error and std::system_error of the source, FileError of the output,
-  /// Interrupted.
+  /// Stores all chunks. Throws Error and std::system_error for the source, FileError for the
+  /// output, and Interrupted.
   void run();
 
  private:
@@ -35,8 +36,8 @@ class Conversion {
   void read(std::int64_t chunk, codec::MutableBytes contents);
   void store(const fs::RecodedChunk& chunk);
 
-  /// Memory for the contents of a chunk. Throws Error(too_large) for one that is as large as the
-  /// file has it, and larger than RunLimits allow.
+  /// Throws Error(too_large) for a chunk size that comes from the file and is more than
+  /// RunLimits::kMaxWholeChunk. A size from the command line may be larger.
   void require_modest(std::size_t size) const;
 
   Input& input_;
@@ -45,7 +46,7 @@ class Conversion {
   FrameOutput& out_;
   const std::function<void(std::int64_t)> advance_;
   const std::int64_t chunksize_;
-  std::optional<ArrayRegions> regions_;  ///< of an array
+  std::optional<ArrayRegions> regions_;  ///< only for an array
   ChunkPipeline pipeline_;
 };
 

@@ -15,7 +15,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A dtype of another kind than NumPy's would be lost.
+/// True for an array with a dtype that is not one of NumPy's. The new frame would lose it.
 bool has_other_dtype(const frame::Snapshot& source) {
   const frame::FrameInfo& info = source.info();
   const auto& layers = source.metalayers();
@@ -33,7 +33,8 @@ void require_convertible(const frame::Snapshot& source) {
   if (has_other_dtype(source)) codec::throw_unsupported("an array of a type that is not NumPy's");
 }
 
-/// In the last slots, as frames have them; those of the early layout may be eight.
+/// Returns the filters in the last slots, as frames have them. The early layout can have up to
+/// eight.
 fs::FilterSteps filters_of(const frame::FrameInfo& info) {
   std::vector<codec::FilterStep> steps;
   for (const codec::FilterStep& step : info.filters)
@@ -60,7 +61,8 @@ bool changes_chunks(const StorageOptions& options) {
          options.typesize;
 }
 
-/// What loses more each time is not done again unless that is said.
+/// Throws UsageError if the old codec or filters lose more each time. The options must name them,
+/// or others, to use them again.
 void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) {
   const auto codec = options.codec ? codec::CodecId{} : info.codec.value_or(codec::CodecId{});
   const auto filters = options.filters ? std::array<codec::FilterStep, 8>{} : info.filters;
@@ -69,7 +71,7 @@ void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) 
                      " and filters that lose more each time; say --codec and --filters");
 }
 
-/// Sets what was not said to what the frame has.
+/// Sets options that are absent to what the frame has.
 void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   const bool keeps_blocks = !changes_codec(options) && !changes_chunks(options);
   if (!options.codec && info.codec && codec::can_compress(*info.codec))
@@ -89,7 +91,7 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   if (keeps_blocks && info.blocksize > 0) options.block_size = info.blocksize;
 }
 
-/// A frame that says of itself what this one does.
+/// Returns a plan for a frame with the same settings in its header.
 CreatePlan same_storage(const frame::FrameInfo& info) {
   CreatePlan plan;
   plan.frame.typesize = info.typesize;
@@ -122,7 +124,8 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
     refuse_losses(options, info);
     StorageOptions wanted = options;
     fill_in(info, wanted);
-    // Of a packed tensor the vlmetalayer goes along, and python-blosc2 still finds what it packed.
+    // A packed tensor is stored as flat bytes. Its vlmetalayer is copied, so python-blosc2 still
+    // finds the tensor.
     const bool is_array = elements.shape() && !info.has_packed_tensor();
     std::optional<frame::ArrayInfo> array;
     if (is_array) array = info.array;

@@ -1,5 +1,5 @@
 #pragma once
-// How a frame is stored anew: what is asked for, and else as it was.
+// Plans how to store a frame anew: as the options ask, and otherwise as it was.
 
 #include "frame/container/snapshot.hpp"
 #include "tools/create_plan.hpp"
@@ -9,13 +9,13 @@ namespace bloscfs::tools {
 
 struct ConversionPlan {
   CreatePlan target;
-  bool copies_chunks = false;  ///< as they are stored: chunks, codec and filters stay what they are
-  bool has_asked_chunks = false;  ///< their size is the options', not the source's
+  bool copies_chunks = false;     ///< chunks, codec and filters stay as they are
+  bool has_asked_chunks = false;  ///< the options give their size
 };
 
-/// `options.sparse` says nothing here. Throws UsageError where options contradict each other or the
-/// contents, Error(unsupported) for what is no chunks of one size, and for an array of a type that
-/// is not NumPy's.
+/// Ignores `options.sparse`. Throws UsageError if options contradict each other or the contents.
+/// Throws Error(unsupported) for a frame with chunks or blocks of different sizes, and for an array
+/// whose type is not one of NumPy's.
 ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snapshot& source,
                                const Elements& elements);
 

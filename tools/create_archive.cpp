@@ -35,7 +35,8 @@ std::shared_ptr<const frame::ByteSource> open_archive(const std::string& path) {
   return std::make_shared<frame::FileSource>(std::move(fd), nullptr);
 }
 
-/// Refuses what no program would write: members that are left out, or that share their bytes.
+/// Returns the size of all members. Throws Error(malformed) for what no program would write:
+/// members with invalid entries, or members that overlap.
 std::int64_t checked_total(const frame::ZipDirectory& archive) {
   if (!archive.left_out().empty()) codec::throw_malformed(archive.left_out().messages().front());
   const auto file_size = static_cast<std::uint64_t>(archive.source()->stamp().size);

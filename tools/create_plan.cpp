@@ -19,7 +19,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Large enough for good ratios and few index entries, small enough to be held per thread.
+/// Large enough for good ratios and few index entries, and small enough to hold one per thread.
 constexpr std::int32_t kChunkSize = 4 << 20;
 constexpr int kUsualLevel = 3;
 constexpr std::size_t kUsualSample = std::size_t{1} << 20;
@@ -41,8 +41,8 @@ fs::NpyHeader array_header(codec::Bytes sample) {
   }
 }
 
-/// What suits contents of `size` bytes that begin so, items of `typesize` bytes (0: nobody knows),
-/// where that is asked for.
+/// Returns settings that suit the contents, or nullopt if the options do not ask for that.
+/// `contents` is the first part of `size` bytes. `typesize` is the item size; 0: not known.
 std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& options,
                                                      codec::Bytes contents, std::int64_t size,
                                                      std::int32_t typesize) {
@@ -53,7 +53,7 @@ std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& optio
   return frame::choose_settings(contents, size, typesize, *options.goal);
 }
 
-/// An even place well inside, since a file's beginning is often unlike the rest.
+/// Samples the middle, since the beginning of a file is often unlike the rest.
 std::int32_t guessed_typesize(codec::Bytes sample) {
   const std::size_t size = std::min(sample.size(), fs::kSampleSize);
   return fs::guess_typesize(sample.subspan((sample.size() - size) / 2 / 64 * 64, size));
@@ -84,7 +84,8 @@ void require_writable(const codec::EncodeSettings& settings) {
   }
 }
 
-/// What loses digits goes by the size of items alone, and would take anything for numbers.
+/// Throws UsageError if codec or filters lose digits, and the items are no floating-point numbers.
+/// Such codecs look only at the item size and would take anything for numbers.
 void require_numbers(const codec::EncodeSettings& settings, const std::string& dtype) {
   if (dtype == "<f4" || dtype == "<f8") return;
   const auto refuse = [&](const std::string& name) {
@@ -98,7 +99,7 @@ void require_numbers(const codec::EncodeSettings& settings, const std::string& d
       refuse("filter " + codec::filter_name(step.id));
 }
 
-/// A size in whole items, at least one.
+/// Rounds a size down to whole units, but to at least one.
 std::int32_t whole(std::int64_t size, std::int64_t unit) {
   return static_cast<std::int32_t>(std::max(size - size % unit, unit));
 }
@@ -114,7 +115,7 @@ void plan_flat(const StorageOptions& options, CreatePlan& plan) {
   plan.frame.blocksize = encode.blocksize;
 }
 
-/// Codecs that go by an array's shape take blocks of at least so many items along each axis.
+/// Codecs that use the shape of an array need blocks of at least this many items along each axis.
 constexpr std::int64_t kLeastExtent = 4;
 
 std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int32_t>>& given,
@@ -129,7 +130,7 @@ std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int3
   return *given;
 }
 
-/// `array` has its shape and its dtype.
+/// `array` has the array's shape and dtype. The shapes of chunks and blocks are chosen here.
 void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePlan& plan) {
   require(!options.chunk_shape || !options.chunk_size,
           "--chunk-shape and --chunk-size exclude each other");

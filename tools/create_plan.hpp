@@ -1,5 +1,5 @@
 #pragma once
-// How b2frame create stores an input: frame, chunks and blocks from the command line and the
+// Plans how b2frame create stores an input: frame, chunks and blocks, from the command line and the
 // input's first bytes.
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace bloscfs::tools {
 
-/// Bytes of the input that make_plan() looks at, if there are as many.
+/// Returns how many bytes of the input make_plan() needs as a sample. A shorter input is the whole
+/// sample.
 std::size_t plan_sample(const CreateOptions& options);
 
 struct CreatePlan {
   frame::FrameSettings frame;
   codec::EncodeSettings encode;
-  std::optional<fs::NpyHeader> npy;  ///< of an array; its elements are stored, not its header
+  std::optional<fs::NpyHeader> npy;  ///< only of an array: its elements are stored, not its header
 };
 
-/// For input that begins with `sample`, and has so many bytes where that is known. Throws
-/// UsageError where options contradict each other or the input, Error for a NPY file that cannot
-/// become an array.
+/// Plans for an input that begins with `sample`. Throws UsageError if options contradict each other
+/// or the input. Throws Error for a NPY file that cannot become an array.
 CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
                      std::optional<std::int64_t> known_size);
 
-/// The same for contents that are known: an array, of which shape and dtype count, or items of
+/// Plans for contents that are known: an array, of which shape and dtype are used, or else items of
 /// `typesize` bytes.
 CreatePlan make_plan(const StorageOptions& options, const std::optional<frame::ArrayInfo>& array,
                      std::int32_t typesize);

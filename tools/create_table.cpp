@@ -45,7 +45,7 @@ char delimiter_of(const CreateOptions& options) {
   return given[0];
 }
 
-/// The records of a file, which can be read again and again.
+/// The records of a file. They can be read any number of times.
 class TableSource {
  public:
   explicit TableSource(const CreateOptions& options)
@@ -54,8 +54,8 @@ class TableSource {
   std::int64_t size() const { return *input_.file_size(); }
   const std::vector<std::string>& names() const { return names_; }
 
-  /// Calls `visit` for each row. `begin` is called before, when the names are known. Throws
-  /// Error(malformed) where the bytes are not those of the first time.
+  /// Calls `begin` once the names are known, then `visit` for each row. Throws Error(malformed) if
+  /// the bytes differ from those of the first call.
   template <typename Begin, typename Visit>
   void read(const char* label, const Begin& begin, const Visit& visit) {
     Progress progress(label, size());
@@ -154,7 +154,7 @@ class TableCreation {
     TableWriter writer(output, columns(), rows_, options_);
     write(writer);
     output.commit(mode_of_input(options_.input));
-    std::error_code ignored;  // of a directory, whose size is not told
+    std::error_code ignored;  // of a directory, whose size is not printed
     const auto stored = std::filesystem::file_size(options_.output, ignored);
     total.finish({1, source_.size(), static_cast<std::int64_t>(stored)});
   }

@@ -28,16 +28,16 @@ namespace {
 
 using fs::ShownAs;
 
-/// Files that are worth being compressed by all threads, one of them at a time.
+/// Files of at least this size are compressed by all threads, one such file at a time.
 constexpr std::int64_t kLarge = std::int64_t{64} << 20;
 
-/// An array only where that shows the same bytes.
+/// True if the file would read the same, byte for byte, as an array.
 bool is_array(int fd, const std::string& name, std::int64_t size) {
   if (!fs::is_array_name(name)) return false;
   const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
     const ssize_t got = ::pread(fd, out.data(), out.size(), offset);
     if (got < 0) frame::throw_errno();
-    std::fill(out.begin() + got, out.end(), std::uint8_t{0});  // it became shorter
+    std::fill(out.begin() + got, out.end(), std::uint8_t{0});  // the file became shorter
   };
   return fs::array_frame_of({}, {size, read}).has_value();
 }
@@ -83,7 +83,7 @@ class TreeCreation {
     return entry.path.empty() ? options_.input : options_.input + "/" + entry.path;
   }
 
-  /// Directories are made at once: what comes next is in them.
+  /// Makes directories at once, because the entries that follow lie in them. Others become jobs.
   std::optional<FileJobs::Job> next() {
     while (auto entry = tree_.next()) {
       if (S_ISDIR(entry->st.st_mode) && !entry->problem) {
@@ -140,7 +140,7 @@ class TreeCreation {
     target_.note_made(to);
   }
 
-  /// What an earlier run has made of the file.
+  /// True if an earlier run has made this frame from the file.
   static bool is_made_of(const fs::SourceObject& there, ShownAs shown_as,
                          const struct stat& source) {
     const struct stat st = there.stat();
@@ -156,7 +156,8 @@ class TreeCreation {
     }
   }
 
-  /// Two of the same shown name would both be shown by others.
+  /// Throws if OUT has another frame with that shown name. A mount would show both under other
+  /// names.
   template <typename InTarget>
   void refuse_others(const InTarget& in_target, const std::string& name, ShownAs shown_as) const {
     const ShownAs other = shown_as == ShownAs::array ? ShownAs::flat : ShownAs::array;
@@ -198,7 +199,8 @@ class TreeCreation {
     jobs_.count_file(entry.st.st_size, out.stored_bytes());
   }
 
-  /// A file that was written to meanwhile would seem to be done the next time.
+  /// Throws if another program has written to the file. The next run would take the frame for
+  /// complete.
   static void require_unchanged(const PlainEntry& entry) {
     const struct stat now = entry.object->stat();
     if (!is_done(now, now.st_size, entry.st, entry.st.st_size))
@@ -210,7 +212,7 @@ class TreeCreation {
   TreeTarget target_;
   FileJobs jobs_;
   std::atomic<std::int64_t> left_ = 0;  ///< files that an earlier run has made
-  std::mutex large_;                    ///< held for the large file that all threads are at
+  std::mutex large_;                    ///< held for a large file that uses all threads
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 #pragma once
-// b2frame create -r: a directory to one of frames.
+// b2frame create -r: converts a directory to a tree of frames.
 
 #include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {
 
-/// Makes OUT, a mount of which shows the tree that INPUT is: each file is a frame, or an array
-/// where it is a NPY file of one; directories and symlinks stay what they are. Files that an
-/// earlier run has done are left. Returns the exit status.
+/// Makes OUT, so that a mount of OUT shows the same tree as INPUT. Each file becomes a frame, or an
+/// array if it is a NPY file of one. Directories and symlinks are copied. Leaves files that an
+/// earlier run has made. Returns the exit status.
 int create_tree(const CreateOptions& options);
 
 }  // namespace bloscfs::tools

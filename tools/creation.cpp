@@ -15,11 +15,12 @@ namespace {
 
 using codec::MutableBytes;
 
-/// Less is copied sooner than mapped.
+/// Smaller pieces are faster to copy than to map.
 constexpr std::size_t kLeastMapped = 1 << 20;
 
-/// Whether a chunk is made of a copy that a filter makes. Delta and codecs look at their input
-/// twice, which goes wrong where somebody writes to a mapped file meanwhile.
+/// True if a filter makes a copy of the chunk, which the codec then reads. The delta filter, and
+/// codecs without a filter, read their input twice. That goes wrong if another program writes to a
+/// mapped file between the two.
 bool is_filtered_once(const codec::EncodeSettings& settings, std::size_t size) {
   const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
   return codec::forward_buffers(header) > 0 &&

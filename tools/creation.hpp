@@ -1,5 +1,5 @@
 #pragma once
-// Compresses one input to a frame, chunk by chunk.
+// Compresses an input to a frame, chunk by chunk.
 
 #include <cstdint>
 #include <functional>
@@ -16,36 +16,38 @@
 namespace bloscfs::tools {
 
 struct CreationSettings {
-  unsigned threads = 1;  ///< that encode
-  /// Files may be mapped: of one at a time, since it is the program that ends badly otherwise.
+  unsigned threads = 1;  ///< for encoding
+  /// Regular files may be mapped. Set only if a run reads a single input: if a mapped file becomes
+  /// shorter, the run fails as a whole.
   bool maps = true;
-  std::string beside;  ///< where a file without a name may be made for input that is no file
-  /// Called with how many bytes of the input are done.
+  std::string beside;  ///< for input through a pipe: path next to which a nameless file may be made
+  /// Called with the bytes of the input that are done.
   std::function<void(std::int64_t taken)> progress = [](std::int64_t) {};
 };
 
-/// For one thread, beside its workers.
+/// For use by one thread. Has workers of its own.
 class Creation {
  public:
-  /// All outlive it, but for `settings`.
+  /// All arguments except `settings` must outlive this object.
   Creation(CreationSettings settings, const CreatePlan& plan, RawInput& input, FrameOutput& out);
 
-  /// Throws FileError of input and output, Error for a NPY file that is not what it says,
-  /// Interrupted.
+  /// Throws FileError for input and output, Error for a NPY file whose size does not fit its
+  /// header, and Interrupted.
   void run();
 
  private:
   void require_going_on() const;
   void take_stream();
-  /// Of a regular file, whose bytes workers read where they are.
+  /// Takes all whole chunks that are left of a regular file. Workers read them from the file.
   void take_whole_chunks();
   void add_whole(std::size_t size);
   void take_array();
-  /// Whether a regular file has the next bytes, so that workers can read them where they are.
+  /// True if the input is a regular file with `size` more bytes. Workers can then read them from
+  /// the file.
   bool has_elements(std::size_t size) const;
-  /// Sets `size` bytes to those.
+  /// Skips the next `size` bytes of a regular file. Returns a function that reads them.
   ChunkPipeline::Fill next_elements(std::size_t size);
-  /// The same, but not copied where that can be avoided.
+  /// Like next_elements(), but the function maps the bytes if it can, instead of copying them.
   ChunkPipeline::Lend lent_elements(std::size_t size);
   void add_contents(std::int64_t chunk);
   static void fill_up(codec::MutableBytes contents, std::size_t size);
@@ -62,8 +64,8 @@ class Creation {
   RawInput& input_;
   FrameOutput& out_;
   std::int64_t taken_ = 0;                    ///< bytes of the input, without a NPY header
-  std::optional<frame::ArrayCutter> cutter_;  ///< of an array
-  std::optional<MappedInput> elements_;       ///< where chunks are no runs of them
+  std::optional<frame::ArrayCutter> cutter_;  ///< only for an array
+  std::optional<MappedInput> elements_;       ///< only if chunks are not consecutive in the input
   ChunkPipeline pipeline_;
 };
 

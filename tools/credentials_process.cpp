@@ -31,8 +31,8 @@ struct Text {
   std::string get() const { return {&bytes[0], ::strnlen(&bytes[0], kSize)}; }
 };
 
-/// The answer to a Look. Neither side trusts the other: sizes are fixed, and texts may lack their
-/// end.
+/// The answer to a Look. Neither side trusts the other, so sizes are fixed, and a text may lack its
+/// terminating zero.
 struct Answer {
   int error;  ///< 0: none
   bool is_found;
@@ -63,7 +63,7 @@ void fill(Answer& answer, CredentialsSource& source, CredentialsSource::Look loo
   }
 }
 
-/// Ends what the source does when the daemon has gone.
+/// Stops the source once the daemon has closed the socket.
 void stop_with_daemon(int socket, CredentialsSource& source) {
   pollfd end{socket, POLLRDHUP, 0};
   while (::poll(&end, 1, -1) < 0 && errno == EINTR) {
@@ -101,7 +101,7 @@ std::optional<S3Credentials> CredentialsProcess::find(Look look) {
                          answer->session_token.get(), answer->expires});
 }
 
-/// The process ends, too.
+/// Closing the connection also ends the process.
 void CredentialsProcess::stop() { ::shutdown(process_.socket(), SHUT_RDWR); }
 
 }  // namespace bloscfs::tools

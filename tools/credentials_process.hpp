@@ -1,5 +1,5 @@
 #pragma once
-// Credentials for a daemon that can read no files and start no programs any more.
+// Looks up credentials for a daemon in the sandbox, which cannot read files or start programs.
 
 #include <memory>
 #include <mutex>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::tools {
 
-/// A process outside of the sandbox that asks another source, and ends when the daemon does.
+/// A process outside the sandbox that asks another source. It ends when the daemon ends.
 class CredentialsProcess final : public frame::CredentialsSource {
  public:
-  /// As OutsideProcess. `source` is used in the process alone.
+  /// Forks, with the demands of OutsideProcess. Only the new process uses `source`.
   explicit CredentialsProcess(std::shared_ptr<frame::CredentialsSource> source);
 
   std::optional<frame::S3Credentials> find(Look look) override;
@@ -20,7 +20,7 @@ class CredentialsProcess final : public frame::CredentialsSource {
   void stop() override;
 
  private:
-  std::mutex mutex_;  ///< one question at a time
+  std::mutex mutex_;  ///< held for one request and its answer
   fs::OutsideProcess process_;
 };
 

@@ -45,7 +45,7 @@ bool CsvParser::fill() {
   return end_ > 0;
 }
 
-/// The next byte, which is not taken; -1 at the end of the input.
+/// Returns the next byte, but does not consume it. Returns -1 at the end of the input.
 int CsvParser::peek() {
   if (position_ == end_ && !fill()) return -1;
   return buffer_[position_];
@@ -84,7 +84,7 @@ CsvParser::Stop CsvParser::read_field() {
   return stop;
 }
 
-/// Takes the field up to its closing quote.
+/// Reads a field from its opening quote to its closing quote.
 void CsvParser::read_quoted() {
   const std::int64_t line = next_line_;
   ++position_;
@@ -141,7 +141,7 @@ CsvParser::Stop CsvParser::read_plain() {
   }
 }
 
-/// Moves the next `size` bytes of the buffer to the record.
+/// Moves the next `size` bytes from the buffer to the record.
 void CsvParser::append(std::size_t size) {
   if (record_.size() + size > kMaxRecord)
     refuse_size(fmt::format("{} MiB, is a quote not closed?", kMaxRecord >> 20));

@@ -19,39 +19,39 @@ struct CsvField {
   std::string_view text;
   bool quoted = false;
 
-  /// The value in a nullable column: what stands in quotes has no marks.
+  /// Returns the value in a nullable column. A text in quotes is never a mark.
   std::optional<std::string_view> unmarked() const { return quoted ? text : unmarked_text(text); }
 };
 
-/// Memory: one record, up to kMaxRecord. Errors are Error and name a line, counted from 1:
-/// malformed for invalid UTF-8, for a quote that is not closed and for text behind a closing quote;
-/// too_large for a record that passes a limit.
+/// Needs memory for one record, up to kMaxRecord. Throws Error, which names the line, counted from
+/// 1. It is malformed for invalid UTF-8, a quote that is not closed and text behind a closing
+/// quote. It is too_large for a record above a limit.
 class CsvParser {
  public:
   static constexpr std::size_t kMaxRecord = std::size_t{32} << 20;  ///< bytes
   static constexpr std::size_t kMaxFields = std::size_t{1} << 16;
 
-  /// Fills `out`, except behind the end of the input. Returns the bytes read.
+  /// Fills `out`, unless the input ends before. Returns the number of bytes read.
   using Read = std::function<std::size_t(codec::MutableBytes out)>;
 
-  /// A byte order mark at the start is skipped.
+  /// Skips a byte order mark at the start.
   CsvParser(Read read, char delimiter);
 
-  /// Reads the next record; empty lines are skipped. False at the end of the input.
+  /// Reads the next record. Skips empty lines. Returns false at the end of the input.
   bool next();
-  /// From now on next() throws for a record with another number of fields. If `count` is 1, an
-  /// empty line is a record with an absent field.
+  /// Makes next() throw for a record with another number of fields. If `count` is 1, an empty line
+  /// becomes a record with an absent field.
   void require_fields(std::size_t count) { field_count_ = count; }
 
-  /// The fields of the record, valid until the next call of next().
+  /// Returns the fields of the record, valid until the next call of next().
   const std::vector<CsvField>& fields() const { return fields_; }
-  /// The line that the record begins in.
+  /// Returns the line in which the record begins.
   std::int64_t line() const { return line_; }
 
  private:
   enum class Stop { delimiter, line_end, input_end };
   struct FieldEnd {
-    std::size_t at;  ///< in `record_`
+    std::size_t at;  ///< its end in `record_`
     bool quoted;
   };
 
@@ -74,7 +74,7 @@ class CsvParser {
   std::array<bool, 256> ends_plain_{};  ///< bytes that end a run of plain text
   std::vector<std::uint8_t> buffer_;
   std::size_t position_ = 0, end_ = 0;  ///< of the unread bytes of `buffer_`
-  std::string record_;                  ///< the texts of the fields, one behind the other
+  std::string record_;                  ///< the texts of all fields, joined
   std::vector<FieldEnd> ends_;
   std::vector<CsvField> fields_;
   std::size_t field_count_ = 0;  ///< 0: any number

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86400;
 
-/// What of a unit makes a day, or a second, and what is shown.
+/// How a unit relates to days and seconds.
 struct UnitRow {
   std::string_view name;
-  std::int64_t per_day;  ///< 0: more than a second has
+  std::int64_t per_day;  ///< 0: shorter than a second
   std::int64_t per_second;
-  int digits;  ///< of a second's fraction
+  int digits;  ///< of the fraction of a second
 };
 constexpr std::array<UnitRow, 9> kClockUnits{{{"h", 24, 0, 0},
                                               {"m", 1440, 0, 0},
@@ -31,7 +31,7 @@ constexpr std::array<UnitRow, 9> kClockUnits{{{"h", 24, 0, 0},
                                               {"as", 0, 1000000000000000000, 18}}};
 
 struct Division {
-  std::int64_t quotient, rest;  ///< the rest is never negative
+  std::int64_t quotient, rest;  ///< `rest` is never negative
 };
 Division divide(std::int64_t value, std::int64_t by) {
   std::int64_t quotient = value / by;
@@ -53,9 +53,9 @@ std::string year_text(std::int64_t year) {
   return year < 0 ? fmt::format("-{:04}", -year) : fmt::format("{:04}", year);
 }
 
-/// Of days since 1970, in the Gregorian calendar, which eras of 400 years repeat.
+/// Formats a day, counted from 1970, in the Gregorian calendar. This repeats in eras of 400 years.
 std::string day_text(std::int64_t days) {
-  constexpr std::int64_t kDaysPerEra = 146097, kDaysTo1970 = 719468;  // since 0000-03-01
+  constexpr std::int64_t kDaysPerEra = 146097, kDaysTo1970 = 719468;  // from 0000-03-01
   if (days > std::numeric_limits<std::int64_t>::max() - kDaysTo1970)
     codec::throw_unsupported("a date too far away");
   const auto [era, day] = divide(days + kDaysTo1970, kDaysPerEra);

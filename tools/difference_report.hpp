@@ -1,5 +1,5 @@
 #pragma once
-// What diff prints.
+// Prints what diff finds.
 
 #include <string>
 
@@ -7,18 +7,19 @@ namespace bloscfs::tools {
 
 class DifferenceReport {
  public:
-  /// Characters of a value that a line shows.
+  /// Maximum number of characters of a value in a line.
   static constexpr std::size_t kMaxShown = 60;
 
-  /// The names are as messages have them. `is_brief`: one line says that there is a difference.
+  /// `first` and `other` are the names for messages. With `is_brief`, prints a single line that
+  /// says that the two differ.
   DifferenceReport(std::string first, std::string other, bool is_brief);
 
   bool has_any() const { return has_any_; }
-  /// False where all that is asked is known.
+  /// False if further differences would not be printed.
   bool goes_on() const { return !has_any_ || !is_brief_; }
   void tell(const std::string& difference);
 
-  /// A value or a name from a file, in one line.
+  /// Returns a value or a name from a file, shortened and without control characters.
   static std::string shortened(std::string text);
 
  private:

@@ -8,13 +8,13 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Read at a time.
+/// Bytes to read at a time.
 constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 20;
 
 fs::FileView view_of(const Input& input) {
   fs::Request request;
   fs::ViewShape shape = fs::view_shape(input.info(), true);
-  // Blocks can be read in any order of their elements.
+  // Reads a blocked array in C order, whatever order it is shown in.
   shape.fortran_order = false;
   fs::FileView view(request, std::move(shape), input.reader());
   view.require_contents(request);

@@ -1,6 +1,6 @@
 #pragma once
-// What a container holds, item by item: of an array in C order, whatever its order, chunks and
-// blocks are.
+// Reads the contents of a container item by item. Items of an array come in C order, whatever its
+// order, chunks and blocks are.
 
 #include <cstdint>
 #include <optional>
@@ -14,36 +14,37 @@
 
 namespace bloscfs::tools {
 
-/// For one thread.
+/// Several threads may call read() at a time. No thread may do so during reinterpret().
 class Elements {
  public:
-  /// `input` outlives it. Throws Error(unsupported) where the contents are not stored.
+  /// `input` must outlive this object. Throws Error(unsupported) if the container does not store
+  /// contents.
   explicit Elements(Input& input);
 
-  /// Takes the contents of a flat frame for items of that type.
+  /// Treats the contents of a flat frame as items of that type.
   void reinterpret(const fs::NumpyDtype& dtype);
 
-  /// Of an array.
+  /// Absent if the container is not an array.
   const std::optional<std::vector<std::int64_t>>& shape() const { return shape_; }
-  /// NumPy's own spelling; nothing where it has none.
+  /// Returns the dtype in NumPy's own spelling, or nullopt if it has none.
   const std::optional<std::string>& dtype() const { return dtype_; }
   std::int64_t itemsize() const { return itemsize_; }
-  /// Of all items; the last one of a flat frame may be cut short.
+  /// Returns the bytes of all items. The last item of a flat frame may be incomplete.
   std::int64_t nbytes() const { return view_.size(); }
-  /// Whole ones.
+  /// Returns the number of whole items.
   std::int64_t count() const { return nbytes() / itemsize_; }
-  /// True if the bytes of the view are in another order.
+  /// True if the view has the items in Fortran order.
   bool is_fortran() const { return is_fortran_; }
   const fs::FileView& view() const { return view_; }
   const Input& input() const { return input_; }
 
-  /// Fills `out` with bytes of the items in C order, from byte `offset` of them on; where
-  /// is_fortran() it begins and ends with an item. Errors as FileView's.
+  /// Fills `out` with bytes of the items in C order, from byte `offset`. If is_fortran(), `out`
+  /// must begin and end with whole items. Throws as FileView::read().
   void read(std::int64_t offset, codec::MutableBytes out);
 
  private:
   void read_in_order(std::int64_t offset, codec::MutableBytes out);
-  /// Where an item is among those in Fortran order.
+  /// Returns the place of an item in Fortran order. `item` is its place in C order.
   std::int64_t place_of(std::int64_t item) const;
 
   Input& input_;

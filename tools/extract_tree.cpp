@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20;
 
-/// A file that is shown as it is stored. Runs of zeros become holes.
+/// Copies a file that a mount shows as it is stored. Pieces of zeros become holes.
 void copy_plain(int fd, OutputFile& out, const FileJobs::Advance& advance) {
   std::vector<std::uint8_t> piece(kCopiedAtOnce);
   for (;;) {
@@ -70,7 +70,7 @@ class TreeExtraction {
     return sum;
   }
 
-  /// Directories are made at once: what comes next is in them.
+  /// Makes directories at once, because the entries that follow lie in them. Others become jobs.
   std::optional<FileJobs::Job> next() {
     while (auto entry = tree_.next()) {
       if (!entry->problem && !place_below_source(*entry)) continue;
@@ -92,7 +92,8 @@ class TreeExtraction {
     return std::nullopt;
   }
 
-  /// Takes the groups that lead to the source off the entry's path. False for these groups.
+  /// Makes the entry's path relative to the source, if that is a group or leaf of a store. Returns
+  /// false for the groups above it.
   bool place_below_source(ShownEntry& entry) {
     if (source_.key == "/") return true;
     if (entry.key.size() < source_.key.size()) return false;
@@ -149,7 +150,7 @@ class TreeExtraction {
   const ExtractOptions& options_;
   const RemoteFiles remote_;
   const StoreAddress source_;
-  std::size_t above_ = 0;  ///< length of the path of the group that is the source
+  std::size_t above_ = 0;  ///< length of the path of the group that is extracted
   RunLimits limits_;
   ShownTree tree_;
   TreeTarget target_;

@@ -1,5 +1,5 @@
 #pragma once
-// Work on many files at once, below one progress bar.
+// Works on many files at once, with a single progress bar.
 
 #include <cstdint>
 #include <exception>
@@ -14,24 +14,24 @@ namespace bloscfs::tools {
 
 class FileJobs {
  public:
-  /// To be called with how many bytes more are done.
+  /// Called with the number of bytes done since the last call.
   using Advance = std::function<void(std::int64_t bytes)>;
   struct Job {
     std::string name;  ///< of the file, for messages
     std::function<void(const Advance& advance)> work;
   };
-  /// The next one; nothing behind the last. One thread at a time calls it.
+  /// Returns the next job, or nullopt after the last one. Called by one thread at a time.
   using Next = std::function<std::optional<Job>()>;
 
-  /// `total` bytes of all files, for the bar; 0 where nobody knows.
+  /// `total` is the size of all files, for the progress bar; 0: not known.
   FileJobs(const std::string& label, std::int64_t total) : output_(label, total) {}
 
-  /// Does all jobs, `threads` at a time. What goes wrong with one is told, in the order of the
-  /// jobs, and the others go on. Returns the exit status. Throws Interrupted, once those that were
-  /// begun have ended, which throw it themselves.
+  /// Does all jobs, `threads` at a time. Prints the errors of jobs in the order of the jobs, and
+  /// continues with the others. Returns the exit status. If a job throws Interrupted, or `next`
+  /// throws, starts no more jobs, waits for those that run, and throws that exception.
   int run(std::size_t threads, const Next& next);
 
-  /// Another file is done, for the summary. Thread-safe.
+  /// Counts another file for the summary. Thread-safe.
   void count_file(std::int64_t bytes_in, std::int64_t bytes_out) {
     output_.count_file(bytes_in, bytes_out);
   }
@@ -51,10 +51,10 @@ class FileJobs {
   fs::Mutex mutex_{fs::LockLevel::command};
   std::uint64_t taken_ GUARDED_BY(mutex_) = 0;
   int status_ GUARDED_BY(mutex_) = 0;
-  std::exception_ptr end_ GUARDED_BY(mutex_);  ///< why no more are begun
+  std::exception_ptr end_ GUARDED_BY(mutex_);  ///< the reason why no more jobs start
 };
 
-/// Threads that go through so many files, and those that each of them has beside.
+/// How many files to work on at a time, and how many threads encode chunks of each file.
 struct Threads {
   std::size_t files;
   unsigned chunks;

@@ -18,9 +18,10 @@
 namespace bloscfs::tools {
 namespace {
 
-/// How often others may change a frame under an edit.
+/// Maximum number of attempts, if other programs change the frame during each edit.
 constexpr int kTries = 100;
-/// Moving chunks takes three commits at most, and the last one is followed by a cut.
+/// Maximum number of commits for tidying. Moving chunks takes at most three, and a cut follows the
+/// last one.
 constexpr int kMostTidyingCommits = 5;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
@@ -37,7 +38,7 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   return frame::open_writer(directory, real.filename(), info.is_directory(), settings);
 }
 
-/// Its new index is a temporary among its files.
+/// Watches the directory of a sparse frame, because the new index is a temporary in it.
 struct SparseFrame {
   explicit SparseFrame(const std::string& path)
       : directory(open_directory(path)), watched(directory.get()) {}
@@ -52,7 +53,7 @@ void edit_and_tidy(frame::FrameWriter& writer,
     for (int commits = 0; commits < kMostTidyingCommits && writer.is_oversized(); commits++)
       writer.tidy();
   } catch (const std::system_error&) {
-    // The edit is stored. The next one makes the frame shorter.
+    // The edit is stored. A later edit makes the frame shorter.
   }
 }
 
@@ -62,7 +63,7 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
   fs::wait_for_ended_mounts(path);
   for (int tries = 1;; tries++) {
     try {
-      // Another file may be there by now.
+      // Resolves the path each time, because another file may have the name by now.
       const std::filesystem::path real = std::filesystem::canonical(path);
       const frame::UniqueFd directory = open_directory(real.parent_path());
       const WatchedDirectory watched(directory.get());

@@ -1,5 +1,5 @@
 #pragma once
-// Frames that b2frame changes in place.
+// Changes frames in place.
 
 #include <functional>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace bloscfs::tools {
 
-/// Runs `edit` on the frame at `path`, which nobody mounts for writing meanwhile: again, on what it
-/// is then, where another program has changed it. Waits until a mount of it that has ended is done
-/// with it. Throws Error, also for what can only be read, std::system_error, and std::runtime_error
-/// when it is mounted for writing.
+/// Runs `edit` on the frame at `path`, and keeps mounts for writing away while it does. If another
+/// program changes the frame at the same time, runs `edit` again on the new state. First waits
+/// until a mount that has ended is done with the frame. Throws Error, also for a read-only format,
+/// std::system_error, and std::runtime_error if the frame is mounted for writing.
 void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit);
 
 }  // namespace bloscfs::tools

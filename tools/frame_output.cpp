@@ -23,7 +23,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A transaction remembers each chunk; this bounds what that takes.
+/// A transaction remembers each of its chunks. This limits its memory.
 constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
 
 frame::UniqueFd another(int fd) {
@@ -32,7 +32,7 @@ frame::UniqueFd another(int fd) {
   return copy;
 }
 
-/// Throws unless the directory is a sparse frame, and nothing but that.
+/// Throws unless the directory is a sparse frame and has no other files.
 void require_sframe(int directory) {
   if (!frame::open_directory(another(directory), {}))
     throw std::runtime_error("is a directory, and no sparse frame");
@@ -41,7 +41,7 @@ void require_sframe(int directory) {
       throw std::runtime_error("is a sparse frame that holds other files, too: " + name);
 }
 
-/// One of its files, of which only the attributes are used.
+/// Opens a file of a sparse frame for its attributes.
 std::shared_ptr<frame::StoreFile> open_in(int directory, const std::string& name) {
   frame::UniqueFd fd(
       ::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -158,7 +158,8 @@ frame::FileAttributes FrameOutput::attributes_for(const frame::StoreFile& made) 
   return wanted;
 }
 
-/// Nobody else can have put anything into the directory, which is its owner's alone until the end.
+/// Opens the files by name. That is safe, since until the end only the owner can put files into the
+/// directory.
 void FrameOutput::give_attributes_to_sframe() const {
   frame::FileAttributes wanted = attributes_for(*open_in(made_.get(), frame::kSframeIndexName));
   if (target_ != Kind::sparse_frame) wanted.mode &= 0777;
@@ -169,7 +170,7 @@ void FrameOutput::give_attributes_to_sframe() const {
     if (frame::is_sframe_file(name) && name != frame::kSframeIndexName)
       open_in(made_.get(), name)->set_attributes(plain);
   open_in(made_.get(), frame::kSframeIndexName)->set_attributes(wanted);
-  // Whoever may read the files may search the directory.
+  // Users who can read the files can also search the directory.
   mode_t search = plain.mode | ((plain.mode & mode_t{0444}) >> 2);
   if (replaced_) search = frame::status_of(replaced_.get()).st_mode & mode_t{0777};
   if (::fchown(made_.get(), wanted.owner, wanted.group) != 0 && errno != EPERM)
@@ -182,7 +183,7 @@ void FrameOutput::give_attributes() const {
   frame::UniqueFd made(::openat(name_->directory(), name_->temporary().c_str(),
                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!made) frame::throw_errno();
-  // Under its name there may be something else by now.
+  // Another file may have the temporary's name by now.
   const auto file = frame::make_local_file(std::move(made));
   if (frame::id_of(file->stamp()) != frame::id_of(writer_->stamp()))
     frame::throw_errno(ESTALE, "the temporary was replaced");
@@ -197,8 +198,8 @@ void FrameOutput::swap_names() {
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
   if (::renameat2(fd, temporary.c_str(), fd, name.c_str(), flags) != 0) {
-    // Filesystems that FUSE serves may not exchange names: for a moment none has the name then.
-    // An interrupt must not end the program in that moment.
+    // Some filesystems, such as those of FUSE, cannot exchange names. Then no file has the name for
+    // a moment. `hold` keeps an interrupt from ending the program in that moment.
     if (over_file || errno != EINVAL) frame::throw_errno();
     const std::string aside = frame::temporary_name();
     if (::renameat(fd, name.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
@@ -210,7 +211,7 @@ void FrameOutput::swap_names() {
     name_->set_temporary(aside);
     return;
   }
-  // Exchanged, the temporary name is that of what was there before, which the destructor removes.
+  // After an exchange, the replaced file has the temporary name. The destructor removes it.
   if (over_file) name_->set_temporary({});
 }
 

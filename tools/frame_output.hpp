@@ -1,5 +1,5 @@
 #pragma once
-// Where b2frame create writes to: a new frame that gets its name only when it is complete.
+// Writes a new frame, as b2frame create does. The frame gets its name only when it is complete.
 
 #include <cstdint>
 #include <functional>
@@ -17,40 +17,40 @@
 
 namespace bloscfs::tools {
 
-/// Whether a frame is on the disk, too, when it gets its name.
+/// Whether commit() waits until the frame is on the disk.
 enum class Durability { left_to_kernel, at_commit };
 
-/// Errors are FileError, which names the output.
+/// Throws FileError, which names the output.
 class FrameOutput {
  public:
-  /// A frame or a sparse frame that is called `path` is replaced and passes on its owner, group and
-  /// mode; where that is a symlink, what it leads to. Other directories, devices and fifos are
-  /// refused, and what is mounted for writing. A new one gets `mode` as the umask leaves it, such
-  /// as the input's.
+  /// Replaces a file or a sparse frame called `path`. The new frame takes over its owner, group and
+  /// mode. If `path` is a symlink, replaces its target. Refuses other directories, devices and
+  /// fifos, and a target that is mounted for writing. If there is no target, the frame gets `mode`
+  /// as the umask leaves it. Throws UsageError if `path` cannot be the name of a file.
   FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
               mode_t mode = 0666, Durability durability = Durability::left_to_kernel);
-  /// The same in an open directory, which outlives it, where no symlink is followed; `shown_name`
-  /// is for messages.
+  /// Makes the frame in an open directory, which must outlive this object. Refuses a symlink.
+  /// `shown_name` is for messages.
   FrameOutput(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
               bool sparse, frame::FrameSettings settings);
-  /// Removes what was written unless commit() was reached.
+  /// Removes what was written, unless commit() has given it its name.
   ~FrameOutput();
   FrameOutput(const FrameOutput&) = delete;
   FrameOutput& operator=(const FrameOutput&) = delete;
 
-  /// Gives the frame owner, mode, times and extended attributes with its name.
+  /// Makes commit() give the frame these attributes.
   void take_over(frame::FileAttributes attributes) { attributes_ = std::move(attributes); }
-  /// Of these the mode and the times alone.
+  /// Makes commit() give the frame the mode and the times of `st`.
   void take_over(const struct stat& st) { status_ = st; }
   void set_vlmetalayer(const std::string& name, codec::Bytes content);
-  /// As it is stored there; `from` outlives this.
+  /// Copies a vlmetalayer as it is stored. `from` must outlive this object.
   void copy_vlmetalayer(const frame::Snapshot& from, const frame::MetalayerEntry& entry);
-  /// Stores the next chunk: zero or NaN, or its stored bytes. `content_end` is the decoded size up
-  /// to its end, which is ignored for arrays.
+  /// Stores the next chunk: a special value, or stored bytes. `content_end` is the size of the
+  /// contents up to the end of the chunk; ignored for arrays.
   void add_chunk(std::int64_t content_end, codec::SpecialValue special, codec::Bytes stored);
   /// Completes the frame and gives it its name.
   void commit();
-  /// Of the frame, or of all files of a sparse frame, once it is committed.
+  /// Returns the stored bytes of all files of the frame. Call it after commit().
   std::int64_t stored_bytes() const;
 
  private:
@@ -72,9 +72,9 @@ class FrameOutput {
   std::optional<struct stat> status_;
   std::optional<OutputName> name_;
   Kind target_ = Kind::nothing;
-  std::optional<WatchedLock> lock_;  ///< on what is there
-  frame::UniqueFd replaced_;         ///< the directory of a sparse frame that is there
-  frame::UniqueFd made_;             ///< that of a new one
+  std::optional<WatchedLock> lock_;  ///< on the frame to be replaced
+  frame::UniqueFd replaced_;         ///< directory of a sparse frame to be replaced
+  frame::UniqueFd made_;             ///< directory of a new sparse frame
   std::unique_ptr<frame::FrameWriter> writer_;
   std::unique_ptr<frame::Transaction> transaction_;
   std::int64_t chunks_ = 0;

@@ -24,19 +24,20 @@ frame::UniqueFd open_tree(const std::string& path) {
   return fd;
 }
 
-/// True for an error that says that something is not where it just was.
+/// True for errors that say that a file is no longer where it was.
 bool is_absence(const std::error_code& error) {
   return error == std::errc(ENOENT) || error == std::errc(ENOTDIR) || error == std::errc(ESTALE);
 }
 
-/// A flat frame may be called as the index of a sparse one is.
+/// Opens the directory to be sure, because a flat frame can have the name of a sparse frame's
+/// index.
 bool is_sparse(const fs::SourceObject& directory) {
   const auto index = directory.stat(frame::kSframeIndexName);
   if (!index || !S_ISREG(index->st_mode)) return false;
   try {
     return frame::open_directory(directory.open(O_RDONLY | O_DIRECTORY), {}) != nullptr;
   } catch (const std::exception&) {
-    return true;  // what is wrong is told by who opens it
+    return true;  // opening it reports the error
   }
 }
 
@@ -79,7 +80,7 @@ std::optional<TreeFile> FrameTree::next() {
   return std::nullopt;
 }
 
-/// nullopt for what is no file, and for a directory that is entered.
+/// Returns nullopt for other kinds of files, and for a directory, which it enters.
 std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string shown) {
   auto object = root_.find_any(path);
   if (!object) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Files of a directory tree, one after the other, that may be frames.
+// Lists the files of a directory tree that may be frames.
 
 #include <cstdint>
 #include <exception>
@@ -15,40 +15,40 @@
 
 namespace bloscfs::tools {
 
-/// A regular file, or a directory that has what a sparse frame has.
+/// A regular file, or a directory that looks like a sparse frame.
 struct TreeFile {
-  std::string shown;                               ///< as the command line names it: DIR/a/b
+  std::string shown;                               ///< as on the command line: DIR/a/b
   std::string path;                                ///< below DIR
-  std::shared_ptr<const fs::SourceObject> object;  ///< null: not a local one
+  std::shared_ptr<const fs::SourceObject> object;  ///< null: not a local file
   bool is_sparse = false;
-  std::int64_t size =
-      0;  ///< bytes of the file, of a sparse frame those of all its files; 0: not told
-  std::exception_ptr problem;  ///< why what is below a directory, or this, cannot be looked at
+  std::int64_t size = 0;       ///< bytes of all its files; 0: not known
+  std::exception_ptr problem;  ///< error of the file, or of the directory of that name
 };
 
-/// Goes through a directory depth first, in the order of names; temporaries and lock files of
-/// mounts are left out. What vanishes meanwhile is passed over. next(): one thread at a time; the
-/// others: any number.
+/// Walks a directory depth first, in the order of names. Leaves out temporaries and lock files of
+/// mounts, and files that vanish during the walk. Only one thread at a time may call next(). The
+/// other functions are thread-safe.
 class FileTree {
  public:
   virtual ~FileTree() = default;
 
-  /// nullopt behind the last one.
+  /// Returns nullopt after the last file.
   virtual std::optional<TreeFile> next() = 0;
-  /// The container in a file; null where its bytes announce none, or it has vanished. Throws Error
-  /// and std::system_error.
+  /// Returns the container in a file, or null if the file is not a container or has vanished.
+  /// Throws Error and std::system_error.
   virtual std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const = 0;
-  /// The store in a file called *.b2z; null where it is none, or has vanished. Errors: the same.
+  /// Returns the store in a file called *.b2z, or null if it is none or has vanished. Throws as
+  /// open().
   virtual std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const = 0;
-  /// False once the file has lost its name, or a sparse frame its index.
+  /// False if the file has lost its name, or a sparse frame its index.
   virtual bool is_there(const TreeFile& file) const = 0;
 };
 
-/// A local directory. Symlinks are not followed. Memory: the names of the directories that lead to
-/// the present file.
+/// Walks a local directory. Does not follow symlinks. Memory: the names in all directories on the
+/// path to the current file.
 class FrameTree final : public FileTree {
  public:
-  /// Throws std::system_error where `directory`, which may be a symlink, is none.
+  /// `directory` may be a symlink. Throws std::system_error if it is no directory.
   explicit FrameTree(const std::string& directory);
 
   std::optional<TreeFile> next() override;
@@ -71,15 +71,14 @@ class FrameTree final : public FileTree {
   std::vector<Level> levels_;
 };
 
-/// For a file that holds no frame. Throws Error(malformed) if its name has the suffix of one: the
-/// frame's header was lost.
+/// Throws Error(malformed) if the name of a file that holds no frame has the suffix of a frame: its
+/// header was lost.
 void require_no_frame_suffix(std::string_view name);
 
-/// True for a directory that is to be gone through; false for what may be a frame itself, and for
-/// what is not there.
+/// True for a directory that is not a sparse frame. False if there is no such directory.
 bool is_tree(const std::string& path);
 
-/// Bytes of all files that FrameTree gives.
+/// Returns the bytes of all files that FrameTree lists.
 std::int64_t tree_size(const std::string& directory);
 
 }  // namespace bloscfs::tools
