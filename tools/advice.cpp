@@ -201,7 +201,7 @@ constexpr std::array<MarkMeaning, 8> kMarks{{
     {"fastest-read", "the fastest of these to decode"},
 }};
 
-/// Marks the settings with the highest value.
+/// Marks the settings with the highest value of `what`.
 void mark_best(std::vector<AdvisedSettings>& all, double MeasuredSettings::*what,
                const char* mark) {
   const auto best = std::ranges::max_element(

@@ -16,7 +16,8 @@ namespace bloscfs::tools {
 struct AdvisedSettings {
   MeasuredSettings measured;
   std::string options;  ///< of b2frame create
-  /// What these settings are best for, or used for now: see meaning_of_mark().
+  /// What these settings are best for, and whether they are the present ones: see
+  /// meaning_of_mark().
   std::vector<std::string> marks;
   std::string name;         ///< unique: the marks, or codec and level
   double size = 0;          ///< estimated bytes of the contents, stored with these settings
@@ -33,15 +34,16 @@ struct Advice {
   std::vector<AdvisedSettings> settings;  ///< smallest size first
 };
 
-/// The times at which parts of the work end, since the start. Each may end one step later.
+/// Deadlines of the parts of the work, counted from its start. A part can exceed its deadline by
+/// one step.
 struct AdviceTimes {
   std::chrono::milliseconds reading{1500}, search{3000}, measuring{6500};
 };
 
 /// Takes less than 10 seconds, whatever the size of the file. `typesize` is the item size of a file
-/// that is neither a frame nor an array; absent: not known. Throws Error, std::system_error and
-/// FileError. Throws std::runtime_error for a file without contents, also UsageError and
-/// Interrupted.
+/// that is neither a frame nor an array; if absent, advise() finds one that suits. Throws Error,
+/// std::system_error, FileError, UsageError and Interrupted, and std::runtime_error for a file
+/// without contents.
 Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits,
               const AdviceTimes& times = {});
 
@@ -55,7 +57,7 @@ const char* meaning_of_mark(std::string_view mark);
 const AdvisedSettings& find_settings(const Advice& advice, const std::string& name);
 
 /// Returns the options of create that give these settings. Leaves out --typesize if the item size
-/// is `known_typesize`; 0 never leaves it out.
+/// is `known_typesize`. With 0, the text always has --typesize.
 std::string create_options_text(const codec::EncodeSettings& settings, std::int32_t known_typesize);
 
 }  // namespace bloscfs::tools

@@ -18,7 +18,7 @@ constexpr double kPictureWidth = 900, kPanelHeight = 330, kPictureTop = 70, kPic
 constexpr double kLegendLine = 17;  ///< height of a line in the legend
 /// Average width of a letter of the small font, rounded up; its height; the radius of a dot.
 constexpr double kLetter = 6.3, kLetterHeight = 13, kDot = 5;
-/// Number of rings around a dot, each farther away, in which a place for a label is tried.
+/// A label is tried in this many rings around its dot, the nearest first.
 constexpr int kRings = 16;
 constexpr std::size_t kTitleLetters = 80;
 

@@ -67,6 +67,8 @@ struct Cuts {
 struct Part {
   Index begin, last;
 };
+/// Returns the part of a box that lies in a piece. The piece begins at `origin` and has the shape
+/// `extent`.
 Part part_in(const Index& begin, const Index& last, const Index& origin, const Index& extent) {
   Part part{begin, last};
   for (std::size_t i = 0; i < begin.size(); i++) {

@@ -19,7 +19,8 @@ inline constexpr int kExitBadUsage = 2;
 /// Exit status of verify, if it found nothing worse: the file needs a codec, a filter or a format
 /// version that is missing here.
 inline constexpr int kExitUnsupported = 3;
-/// Exit status of verify, if it found no damage: the file could not be read.
+/// Exit status of verify, if it found no damage: the file could not be read, or needs too much
+/// memory or work.
 inline constexpr int kExitUnreadable = 4;
 /// Exit status of diff for an error. For a difference, diff returns 1.
 inline constexpr int kExitTrouble = 2;
@@ -44,10 +45,11 @@ struct RemoteOptions {
   /// Seconds for which temporary errors are retried. Absent: 60, but then errors before a server's
   /// first answer are not retried.
   std::optional<int> retry_time;
-  std::string netrc;             ///< users and passwords of web servers; empty: none
-  std::string endpoint, region;  ///< of s3://; empty: from the environment
-  bool virtual_host = false;     ///< of s3://: the host name has the bucket
-  bool anonymous = false;        ///< of s3://: requests are not signed
+  std::string netrc;  ///< users and passwords of web servers; empty: none
+  /// Of s3://. Empty: Amazon's endpoint for the region, and the region of the environment.
+  std::string endpoint, region;
+  bool virtual_host = false;  ///< of s3://: the host name has the bucket
+  bool anonymous = false;     ///< of s3://: requests are not signed
 };
 
 struct InfoOptions {
@@ -85,7 +87,7 @@ struct ExtractOptions {
   std::optional<std::int64_t> count;   ///< items; absent: up to the end
   bool text = false;                   ///< items as lines of text
   bool raw = false;                    ///< bytes, whatever format the name of OUT implies
-  std::string dtype;                   ///< read items of a flat frame as this type; as text
+  std::string dtype;                   ///< the type of items of a flat frame; written as text
   std::optional<std::string> slice;    ///< in NumPy syntax; `file` may end with it
   std::optional<std::int64_t> rows;    ///< only the first rows, as text
   std::vector<std::string> columns;    ///< of a table or of records; empty: all
@@ -220,8 +222,8 @@ struct RepairOptions {
   bool json = false;       ///< print the report as JSON
 };
 int run_repair(const RepairOptions& options);
-/// Prints what a repair of each file would bring back, but writes no files. Returns an exit status
-/// of run_repair(), the highest of all files.
+/// Prints what a repair of each file would bring back, but writes no files. Returns the highest of
+/// the exit statuses that run_repair() would return.
 int run_repairable(const VerifyOptions& options);
 
 struct GcOptions {

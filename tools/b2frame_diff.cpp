@@ -27,7 +27,7 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr const char* kNone = "none";
-/// Maximum size of a vlmetalayer in bytes.
+/// Maximum size in bytes of a vlmetalayer that diff compares.
 constexpr std::size_t kMaxLayer = std::size_t{32} << 20;
 /// Maximum number of characters of a value in a line.
 constexpr std::size_t kMaxShown = DifferenceReport::kMaxShown;
@@ -159,7 +159,8 @@ class Difference {
 
   using Layers = std::map<std::string, frame::MetalayerEntry>;
 
-  /// Returns the metalayers, except those of the shapes, which are compared by value.
+  /// Returns the metalayers, except those that describe shapes. Their values are compared
+  /// separately.
   static Layers fixed_layers(const Side& side) {
     Layers layers;
     for (const auto& entry : side.input.snapshot().metalayers())

@@ -254,8 +254,8 @@ json info_fields(const std::string& file, Input& input, bool is_chunk) {
       fields["contents"] = *missing;
   if (const auto missing = frame::missing_decoder(input.snapshot()))
     fields["unsupported"] = *missing;
-  // The summary reads the headers of all chunks. In a remote frame, these take most of the
-  // transfer.
+  // The summary reads the headers of all chunks. For a remote frame, that would transfer most of
+  // its bytes.
   if (!input.snapshot().is_far()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(

@@ -250,7 +250,7 @@ class Listing {
       if (!entry->problem && key.size() >= settings.key.size() && tree.is_table(*entry))
         lines_.add_other(name_of(tree, *entry, source), kTable, std::nullopt, entry->st.st_mtime);
       if (entry->path.empty() && !entry->problem) continue;
-      // Groups above the key do not count as found.
+      // Groups above the key are not a match for it.
       if (entry->problem || key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });

@@ -23,7 +23,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Maximum number of leaves of one store that get a section. For more, a message names the number.
+/// Maximum number of leaves of one store that get a section. If a store has more, a message says
+/// how many.
 constexpr std::size_t kMostLeaves = 64;
 
 /// False for a file of another kind. True for a damaged file, which may be a frame.

@@ -66,7 +66,7 @@ struct Piece {
   std::optional<TreeFile> file;
 };
 
-/// Returns the files that the command line means, in order. Thread-safe.
+/// Hands out the files that the command line means, in order. Thread-safe.
 class Pieces {
  public:
   Pieces(const VerifyOptions& options, const RemoteFiles& remote)
@@ -311,7 +311,8 @@ class Verification {
         piece, piece.shown, [&] { return std::make_unique<Input>(snapshot, limits_); }, share);
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
-    // Embedded leaves need no files. The store's other leaves are files of their own.
+    // This verifies only embedded leaves, so the store gets no directory. Other leaves are files of
+    // their own.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     return std::max(health, verify_store(piece, piece.shown, store, "/"));
   }

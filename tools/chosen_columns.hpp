@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 
 /// Returns the columns with these names, in the order of the names, or all columns if there are no
-/// names. Throws UsageError if no column has a name.
+/// names. Throws UsageError for a name that no column has.
 template <typename Column>
 std::vector<Column> chosen_columns(std::vector<Column> columns,
                                    const std::vector<std::string>& names) {

@@ -27,8 +27,8 @@ class ChunkPipeline {
   /// Calls `use` once, on a worker, with a chunk's contents.
   using Lend = std::function<void(const Use& use)>;
 
-  /// Calls `store` on the thread that calls this class, in the order of the chunks. Throws Error as
-  /// codec::check_settings() does.
+  /// Calls `store` on the thread that uses the pipeline, in the order of the chunks. Throws Error
+  /// as codec::check_settings() does.
   ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store);
 
   /// Returns memory for the next chunk's contents. Its bytes are unspecified. Valid until add().
@@ -42,7 +42,7 @@ class ChunkPipeline {
   /// Lets `make`, on a worker, produce the stored bytes of a chunk with `size` bytes of contents.
   /// Throws as add() does.
   void add_made(std::size_t size, fs::ChunkRecoder::Encode make);
-  /// Encodes `size` bytes that `lend`, on a worker, has in memory already. Throws as add() does.
+  /// Encodes `size` bytes that `lend` has in memory. A worker calls `lend`. Throws as add() does.
   void add_lent(std::size_t size, Lend lend);
   /// Waits until all chunks are stored.
   void finish();

@@ -46,7 +46,8 @@ void ColumnInference::add_timestamp(std::string_view text) {
   fits_ns_ = fits_ns_ && timestamp_in(*timestamp, TimeUnit::ns);
 }
 
-/// Times with and without a zone cannot be in one column.
+/// True if all fields are timestamps that one unit can hold. A column cannot have times with and
+/// without a zone.
 bool ColumnInference::fits_timestamp() const {
   return timestamps_ && (fits_us_ || fits_ns_) && !(zoned_ && unzoned_);
 }

@@ -61,8 +61,8 @@ bool changes_chunks(const StorageOptions& options) {
          options.typesize;
 }
 
-/// Throws UsageError if the old codec or filters lose more each time. The options must name them,
-/// or others, to use them again.
+/// Throws UsageError if the frame's codec or filters lose more each time, unless the options say
+/// which codec and filters to use.
 void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) {
   const auto codec = options.codec ? codec::CodecId{} : info.codec.value_or(codec::CodecId{});
   const auto filters = options.filters ? std::array<codec::FilterStep, 8>{} : info.filters;
@@ -91,7 +91,7 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   if (keeps_blocks && info.blocksize > 0) options.block_size = info.blocksize;
 }
 
-/// Returns a plan for a frame with the same settings in its header.
+/// Returns a plan for a frame whose header has the same settings as this one's.
 CreatePlan same_storage(const frame::FrameInfo& info) {
   CreatePlan plan;
   plan.frame.typesize = info.typesize;

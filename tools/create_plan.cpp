@@ -41,8 +41,9 @@ fs::NpyHeader array_header(codec::Bytes sample) {
   }
 }
 
-/// Returns settings that suit the contents, or nullopt if the options do not ask for that.
-/// `contents` is the first part of `size` bytes. `typesize` is the item size; 0: not known.
+/// Returns settings that suit the contents. Returns nullopt if the options ask for none, or if the
+/// contents decide nothing, as zeros do. `contents` has the first of `size` bytes. `typesize` is
+/// the item size; 0: not known.
 std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& options,
                                                      codec::Bytes contents, std::int64_t size,
                                                      std::int32_t typesize) {

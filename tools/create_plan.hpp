@@ -22,8 +22,9 @@ struct CreatePlan {
   std::optional<fs::NpyHeader> npy;  ///< only of an array: its elements are stored, not its header
 };
 
-/// Plans for an input that begins with `sample`. Throws UsageError if options contradict each other
-/// or the input. Throws Error for a NPY file that cannot become an array.
+/// Plans for an input that begins with `sample`. `known_size` is its size, if that is known. Throws
+/// UsageError if options contradict each other or the input. Throws Error for a NPY file that
+/// cannot become an array.
 CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
                      std::optional<std::int64_t> known_size);
 

@@ -28,7 +28,8 @@ namespace {
 
 using fs::ShownAs;
 
-/// Files of at least this size are compressed by all threads, one such file at a time.
+/// Files of at least this size are compressed by all threads, one such file at a time. If one is in
+/// progress, another large file gets a single thread.
 constexpr std::int64_t kLarge = std::int64_t{64} << 20;
 
 /// True if the file would read the same, byte for byte, as an array.
@@ -199,8 +200,8 @@ class TreeCreation {
     jobs_.count_file(entry.st.st_size, out.stored_bytes());
   }
 
-  /// Throws if another program has written to the file. The next run would take the frame for
-  /// complete.
+  /// Throws if another program has written to the file. Otherwise the next run would take the frame
+  /// for complete.
   static void require_unchanged(const PlainEntry& entry) {
     const struct stat now = entry.object->stat();
     if (!is_done(now, now.st_size, entry.st, entry.st.st_size))

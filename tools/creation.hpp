@@ -17,8 +17,8 @@ namespace bloscfs::tools {
 
 struct CreationSettings {
   unsigned threads = 1;  ///< for encoding
-  /// Regular files may be mapped. Set only if a run reads a single input: if a mapped file becomes
-  /// shorter, the run fails as a whole.
+  /// Whole chunks of a regular file may be mapped. Set only if a run reads a single input: if any
+  /// mapped file becomes shorter, run() fails. Arrays that are read out of order are always mapped.
   bool maps = true;
   std::string beside;  ///< for input through a pipe: path next to which a nameless file may be made
   /// Called with the bytes of the input that are done.

@@ -1,5 +1,5 @@
 #pragma once
-// Looks up credentials for a daemon in the sandbox, which cannot read files or start programs.
+// Looks up credentials for a sandboxed daemon, which cannot read files or start programs.
 
 #include <memory>
 #include <mutex>

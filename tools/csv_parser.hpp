@@ -24,8 +24,8 @@ struct CsvField {
 };
 
 /// Needs memory for one record, up to kMaxRecord. Throws Error, which names the line, counted from
-/// 1. It is malformed for invalid UTF-8, a quote that is not closed and text behind a closing
-/// quote. It is too_large for a record above a limit.
+/// 1. Its code is malformed for invalid UTF-8, a quote that is not closed, and text behind a
+/// closing quote. Its code is too_large for a record above a limit.
 class CsvParser {
  public:
   static constexpr std::size_t kMaxRecord = std::size_t{32} << 20;  ///< bytes

@@ -38,7 +38,8 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   return frame::open_writer(directory, real.filename(), info.is_directory(), settings);
 }
 
-/// Watches the directory of a sparse frame, because the new index is a temporary in it.
+/// Watches the directory of a sparse frame, whose new index is a temporary in it. An interrupt then
+/// removes the temporary.
 struct SparseFrame {
   explicit SparseFrame(const std::string& path)
       : directory(open_directory(path)), watched(directory.get()) {}

@@ -198,8 +198,8 @@ void FrameOutput::swap_names() {
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
   if (::renameat2(fd, temporary.c_str(), fd, name.c_str(), flags) != 0) {
-    // Some filesystems, such as those of FUSE, cannot exchange names. Then no file has the name for
-    // a moment. `hold` keeps an interrupt from ending the program in that moment.
+    // Some filesystems, such as FUSE filesystems, cannot exchange names. Then no file has the name
+    // for a moment. `hold` keeps an interrupt from ending the program in that moment.
     if (over_file || errno != EINVAL) frame::throw_errno();
     const std::string aside = frame::temporary_name();
     if (::renameat(fd, name.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
