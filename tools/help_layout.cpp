@@ -9,20 +9,20 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Names that take more have lines of their own.
+/// Longer names of options get a line of their own.
 constexpr std::size_t kWidestColumn = 24;
 
 class HelpLayout : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
     std::string text = usage(*app, name) + app->get_description() + "\n";
-    // The list of all subcommands needs the line: it is to fit on a screen.
+    // Omits the empty line before the list of subcommands, so that the whole help fits on a screen.
     if (subcommands(*app).empty()) text += "\n";
     const std::size_t column = column_of(*app);
     for (const CLI::App* command : subcommands(*app))
       text += fs::help_row(command->get_name(), command->get_description(), column);
     text += rows(*app, column, [](const CLI::Option& o) { return o.get_positional(); });
-    // Those of all commands stand behind those of this one.
+    // Options that every command has (--help, --version) follow the command's own options.
     for (const bool is_first : {true, false})
       text += rows(*app, column, [&](const CLI::Option& option) {
         return option.nonpositional() && option.get_group() != kUrlOptions &&

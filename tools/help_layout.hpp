@@ -1,6 +1,6 @@
 #pragma once
-// How --help of both programs is laid out: 80 columns, arguments before options, and at the end
-// what the footer says, which is where examples stand.
+// The layout of --help for both programs: 80 columns, arguments before options, and the footer at
+// the end. The footer holds the examples.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace bloscfs::tools {
 
-/// Of options, a title for all of those that say how URLs are read.
+/// Group of the options that say how to read URLs; also its title in the help.
 inline constexpr const char* kUrlOptions = "For URLs";
 
 std::shared_ptr<CLI::FormatterBase> help_layout();

@@ -24,7 +24,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Bytes of what a reader in order comes to again and again: the blocks along the first dimension.
+/// Returns the bytes of one row of blocks: all blocks that share an index along the first
+/// dimension. A reader in C order needs these blocks again and again. Returns 0 for contents
+/// without blocks.
 std::int64_t row_of_blocks(const frame::FrameInfo& info) {
   if (!info.has_blocked_array() || info.array->blockshape.empty()) return 0;
   std::int64_t row = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Opens what a subcommand works on, and reports what is wrong with it.
+// Opens the input of a subcommand, and reports errors about it.
 
 #include <functional>
 #include <memory>
@@ -14,18 +14,18 @@ namespace bloscfs::tools {
 
 class RemoteFiles;
 
-/// Opens a container, or a bare chunk as one. `path` may be a URL, or the address of a leaf in a
-/// store (tools/store_address.hpp). Throws Error, std::system_error or frame::UrlError if there is
-/// no sound container (or chunk).
+/// Opens a container, or a bare chunk as a container. `path` may be a URL, or the address of a leaf
+/// in a store (tools/store_address.hpp). Throws Error, std::system_error or frame::UrlError if
+/// there is no sound container (or chunk).
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote);
 
-/// A container, or a bare chunk shown as one, ready to be read.
+/// A container, or a bare chunk shown as one, that is ready to be read.
 class Input {
  public:
-  /// Opens it: open_input().
+  /// Calls open_input().
   Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits);
-  /// `limits` outlives it.
+  /// `limits` must outlive the object.
   Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
@@ -40,19 +40,20 @@ class Input {
 
 using fs::FileError;
 
-/// What went wrong, without the exception's category: "No such file or directory".
+/// Returns the message of an error without the exception's category: "No such file or directory".
 std::string reason(const std::exception& error);
 
-/// "b2frame: FILE: what is wrong".
+/// Returns "b2frame: FILE: what is wrong".
 std::string complaint(const std::string& file, const std::string& what);
 
-/// Prints it to stderr.
+/// Prints complaint() to stderr.
 void complain(const std::string& file, const std::string& what);
 
-/// Runs `work` and returns its exit status, or complains about `file` and returns kExitBadData.
+/// Runs `work` and returns its exit status. On an error, complains about `file` and returns
+/// kExitBadData. Passes on Interrupted and UsageError.
 int guarded(const std::string& file, const std::function<int()>& work);
 
-/// Calls `visit` for the index pages in order, until it returns false.
+/// Calls `visit` for the pages of the index in order, until it returns false.
 void for_each_page(const fs::FrameReader& reader,
                    const std::function<bool(const frame::IndexPage&)>& visit);
 

@@ -29,15 +29,15 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A file whose creation had begun when no more could be opened may appear later: its thread may
-/// have to wait for a processor.
+/// A thread that had begun to create a file may finish after the limit on open files was set,
+/// because it had to wait for a processor. So the removal is tried often.
 constexpr int kRemovalAttempts = 400;
 
 std::atomic<int> caught_signal{0};
 int event = -1;
 
-/// Of the WatchedDirectories and WatchedLocks. Never destroyed: the watching thread runs until the
-/// process ends.
+/// The directories of all WatchedDirectory objects and the locks of all WatchedLock objects. Never
+/// destroyed, because the watching thread runs until the process ends.
 struct Watched {
   std::recursive_mutex mutex;
   std::multiset<int> directories;
@@ -49,14 +49,14 @@ Watched& watched() {
   return *all;
 }
 
-/// A temporary that is still there, since threads go on writing to it: a directory.
+/// A temporary directory that could not be removed, because threads still write to it.
 struct Busy {
   int above;
   std::string name;
   DIR* entries;
 };
 
-/// Returns what is left.
+/// Returns the directories that could not be removed.
 std::vector<Busy> remove_temporaries(int directory) {
   namespace filesystem = std::filesystem;
   std::error_code ignored;
@@ -87,7 +87,7 @@ bool remove_busy(const Busy& left) {
   caught_signal = signal;
   const std::uint64_t one = 1;
   if (::write(event, &one, sizeof one) < 0) {
-    // It is readable already.
+    // The descriptor is readable already.
   }
   const timespec grace{0, std::chrono::nanoseconds(kInterruptGrace).count()};
   ::sigtimedwait(&signals, nullptr, &grace);
@@ -97,11 +97,12 @@ bool remove_busy(const Busy& left) {
     try {
       std::ranges::move(remove_temporaries(directory), std::back_inserter(busy));
     } catch (const std::exception&) {
-      // Those in the other directories are to go, too.
+      // The temporaries in the other directories must still be removed.
     }
   }
   if (!busy.empty()) {
-    // No thread can open a file meanwhile, so that none makes one faster than it is removed.
+    // With a limit of 0, no thread can open another file. Otherwise threads could create files
+    // faster than this loop removes them.
     rlimit usual{};
     ::getrlimit(RLIMIT_NOFILE, &usual);
     const rlimit none{0, usual.rlim_max};
@@ -111,7 +112,7 @@ bool remove_busy(const Busy& left) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ::setrlimit(RLIMIT_NOFILE, &usual);
   }
-  // Last of all: other threads go on writing until the process ends.
+  // The locks are released last, because other threads write until the process ends.
   watched().locks.clear();
   end_by_signal(signal);
 }
@@ -121,7 +122,7 @@ bool remove_busy(const Busy& left) {
 void watch_for_interrupts() {
   event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event < 0) frame::throw_errno("eventfd");
-  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit is an error like others
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond a size limit then fails with EFBIG
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -164,7 +165,8 @@ WatchedDirectory::~WatchedDirectory() {
 
 WatchedLock::WatchedLock(int directory, const std::optional<std::string>& single,
                          const std::string& shown) {
-  // Without an InterruptHold, since this may wait long. The lock has no file while it waits.
+  // Takes no InterruptHold here, because this may wait for long. While it waits, the lock has no
+  // file.
   auto lock = std::make_unique<fs::MountLock>(directory, single, fs::kMountLockTimeout,
                                               fs::WaitNotice(shown));
   const InterruptHold hold;

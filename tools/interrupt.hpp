@@ -1,11 +1,11 @@
 #pragma once
-// The rule of every subcommand: SIGINT, SIGTERM or SIGHUP ends b2frame within a second, whatever it
-// is doing, and no temporary file stays behind.
+// The rule for every subcommand: SIGINT, SIGTERM or SIGHUP ends b2frame within a second, whatever
+// it is doing. No temporary file stays behind.
 //
-// Long work asks throw_if_interrupted() now and then, and unwinds. Work that cannot ask (one large
-// block, a server that does not answer, a lock) gets a grace of kInterruptGrace. Then a thread of
-// its own removes the temporaries in all WatchedDirectories, lets go of the WatchedLocks and ends
-// the process by the signal.
+// Long work calls throw_if_interrupted() from time to time, and unwinds. Some work cannot do that:
+// one large block, a server that does not answer, a lock. It gets a grace period of
+// kInterruptGrace. Then a separate thread removes the temporaries in every WatchedDirectory,
+// releases every WatchedLock, and ends the process by the signal.
 
 #include <chrono>
 #include <exception>
@@ -21,7 +21,7 @@ namespace bloscfs::tools {
 
 inline constexpr std::chrono::milliseconds kInterruptGrace{300};
 
-/// Passes through everything up to the program's end, which then is that of the signal.
+/// Passes through the whole program to its end. The process then ends by the signal.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
@@ -32,22 +32,23 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// Starts the thread that waits for these signals (unless they are ignored, as by nohup). A second
-/// signal ends the grace. To be called once, before there are other threads, which inherit that the
-/// signals are blocked.
+/// Starts the thread that waits for these signals, except those that are ignored (for example by
+/// nohup). A second signal ends the grace period. Must be called once, before other threads start,
+/// because they inherit the blocked signals.
 void watch_for_interrupts();
 
-/// Throws Interrupted if a signal has come.
+/// Throws Interrupted if a signal has arrived.
 void throw_if_interrupted();
 
-/// Is readable once a signal has come; -1 before watch_for_interrupts().
+/// Returns a descriptor that is readable once a signal has arrived; -1 before
+/// watch_for_interrupts().
 int interrupt_descriptor();
 
-/// Ends the process by a signal that watch_for_interrupts() watches for.
+/// Ends the process by `signal`, which must be one that watch_for_interrupts() waits for.
 [[noreturn]] void end_by_signal(int signal);
 
-/// While one lives, the grace of an interrupt does not end: for steps that must not be cut in two,
-/// and take less than half a second. A thread may hold several.
+/// While an object lives, the watching thread does not end the process. For steps that must not be
+/// interrupted, and that take less than half a second. A thread may hold several.
 class InterruptHold {
  public:
   InterruptHold();
@@ -56,11 +57,11 @@ class InterruptHold {
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
-/// While one lives, the end of the grace removes what has a name of frame::temporary_name() of this
-/// process in the directory.
+/// While an object lives, the watching thread removes temporaries from the directory when the grace
+/// period ends. It removes the entries whose names this process made with frame::temporary_name().
 class WatchedDirectory {
  public:
-  /// Borrows the descriptor, which is open for reading.
+  /// Borrows the descriptor, which must be open for reading.
   explicit WatchedDirectory(int directory);
   ~WatchedDirectory();
   WatchedDirectory(const WatchedDirectory&) = delete;

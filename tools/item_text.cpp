@@ -21,13 +21,13 @@ namespace {
 
 using codec::Bytes;
 
-/// Numbers without a fraction stay recognisable as floating-point ones.
+/// Adds ".0" to a number without a fraction, so that it still reads as a floating-point number.
 void append_float(std::string_view digits, std::string& line) {
   line += digits;
   if (digits.find_first_not_of("-0123456789") == std::string_view::npos) line += ".0";
 }
 
-/// A floating-point number of 16 bits.
+/// A 16-bit floating-point number.
 struct Half {
   std::uint16_t bits;
 };
@@ -41,7 +41,7 @@ double value_of(Half half) {
   return (half.bits & 0x8000U) != 0 ? -size : size;
 }
 
-/// True if that is nearer to `half` than to its neighbours.
+/// True if `parsed` is nearer to `half` than to the neighbours of `half`.
 bool reads_back(double parsed, Half half) {
   const auto neighbour = [&](int step) {
     const auto bits = static_cast<std::uint16_t>(half.bits + step);
@@ -93,7 +93,7 @@ ItemText complex_number(bool is_big) {
   };
 }
 
-/// In quotes where other programs would find something else than this one text.
+/// Adds quotes if other programs would otherwise not read the text as one field.
 void append_quoted(std::string_view text, TextStyle style, std::string& line) {
   const char* const special = style == TextStyle::csv ? ",\"\r\n" : "\" \t\r\n\v\f#";
   const bool is_lost = style == TextStyle::columns && text.empty();
@@ -109,7 +109,7 @@ void append_quoted(std::string_view text, TextStyle style, std::string& line) {
   line += '"';
 }
 
-/// Code points of four bytes each; NULs at the end are no part of the text.
+/// The items are code points of four bytes each. NULs at the end do not belong to the text.
 ItemText unicode(bool is_big, TextStyle style) {
   return [is_big, style](Bytes item, std::string& line) {
     std::string text;

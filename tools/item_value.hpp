@@ -1,5 +1,5 @@
 #pragma once
-// A number out of the bytes of an item.
+// Reads a number from the bytes of an item.
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace bloscfs::tools {
 
-/// The first bytes of `item`, which has at least as many as the value.
+/// Reads the value from the first bytes of `item`, which must have at least that many bytes.
 template <typename Value>
 Value load_value(codec::Bytes item, bool is_big_endian) {
   std::array<std::uint8_t, sizeof(Value)> bytes{};

@@ -26,7 +26,7 @@ void require_size(std::int64_t found, std::int64_t wanted) {
     codec::throw_malformed(fmt::format("{} bytes of elements instead of {}", found, wanted));
 }
 
-/// Addresses where a signal handler may look.
+/// A range of addresses that a signal handler may check.
 struct Mapped {
   std::atomic<std::uintptr_t> begin{0}, end{0};
 
@@ -38,13 +38,14 @@ struct Mapped {
 };
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 
-Mapped mapped_input;               ///< there is one input
-thread_local Mapped mapped_piece;  ///< each worker has one
+Mapped mapped_input;               ///< a program has one input
+thread_local Mapped mapped_piece;  ///< each worker has one piece
 std::atomic<bool> was_lost{false};
 const std::size_t page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
-/// The kernel's word for a mapped file that has been cut short, or cannot be read: zeros take the
-/// page's place until require_mapped_input() ends the work in order.
+/// Handles SIGBUS. The kernel sends it if a mapped file was truncated, or cannot be read. The
+/// handler puts a page of zeros there, so that require_mapped_input() can end the work with an
+/// error.
 void replace_page(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   void* const page = static_cast<std::uint8_t*>(info->si_addr) - address % page_size;
@@ -52,7 +53,7 @@ void replace_page(int /*signal*/, siginfo_t* info, void* /*context*/) {
   was_lost = true;
   if (!is_ours || ::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                          0) == MAP_FAILED)
-    std::signal(SIGBUS, SIG_DFL);  // and the access is tried again
+    std::signal(SIGBUS, SIG_DFL);  // the access is retried, and ends the process
 }
 
 void watch_for_loss() {

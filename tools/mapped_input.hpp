@@ -1,5 +1,6 @@
 #pragma once
-// An input in memory: its rest, for reading it out of order, or pieces, to spare copying them.
+// An input that is mapped into memory: the rest of it, for access in any order, or pieces, to avoid
+// copies.
 
 #include <cstdint>
 #include <string>
@@ -12,15 +13,15 @@ namespace bloscfs::tools {
 
 class MappedInput {
  public:
-  /// Maps what is left of a file, which are `size` bytes. What comes through a pipe is first copied
-  /// to a file without a name beside `beside`. Throws FileError; Error where there are more or
-  /// fewer bytes.
+  /// Maps the rest of a file, which must have `size` bytes. Copies other inputs, such as a pipe, to
+  /// a nameless file in the directory of `beside` first. Throws FileError; Error if the size
+  /// differs.
   MappedInput(RawInput& input, std::int64_t size, const std::string& beside);
   ~MappedInput();
   MappedInput(const MappedInput&) = delete;
   MappedInput& operator=(const MappedInput&) = delete;
 
-  /// Bytes [begin, end), valid as long as this object.
+  /// Returns bytes [begin, end). They are valid as long as this object lives.
   codec::Bytes bytes(std::int64_t begin, std::int64_t end) const {
     return {start_ + begin, static_cast<std::size_t>(end - begin)};
   }
@@ -33,11 +34,11 @@ class MappedInput {
   const std::uint8_t* start_ = nullptr;
 };
 
-/// A piece of a regular file; one at a time in each thread.
+/// A mapped piece of a regular file. Each thread may have one at a time.
 class MappedPiece {
  public:
-  /// All its bytes are read at once; where that fails, there is none, and RawInput::read_at() tells
-  /// why.
+  /// Reads all pages at once. If that fails, there is no mapping; RawInput::read_at() then reports
+  /// the reason.
   MappedPiece(const RawInput& input, std::int64_t position, std::size_t size);
   ~MappedPiece();
   MappedPiece(const MappedPiece&) = delete;
@@ -48,14 +49,14 @@ class MappedPiece {
 
  private:
   std::uint8_t* mapping_ = nullptr;
-  std::size_t skipped_ = 0;  ///< of the first page
+  std::size_t skipped_ = 0;  ///< bytes of the first page in front of the piece
   std::size_t mapped_size_ = 0;
 };
 
-/// Copies the rest of an input to a file without a name beside `beside`. Throws FileError.
+/// Copies the rest of an input to a nameless file in the directory of `beside`. Throws FileError.
 frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside);
 
-/// Throws FileError if a mapped file was cut short, so that zeros were read in its place.
+/// Throws FileError if a mapped file was truncated, because zeros were read in its place.
 void require_mapped_input(const std::string& name);
 
 }  // namespace bloscfs::tools

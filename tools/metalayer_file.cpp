@@ -14,7 +14,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// The format stores contents' sizes in 31 bits.
+/// The format stores the size of contents in 31 bits.
 constexpr std::size_t kMaxContent = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kReadPiece = std::size_t{1} << 20;
 

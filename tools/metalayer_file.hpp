@@ -1,5 +1,5 @@
 #pragma once
-// Contents for metalayers, from files and from the command line.
+// Contents of metalayers from files and from the command line.
 
 #include <cstdint>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace bloscfs::tools {
 
-/// The bytes of a file; one that ends in .json is turned into msgpack, which is what other Blosc2
-/// programs put into metalayers. Throws FileError.
+/// Reads a file. Converts a file that ends in .json to msgpack, because other Blosc2 programs store
+/// msgpack in metalayers. Throws FileError.
 std::vector<std::uint8_t> read_metalayer_file(const std::string& path);
 
-/// What a metalayer of the command line is to hold. Throws FileError.
+/// Returns the contents that the command line gives for a metalayer. Throws FileError.
 std::vector<std::uint8_t> content_of(const NamedLayer& layer);
 
-/// The msgpack of a JSON text. Throws std::runtime_error.
+/// Converts a JSON text to msgpack. Throws std::runtime_error.
 std::vector<std::uint8_t> msgpack_of(const std::string& json);
 
 }  // namespace bloscfs::tools

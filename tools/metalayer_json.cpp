@@ -16,7 +16,7 @@ constexpr std::array<const char*, 7> kArrayFields{"version", "ndim",         "sh
 /// The last two fields may be missing.
 constexpr std::size_t kFewestFields = 5;
 
-/// Null for what is no description of an array.
+/// Returns null if the contents do not describe an array.
 ordered_json named_fields(const ordered_json& values, codec::Bytes content) {
   ordered_json fields;
   if (values.is_array() && values.size() >= kFewestFields && values.size() <= kArrayFields.size()) {
@@ -24,7 +24,7 @@ ordered_json named_fields(const ordered_json& values, codec::Bytes content) {
     return fields;
   }
   try {
-    // That of 16 dimensions is no msgpack.
+    // The description of an array with 16 dimensions is not valid msgpack.
     const frame::ArrayInfo array = frame::parse_b2nd_shapes(content);
     fields = {{"ndim", array.shape.size()},
               {"shape", array.shape},

@@ -1,5 +1,5 @@
 #pragma once
-// What fixed metalayers hold, as JSON.
+// Converts the contents of fixed metalayers to JSON.
 
 #include <string_view>
 
@@ -9,8 +9,8 @@
 
 namespace bloscfs::tools {
 
-/// frame::metalayer_to_json(); but the description of an array, `b2nd` or `caterva`, is an object
-/// whose fields have names: shape, chunks, blocks, dtype and others.
+/// Like frame::metalayer_to_json(), with one exception. The description of an array (`b2nd` or
+/// `caterva`) becomes an object with named fields: shape, chunks, blocks, dtype and others.
 nlohmann::ordered_json fixed_metalayer_to_json(std::string_view name, codec::Bytes content);
 
 }  // namespace bloscfs::tools

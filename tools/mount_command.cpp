@@ -21,7 +21,7 @@ namespace {
 constexpr int kBadUsage = 2;
 constexpr const char* kHelper = "mount.bloscfs";
 
-/// What was given before it is understood.
+/// The command line before it is interpreted.
 struct Words {
   std::vector<std::string> option_lists;
   std::string type, other_namespace;
@@ -85,8 +85,8 @@ void describe_helper(CLI::App& app, Words& words, bool& only_checks) {
       "  mount -o remount,ro /mnt");
 }
 
-/// In the order that CLI11 takes: the last one first. -ro and -rw, as users of mount(8) type them,
-/// are options for -o.
+/// Returns the words in the order that CLI11 expects: the last one first. Users of mount(8) may
+/// type -ro or -rw. These become values of -o.
 std::vector<std::string> reversed_words(int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int at = 1; at < argc; at++) {
@@ -103,7 +103,8 @@ std::vector<std::string> reversed_words(int argc, const char* const* argv) {
   return words;
 }
 
-/// mount(8) writes rw where nobody has asked for ro: that is not the user's word.
+/// mount(8) writes rw if the user did not ask for ro. So rw does not mean that the user insists on
+/// a writable mount.
 void understand_for_helper(const Words& words, fs::MountOptions& options) {
   if (!words.other_namespace.empty())
     throw std::invalid_argument("-N is not supported: enter the namespace first, with nsenter(1)");
@@ -112,8 +113,8 @@ void understand_for_helper(const Words& words, fs::MountOptions& options) {
     options.passed_on.push_back("subtype=" + words.type.substr(dot + 1));
 }
 
-/// One thing at a time, and all that it takes. CLI11 asks for arguments before it is known what
-/// there is to be done.
+/// Allows one action at a time, and checks that its arguments are complete. CLI11 cannot check
+/// this, because it does not know the action.
 void understand_words(MountCommand& command, const Words& words) {
   MountsCommand& of_mounts = command.of_mounts;
   const std::string& source = command.settings.source;
@@ -139,7 +140,7 @@ void understand_words(MountCommand& command, const Words& words) {
   if (source.empty()) throw CLI::RequiredError("SOURCE");
 }
 
-/// Whoever changes a mount need not name its SOURCE.
+/// A remount may name the mountpoint alone, without SOURCE.
 void require_mountpoint(fs::SessionSettings& settings) {
   if (!settings.mountpoint.empty()) return;
   if (!settings.options.remount) throw CLI::RequiredError("MOUNTPOINT");

@@ -1,5 +1,5 @@
 #pragma once
-// The command line of bloscfs, and that by which mount(8) calls it as mount.bloscfs.
+// The command line of bloscfs, and of mount.bloscfs, the name by which mount(8) calls it.
 
 #include <string>
 #include <variant>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::tools {
 
-/// What is to be done about mounts that are there, in place of a new one.
+/// An action on existing mounts, in place of a new mount.
 struct MountsCommand {
   bool lists = false;
-  std::string unmounted;  ///< a mountpoint, or empty
+  std::string unmounted;  ///< mountpoint, or empty
   StatsRequest stats;
   bool json = false;
 
@@ -20,14 +20,14 @@ struct MountsCommand {
 };
 
 struct MountCommand {
-  std::string program;  ///< for messages
+  std::string program;  ///< name in messages
   fs::SessionSettings settings;
-  bool only_checks = false;  ///< mount(8) was told to mount nothing
+  bool only_checks = false;  ///< mount(8) asked only for a check of the options
   MountsCommand of_mounts;
 };
 
-/// The command, or the exit status where there is nothing to be done: of --help, which has been
-/// printed, or of what makes no sense, which has been told on stderr.
+/// Returns the command, or an exit status if nothing is left to do: after --help, which has been
+/// printed, or after a usage error, which has been reported on stderr.
 std::variant<MountCommand, int> parse_mount_command(int argc, const char* const* argv);
 
 }  // namespace bloscfs::tools

@@ -1,4 +1,4 @@
-// bloscfs --list: which mounts there are.
+// bloscfs --list: lists the mounts.
 
 #include <chrono>
 #include <cstdint>
@@ -27,7 +27,8 @@ namespace {
 
 using nlohmann::json;
 
-/// For the answers of all mounts together: one whose daemon is stuck keeps nobody.
+/// Time limit for the answers of all mounts together, so that a daemon that hangs does not block
+/// the list.
 constexpr std::chrono::seconds kTimeout{2};
 
 struct Listed {
@@ -36,7 +37,7 @@ struct Listed {
   std::optional<fs::DaemonNumbers> numbers;
 };
 
-/// Null where there is no process left to ask with.
+/// Returns null if no child process could be started for the question.
 std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
   try {
     return std::make_unique<fs::MountQuestion>(
@@ -46,7 +47,7 @@ std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
   }
 }
 
-/// Nullopt for one that does not let the caller in.
+/// Returns nullopt if the daemon does not let the caller in.
 std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* question,
                               std::chrono::milliseconds timeout) {
   Listed listed;

@@ -21,7 +21,8 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kAnswerTimeout{5};
 
-/// All three, as an array of texts, so that they are of about one moment.
+/// Reads all three attributes in one call, so that they describe about the same moment. Returns a
+/// JSON array of texts. The requests are "{}" if the caller may not see them.
 std::string ask_everything() {
   json answers = json::array();
   for (const auto name : {fs::kStatsAttribute, fs::kOperationsAttribute, fs::kRequestsAttribute}) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the daemon of a mount has counted, at one moment or between two.
+// The counters of a mount's daemon, at one moment or between two moments.
 
 #include <cstdint>
 #include <map>
@@ -13,27 +13,27 @@ namespace bloscfs::tools {
 
 struct OperationCounts {
   std::uint64_t count = 0, bytes = 0, total_us = 0;
-  std::map<std::uint64_t, std::uint64_t> buckets;  ///< by the longest time of each, microseconds
+  std::map<std::uint64_t, std::uint64_t> buckets;  ///< key: longest time, microseconds
 
-  /// The longest time of the bucket that has the one that so many of 100 are not longer than.
+  /// Returns an upper bound of the percentile, in microseconds: the longest time of its bucket.
   std::uint64_t percentile(unsigned percent) const;
 };
 
 struct MountSample {
-  double seconds = 0;       ///< that the counts are of: since the mount, or since another sample
-  nlohmann::json counters;  ///< as the mount has them now: some count, and some are states
+  double seconds = 0;       ///< covered time: since the mount, or since another sample
+  nlohmann::json counters;  ///< current values; some are counters, some are states
   nlohmann::json counters_before = nlohmann::json::object();
   std::map<std::string, OperationCounts> operations;
-  nlohmann::json requests;  ///< those under way, null where the caller may not know
+  nlohmann::json requests;  ///< requests in progress; null if the caller may not see them
 
-  /// What of a counter was counted.
+  /// Returns by how much a counter grew in the covered time.
   std::uint64_t counted(const char* name) const;
-  /// What has happened since `before`; states stay as they are.
+  /// Returns the difference to `before`. States keep their current values.
   MountSample since(const MountSample& before) const;
 };
 
-/// Asks the mount. Throws std::system_error (ETIMEDOUT, ENOTCONN, EACCES), std::runtime_error with
-/// a message for the user.
+/// Asks the daemon of the mount. Throws std::system_error (ETIMEDOUT, ENOTCONN, EACCES), or
+/// std::runtime_error with a message for the user.
 MountSample take_sample(const fs::MountEntry& mount);
 
 }  // namespace bloscfs::tools

@@ -1,4 +1,4 @@
-// bloscfs --stats: what a mount does, and what is waited for in it.
+// bloscfs --stats: what a mount does, and what its requests wait for.
 
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ double rate(const MountSample& sample, std::uint64_t count) {
   return sample.seconds > 0 ? static_cast<double>(count) / sample.seconds : 0;
 }
 
-/// Of the blocks that were asked for; none where none was.
+/// Returns the share of requested blocks that were in the cache; nullopt if no block was requested.
 std::optional<double> hit_ratio(const MountSample& sample) {
   const auto hits = static_cast<double>(sample.counted("cache_hits"));
   const double all = hits + static_cast<double>(sample.counted("cache_misses"));
@@ -137,7 +137,7 @@ json json_of(const fs::MountEntry& mount, const MountSample& sample) {
   return object;
 }
 
-/// The part of the page that the terminal has room for, which takes the place of the last one.
+/// Cuts the page to the size of the terminal. The text overwrites the previous screen.
 std::string screen_of(const std::string& page) {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
@@ -162,7 +162,7 @@ void print(const StatsRequest& request, const fs::MountEntry& mount, const Mount
   put_out(is_screen ? screen_of(page) : page + (request.watch ? "\n" : ""));
 }
 
-/// Of the given mount, or of all whose daemons let the caller in.
+/// Prints the given mount, or all mounts whose daemons let the caller in.
 void print_for_prometheus(const std::string& mountpoint) {
   std::vector<MountReading> readings;
   for (fs::MountEntry& mount : fs::mount_table()) {

@@ -16,7 +16,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Others may be writing there, too: only who asks for it does.
+/// Other programs may write there, too. So the mount is writable only if the user asks for it.
 bool is_to_be_written(const std::string& source, const fs::MountOptions& options) {
   return source.starts_with("s3://") && !options.read_only &&
          options.unwritable != fs::Unwritable::shown;
@@ -36,15 +36,16 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.retry_time = given.retry_time;
   settings.retries_first_contact = given.retries_first_contact;
   settings.disk_cache = given.disk_cache;
-  // A part of the one memory budget.
+  // This is a part of the one memory budget.
   settings.most_under_way = std::min(settings.most_under_way, options.cache_size / 8);
   settings.disk_cache_size = given.disk_cache_size;
   settings.notice = [](const std::string& text) { fs::log::warn(text); };
   return settings;
 }
 
-/// For a daemon that can reach the store alone. Keys of the environment stay the same: they need no
-/// process.
+/// Returns credentials for a daemon that can reach nothing but the store. Credentials that can
+/// change come from a separate process outside of the sandbox. Keys in the environment never
+/// change, so they need no process.
 std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSettings& settings) {
   auto found = frame::credentials_lookup(settings);
   if (found->can_change()) found = std::make_shared<CredentialsProcess>(std::move(found));
@@ -52,8 +53,9 @@ std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSett
   return found;
 }
 
-/// What is refused is refused before there is a mount. Afterwards nothing but what it needs can be
-/// reached, and every process has a copy of the environment that it began with.
+/// Refuses what can be refused before the mount exists, because the sandbox later lets the daemon
+/// reach only what it needs. Takes the keys out of the environment now, because each process that
+/// starts later gets a copy of the environment.
 void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
   if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
   if (frame::is_url(source)) {
@@ -61,7 +63,7 @@ void look_before_mounting(const std::string& source, frame::RemoteSettings& sett
   } else {
     const frame::S3Source parsed = frame::parse_s3(source);
     const std::string region = frame::find_region(settings.region);
-    // Throws if the endpoint is no URL.
+    // Throws if the endpoint is not a URL.
     const frame::S3Address address(parsed.bucket, settings.endpoint, region, settings.virtual_host);
     if (!settings.anonymous) settings.credentials = credentials_of(settings);
   }
@@ -88,7 +90,8 @@ void choose_objects(fs::SessionSettings& settings) {
   for (const std::string& file : {remote.cafile, remote.netrc})
     if (!file.empty()) objects->files.push_back(file);
   if (!remote.disk_cache.empty()) {
-    // The sandbox lets nothing in that is not there yet. Whoever opens it says what is wrong.
+    // The directory must exist before the sandbox starts, because the sandbox admits only existing
+    // paths. Errors are reported when the directory is opened.
     ::mkdir(remote.disk_cache.c_str(), 0700);
     objects->folders.push_back(remote.disk_cache);
   }

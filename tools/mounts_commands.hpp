@@ -1,27 +1,27 @@
 #pragma once
-// What bloscfs does with mounts that are there. Each returns the exit status, and tells of failures
-// on stderr.
+// Commands of bloscfs on existing mounts. Each returns the exit status, and reports failures on
+// stderr.
 
 #include <string>
 
 namespace bloscfs::tools {
 
-/// Prints the mounts whose daemons let the caller in, as a table, or with `json` as one object a
+/// Prints the mounts whose daemons let the caller in: as a table, or with `json` as one object a
 /// line.
 int list_mounts(bool json);
 
 struct StatsRequest {
-  std::string mountpoint;  ///< empty: all mounts, with `prometheus`
+  std::string mountpoint;  ///< if empty, all mounts; needs `prometheus`
   bool is_given = false;
-  bool watch = false;  ///< again each second, of that second
+  bool watch = false;  ///< repeats each second, with the numbers of that second
   bool json = false;
-  bool prometheus = false;  ///< in Prometheus's text format
+  bool prometheus = false;  ///< Prometheus's text format
 };
-/// Prints what a mount does, and what is waited for in it.
+/// Prints what a mount does, and what its requests wait for.
 int show_stats(const StatsRequest& request);
 
-/// Commits what was written, unmounts, and returns when the daemon has ended. What cannot be
-/// committed, or is in use, stays mounted.
+/// Commits all changes, unmounts, and returns when the daemon has ended. The mount stays if a file
+/// cannot be committed, or if the mount is in use.
 int unmount(const std::string& mountpoint);
 
 }  // namespace bloscfs::tools
