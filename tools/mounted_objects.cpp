@@ -54,8 +54,8 @@ std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSett
 }
 
 /// Refuses what can be refused before the mount exists, because the sandbox later lets the daemon
-/// reach only what it needs. Takes the keys out of the environment now, because each process that
-/// starts later gets a copy of the environment.
+/// reach only what it needs. Takes the secrets out of the environment now, because each process
+/// that starts later gets a copy of the environment.
 void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
   if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
   if (frame::is_url(source)) {

@@ -14,10 +14,10 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Memory for each byte of a document: the document, its values, a line in which each byte is
-/// escaped by six, and as much again while that line grows.
+/// Memory for each byte of a document: the document itself, its values, and a line in which each
+/// byte is escaped by six bytes. The line needs the same again while it grows.
 constexpr std::int64_t kLineCopies = 14;
-/// Lines that are written at once.
+/// Bytes of lines that are written at once.
 constexpr std::size_t kLinesSize = std::size_t{256} << 10;
 
 class ObjectWriter {

@@ -3,9 +3,10 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Pieces that may be open, or have ended, behind the first one.
+/// A thread may begin a piece only if at most this many pieces lie between it and the first one
+/// that has not ended.
 constexpr std::uint64_t kMaxAhead = 256;
-/// Bytes that one of them may have said before its turn.
+/// Most bytes that a piece may hold back until the pieces before it have ended.
 constexpr std::size_t kMaxKept = std::size_t{64} << 10;
 
 }  // namespace
@@ -50,7 +51,7 @@ void OrderedOutput::print(Kept& kept) {
 
 void OrderedOutput::advance(std::int64_t bytes) {
   const std::int64_t done = done_ += bytes;
-  // Whoever prints just now need not be waited for: the next one draws.
+  // Does not wait while another thread prints. The next call draws the progress.
   if (!mutex_.try_lock()) return;
   progress_.update(done);
   mutex_.unlock();

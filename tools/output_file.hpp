@@ -1,5 +1,5 @@
 #pragma once
-// Where b2frame writes to: stdout, or a file that appears under its name only when it is complete.
+// The output of b2frame: stdout, or a file that gets its name only when it is complete.
 
 #include <cstdint>
 #include <functional>
@@ -15,33 +15,35 @@
 
 namespace bloscfs::tools {
 
-/// Errors are FileError, which names the output.
+/// All errors are FileError, which names the output.
 class OutputFile {
  public:
-  /// "-" is stdout. What is no regular file (a device, a fifo) is written directly. A new file gets
-  /// `mode` as the umask leaves it, such as the input's; another one keeps what it has.
+  /// "-" means stdout. If `path` is not a regular file (a device, a FIFO), it is written directly.
+  /// A new file gets `mode`, such as the input's mode, as the umask allows. A replaced file keeps
+  /// its mode.
   explicit OutputFile(const std::string& path, mode_t mode = 0666);
-  /// A file in an open directory, which outlives it: no symlink is followed, and what has the name
-  /// is replaced. It gets mode and times of `st`. `shown_name` is for messages.
+  /// Writes a file in an open directory, which must outlive the object. Does not follow a symlink,
+  /// but replaces any file of that name. The file gets the mode and times of `st`. `shown_name` is
+  /// for messages.
   OutputFile(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
              const struct stat& st);
   void write(codec::Bytes bytes);
-  /// Adds zeros: a hole where the file can have one.
+  /// Adds zeros, as a hole if the file can have holes.
   void write_zeros(std::int64_t size);
-  /// Gives the file its length and its name.
+  /// Sets the length of the file, and gives it its name.
   void commit();
-  /// Bytes that were written.
+  /// Returns how many bytes were written.
   std::int64_t size() const { return size_; }
 
  private:
   void blamed(const std::function<void()>& work) const;
 
-  std::string shown_;               ///< for messages
-  std::optional<OutputName> name_;  ///< nullopt when written directly
+  std::string shown_;               ///< name for messages
+  std::optional<OutputName> name_;  ///< nullopt if written directly
   frame::UniqueFd fd_;
   std::int64_t size_ = 0;
   mode_t mode_ = 0666;
-  std::optional<struct stat> status_;  ///< whose mode and times it gets
+  std::optional<struct stat> status_;  ///< source of the mode and times
 };
 
 }  // namespace bloscfs::tools

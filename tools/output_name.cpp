@@ -122,14 +122,14 @@ frame::FileAttributes OutputName::attributes_for(const frame::StoreFile& made, m
   wanted.mode = without_umask(mode);
   const auto replaced = status();
   if (!replaced || !S_ISREG(replaced->st_mode)) return wanted;
-  // An access list says what the bits of the group mean.
+  // Takes over the access list, too. With one, the group bits of the mode are its mask.
   frame::UniqueFd old(
       ::openat(directory(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (old) {
     frame::FileAttributes attributes = frame::make_local_file(std::move(old))->attributes();
-    // Somebody may have linked a program of root's to this name.
+    // Another user may have given this name to a set-user-ID program of root, by a hard link.
     if (replaced->st_nlink > 1) attributes.mode &= 0777;
-    // The kernel takes capabilities from a file that is written to.
+    // The kernel removes capabilities from a file when it is written.
     std::erase_if(attributes.extended,
                   [](const auto& one) { return one.name == "security.capability"; });
     attributes.accessed = wanted.accessed;

@@ -1,5 +1,5 @@
 #pragma once
-// How every subcommand makes a file: under a temporary name, until it is complete.
+// How subcommands create a file: under a temporary name, until it is complete.
 
 #include <memory>
 #include <optional>
@@ -13,56 +13,57 @@
 
 namespace bloscfs::tools {
 
-/// The name itself, or what a symlink of that name leads to, so that it is not replaced.
+/// Returns the target if `path` is a symlink, so that the symlink is not replaced; else `path`.
 std::string follow_symlink(const std::string& path);
 
-/// True if both are there, and lead to the same file. `input` may be an address in a store, which
-/// leads to the store.
+/// True if both exist and are the same file. `input` may be an address in a store; then the store
+/// is compared.
 bool same_file(const std::string& input, const std::string& output);
 
-/// A directory in which files are made. Throws std::system_error.
+/// Opens a directory in which files are created. Throws std::system_error.
 frame::UniqueFd open_directory(const std::string& path);
 
-/// What the umask leaves of a mode. To be called once before there are threads.
+/// Returns `mode` without the bits of the umask. Must be called once before other threads start.
 mode_t without_umask(mode_t mode);
 
-/// Permission bits for what is made of an input: those of a file, of the index of a sparse frame,
-/// of the store where it is an address in one; 0666 of anything else.
+/// Returns the permission bits for an output made from this input: those of a file, of the index of
+/// a sparse frame, or of the store of an address. Returns 0666 for everything else.
 mode_t mode_of_input(const std::string& path);
 
-/// The name that an output is to have, and a temporary in the same directory.
+/// The name of an output, and a temporary in the same directory.
 ///
-/// Root may make files in a directory to which others can write. So a temporary is made with
-/// O_EXCL, for its owner alone (0600, 0700). It is changed by its descriptor and never by its name,
-/// which may lead to something else by then. It gets owner, group and at last its mode when it is
-/// complete, and is renamed within the open directory. The set-user-ID and set-group-ID bits of a
-/// file that it replaces stay only if owner and group are the same and the file had no other name.
+/// Root may create files in a directory that other users can write. Therefore a temporary is
+/// created with O_EXCL and only for its owner (0600, 0700). It is changed only through its
+/// descriptor, because its name may lead to another file by then. When it is complete, it gets its
+/// owner, its group and last its mode, and is renamed within the open directory. It inherits the
+/// set-user-ID and set-group-ID bits of a replaced file only under two conditions. Owner and group
+/// must be the same, and the replaced file must have no other name.
 class OutputName {
  public:
-  /// Where `path` is a symlink, what that leads to.
+  /// If `path` is a symlink, uses its target.
   explicit OutputName(const std::string& path);
-  /// No symlink is followed; the directory outlives this.
+  /// Does not follow symlinks. `directory` must outlive the object.
   OutputName(const fs::SourceDirectory& directory, std::string name);
-  /// Removes the temporary, and so does an interrupt.
+  /// Removes the temporary. An interrupt removes it, too.
   ~OutputName();
   OutputName(const OutputName&) = delete;
   OutputName& operator=(const OutputName&) = delete;
 
-  /// Of the directory; open for reading.
+  /// Returns the descriptor of the directory, open for reading.
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
-  /// What has the name, which is not followed.
+  /// Returns the status of the file that has the name now. Does not follow a symlink.
   std::optional<struct stat> status() const;
 
   const std::string& temporary() const { return temporary_; }
-  /// Of a temporary that was made elsewhere, or renamed; empty if there is none any more.
+  /// Sets the name of a temporary that was created or renamed elsewhere; empty if it is gone.
   void set_temporary(std::string name) { temporary_ = std::move(name); }
-  /// A temporary for its owner alone, open for reading and writing.
+  /// Creates a temporary for its owner alone. The descriptor is open for reading and writing.
   frame::UniqueFd make_file();
   frame::UniqueFd make_directory();
 
-  /// What the output gets where there was nothing of its name: its own attributes as a file that
-  /// was just made, with `mode` as the umask leaves it. Else those of what it replaces.
+  /// Returns the attributes for the output. If it replaces a file, it gets the attributes of that
+  /// file. If not, it gets its own attributes as a new file, with `mode` as the umask allows.
   frame::FileAttributes attributes_for(const frame::StoreFile& made, mode_t mode) const;
   void publish(frame::RenameMode mode);
 
@@ -70,7 +71,7 @@ class OutputName {
   frame::UniqueFd directory_;
   std::optional<WatchedDirectory> watched_;
   std::string name_;
-  std::string temporary_;  ///< empty when there is none
+  std::string temporary_;  ///< empty if there is no temporary
 };
 
 }  // namespace bloscfs::tools

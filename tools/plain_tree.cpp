@@ -32,7 +32,7 @@ std::optional<PlainEntry> PlainTree::next() {
   return std::nullopt;
 }
 
-/// A directory is entered. nullopt for what is not there any more.
+/// Enters a directory. Returns nullopt if the entry has vanished.
 std::optional<PlainEntry> PlainTree::visit(const fs::SourcePath& path) {
   PlainEntry entry;
   entry.path = path.text();

@@ -1,5 +1,5 @@
 #pragma once
-// A local directory tree, entry by entry.
+// Walks a local directory tree, entry by entry.
 
 #include <memory>
 #include <optional>
@@ -13,27 +13,27 @@
 namespace bloscfs::tools {
 
 struct PlainEntry {
-  std::string path;  ///< below the root; empty for that itself
+  std::string path;  ///< below the root; empty for the root itself
   struct stat st {};
   std::shared_ptr<const fs::SourceObject> object;
-  std::exception_ptr problem;  ///< why what is in it cannot be looked at
+  std::exception_ptr problem;  ///< error that keeps its contents from being read
 };
 
-/// Depth first, in the order of names, directories before what is in them; symlinks are not
-/// followed. What vanishes meanwhile is passed over.
+/// Walks depth first, in the order of names, each directory before its contents. Does not follow
+/// symlinks. Skips entries that vanish during the walk.
 class PlainTree {
  public:
-  /// Throws std::system_error where `directory`, which may be a symlink, is none.
+  /// Throws std::system_error if `directory`, which may be a symlink, is not a directory.
   explicit PlainTree(const std::string& directory);
 
-  /// nullopt behind the last one.
+  /// Returns nullopt behind the last entry.
   std::optional<PlainEntry> next();
   const fs::SourceRoot& root() const { return root_; }
 
  private:
   struct Level {
     fs::SourcePath path;
-    std::vector<std::string> names;  ///< the next one last
+    std::vector<std::string> names;  ///< the next one is last
   };
 
   std::optional<PlainEntry> visit(const fs::SourcePath& path);

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kRedrawInterval{100}, kRateTime{1000};
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::size_t kShortestBar = 10, kLongestBar = 40, kShortestName = 8;
 
-/// At most: no character takes more columns than bytes.
+/// Returns an upper bound: a character takes at most as many columns as it has bytes.
 std::size_t width(const std::string& text) { return text.size(); }
 
 std::size_t terminal_columns() {
@@ -41,7 +41,7 @@ std::string amount_text(std::int64_t amount, Progress::Unit unit) {
                                        : std::to_string(amount);
 }
 
-/// Its end, which tells most; cut between characters.
+/// Returns the end of the name, which says most. Cuts between characters.
 std::string shortened(const std::string& name, std::size_t columns) {
   constexpr unsigned char kMask = 0xc0, kContinues = 0x80;
   if (width(name) <= columns) return name;
@@ -108,7 +108,8 @@ void Progress::set_file(const std::string& name) {
   if (on_terminal_) file_ = name;
 }
 
-/// Of the last second or two, so that a stall is seen and a hiccup is not.
+/// Returns the rate of the last one or two seconds, so that a stall shows but a short pause does
+/// not.
 double Progress::rate_at(std::int64_t done, Clock::time_point now) {
   const auto since = [&](const Mark& mark) {
     const double seconds = std::chrono::duration<double>(now - mark.at).count();
@@ -123,7 +124,7 @@ double Progress::rate_at(std::int64_t done, Clock::time_point now) {
 
 void Progress::draw(std::int64_t done, double rate) {
   drawn_ = true;
-  // What fills the last column may begin a new line.
+  // Text in the last column may make the terminal begin a new line.
   fmt::print(stderr, "\r\033[K{}",
              progress_line({label_, file_, done, total_, rate, unit_}, terminal_columns() - 1));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A line on stderr that tells how far a command is, and one that stays when it is done; both only
-// where stderr is a terminal.
+// A progress line on stderr, and a summary line that remains at the end. Both are shown only if
+// stderr is a terminal.
 
 #include <chrono>
 #include <cstdint>
@@ -11,28 +11,28 @@ namespace bloscfs::tools {
 class Progress {
  public:
   enum class Unit { bytes, items };
-  /// `total` is 0 where nobody knows.
+  /// `total` is 0 if it is unknown.
   Progress(std::string label, std::int64_t total, Unit unit = Unit::bytes);
-  /// True if there is a terminal to show it on.
+  /// True if stderr is a terminal.
   static bool is_shown();
   /// Removes the line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Redraws at most ten times a second; `done` in the unit.
+  /// Redraws at most ten times a second. `done` is in the unit.
   void update(std::int64_t done);
-  /// The file that the command is at.
+  /// Sets the file that the line shows.
   void set_file(const std::string& name);
-  /// Makes room for a message on the same terminal.
+  /// Removes the line to make room for a message.
   void clear();
 
-  /// What was done in all. Bytes of 0 are not told.
+  /// Totals for the summary line. Byte counts of 0 are not shown.
   struct Summary {
     std::int64_t files = 1;
     std::int64_t bytes_in = 0, bytes_out = 0;
   };
-  /// Leaves "create: 20 files, 305 MiB in, 3.1 MiB out, ratio 98.4, 1.2 s".
+  /// Prints "create: 20 files, 305 MiB in, 3.1 MiB out, ratio 98.4, 1.2 s".
   void finish(const Summary& summary);
 
  private:
@@ -52,12 +52,12 @@ class Progress {
   std::string file_;
   bool drawn_ = false;
   const Clock::time_point begun_;
-  Mark older_, newer_;  ///< what the rate is told by, between one and two seconds ago
+  Mark older_, newer_;  ///< for the rate; `older_` is usually 1 to 2 s old
   Clock::time_point next_;
 };
 
-/// The line, of at most `columns`: parts that do not fit are left out, the least useful ones first.
-/// `done` and `total` in the unit; `rate` in units a second.
+/// Returns the line, at most `columns` wide. Leaves out parts that do not fit, the least useful
+/// ones first. `done` and `total` are in the unit, `rate` in units a second.
 struct ProgressState {
   std::string label, file;
   std::int64_t done = 0, total = 0;

@@ -67,7 +67,7 @@ std::string labels(const fs::MountEntry& mount) {
   return fmt::format("mountpoint={},source={}", label(mount.point), label(mount.source));
 }
 
-/// What /proc/PID/stat says of the daemon: proc(5), fields 14, 15 and 24.
+/// Values from /proc/PID/stat of the daemon: proc(5), fields 14, 15 and 24.
 struct Process {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -96,7 +96,7 @@ class Page {
  public:
   explicit Page(const std::vector<MountReading>& readings) : readings_(readings) {}
 
-  /// `lines` gives the lines of one mount, which may be none.
+  /// Adds a metric. `lines` returns the lines of one mount, perhaps none.
   void add(std::string_view name, std::string_view type, std::string_view help,
            const std::function<std::string(const std::string& name, const MountReading&)>& lines) {
     const std::string full = fmt::format("bloscfs_{}", name);
@@ -114,7 +114,7 @@ class Page {
     });
   }
 
-  /// `lines` gives the lines of one operation of one mount.
+  /// Adds a metric for each operation. `lines` returns the lines of one operation of one mount.
   void add_operations(
       std::string_view name, std::string_view type, std::string_view help,
       const std::function<std::string(const std::string& name, const std::string& labels,

@@ -1,6 +1,5 @@
 #pragma once
-// The counters of mounts in Prometheus's text format, for the textfile collector of its
-// node_exporter.
+// The counters of mounts in Prometheus's text format, for the textfile collector of node_exporter.
 
 #include <optional>
 #include <string>
@@ -13,11 +12,11 @@ namespace bloscfs::tools {
 
 struct MountReading {
   fs::MountEntry mount;
-  std::optional<MountSample> sample;  ///< none: its daemon has died, or does not answer
+  std::optional<MountSample> sample;  ///< nullopt if the daemon has died or does not answer
 };
 
-/// All metrics of all mounts, each metric with its HELP and TYPE line. Labels: mountpoint and
-/// source.
+/// Returns all metrics of all mounts, each with its HELP and TYPE line. The labels are mountpoint
+/// and source.
 std::string prometheus_text(const std::vector<MountReading>& readings);
 
 }  // namespace bloscfs::tools

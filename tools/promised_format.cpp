@@ -28,7 +28,7 @@ enum class Kind { frame, store, store_directory, text, json, other };
 struct Format {
   std::string_view suffix;
   Kind kind;
-  /// What files of the format have at an offset; empty where no bytes tell.
+  /// Bytes that files of the format have at an offset; empty if there are none.
   std::string_view magic = {};
   std::size_t magic_at = 0;
 };
@@ -82,7 +82,7 @@ bool begins_like_json(std::string_view text) {
          std::string_view("{[\"-0123456789tfn").find(text[first]) != std::string_view::npos;
 }
 
-/// The bytes of a flat frame from `offset` on, under a name of that format.
+/// Throws UsageError unless the contents of a flat frame, from `offset` on, look like the format.
 void require_contents_of(const Format& format, const Input& input, std::int64_t offset) {
   const auto start = contents_at(input, offset, kTextStart);
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
@@ -96,7 +96,7 @@ void require_contents_of(const Format& format, const Input& input, std::int64_t 
   }
 }
 
-/// --npy and --json go with names that promise nothing else.
+/// Throws UsageError if --npy or --json contradicts the suffix of the output's name.
 void require_no_contradiction(const ExtractOptions& options, const Format* format) {
   if (format == nullptr) return;
   if (options.npy && format->suffix != ".npy")
@@ -105,7 +105,7 @@ void require_no_contradiction(const ExtractOptions& options, const Format* forma
     throw UsageError(fmt::format("--json writes JSON lines, and no {}", format->suffix));
 }
 
-/// What stands in the way of a new output; empty if nothing does.
+/// Returns why the output must not be replaced; empty if it may be.
 std::string_view obstacle(const std::string& output, OutputKind kind) {
   frame::UniqueFd fd(::open(output.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == ENOENT) return {};
@@ -117,7 +117,7 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
   try {
     store = find_any_store(output);
   } catch (const codec::Error&) {
-    // It is damaged: the magic alone counts.
+    // The store is damaged. Only the magic is checked.
   }
   if (kind == OutputKind::table)
     return store && store->kind() != frame::StoreKind::embed && is_table(*store, "/")

@@ -22,7 +22,7 @@ RawInput::RawInput(const std::string& path)
 
 RawInput::RawInput(frame::UniqueFd file, std::string name)
     : name_(std::move(name)), fd_(std::move(file)) {
-  throw_if_interrupted();  // while waiting for a fifo's other end
+  throw_if_interrupted();  // the open may have waited for the other end of a FIFO
   struct stat st {};
   if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw FileError(name_, errno);
   if (!S_ISREG(st.st_mode)) return;
@@ -31,7 +31,7 @@ RawInput::RawInput(frame::UniqueFd file, std::string name)
   ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
-/// Lets a signal end the wait for a pipe's other end.
+/// Waits for bytes from a pipe, or for a signal, which ends the wait.
 void RawInput::wait_for_bytes() const {
   if (file_size_) return;
   pollfd descriptors[2] = {{fd_.get(), POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}};

@@ -14,10 +14,11 @@ using frame::PythonKind;
 using frame::PythonValue;
 
 constexpr std::size_t kMostFields = 4096;
-/// Of all names: those of the items of sub-arrays repeat that of the field.
+/// Limit for the bytes of all names together. The names of a sub-array's items repeat the name of
+/// the field.
 constexpr std::size_t kMostNameBytes = std::size_t{1} << 20;
 
-/// Walks a type as NumPy writes it in NPY headers, where gaps are fields without a name.
+/// Walks a type as NumPy writes it in NPY headers. There, gaps are fields without a name.
 class FieldWalk {
  public:
   void add(const std::string& name, const PythonValue& type) {
@@ -51,7 +52,8 @@ class FieldWalk {
     for (std::int64_t i = 0; i < shape.items[axis].integer; i++)
       add_items(name.empty() ? name : fmt::format("{}[{}]", name, i), type, shape, axis + 1);
   }
-  /// Also of what adds no field: gaps and empty sub-arrays may be repeated often.
+  /// Counts steps that add no field, too, because a type can repeat gaps and empty sub-arrays
+  /// often.
   void count() {
     if (++steps_ > 4 * kMostFields || fields_.size() > kMostFields)
       codec::throw_unsupported(fmt::format("records of more than {} fields", kMostFields));

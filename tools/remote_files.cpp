@@ -24,7 +24,8 @@ bool is_missing(const std::system_error& error) {
   return error.code() == std::errc::no_such_file_or_directory;
 }
 
-/// Null where there is none. An empty index is what a frame leaves that was removed.
+/// Opens the index of a sparse frame. Returns null if it does not exist. An empty index remains
+/// where a frame was removed, so it counts as missing.
 std::shared_ptr<const frame::ObjectSource> open_index(frame::ObjectTree& objects,
                                                       const std::string& name) {
   try {

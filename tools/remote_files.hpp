@@ -1,5 +1,5 @@
 #pragma once
-// URLs in the place of files.
+// Opens URLs in place of local files.
 
 #include <memory>
 #include <string>
@@ -12,27 +12,26 @@
 
 namespace bloscfs::tools {
 
-/// Opens what URLs name. Thread-safe.
+/// Opens URLs. Thread-safe.
 class RemoteFiles {
  public:
-  /// `writable`: what is opened can be changed, by single objects.
+  /// If `writable` is true, opened frames can be changed. Only single objects can.
   explicit RemoteFiles(const RemoteOptions& options, bool writable = false);
 
-  /// What a URL stands for. Throws as frame::open_remote().
+  /// Returns the objects at a URL. Throws what frame::open_remote() throws.
   std::shared_ptr<frame::ObjectTree> tree(const std::string& url) const;
-  /// What is below a URL that stands for a directory; null where it stands for one object. Errors
-  /// as of tree().
+  /// Returns the files below a URL; null if the URL is one object. Throws what tree() throws.
   std::shared_ptr<FileTree> files(const std::string& url) const;
-  /// The frame, sparse frame or Bloscpack file at a URL; null for other bytes. Throws Error,
-  /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory. The URL may be
-  /// the address of a leaf in a store.
+  /// Opens the frame, sparse frame or Bloscpack file at a URL; returns null for other contents. The
+  /// URL may be the address of a leaf in a store. Throws Error, frame::RemoteError, frame::UrlError
+  /// and std::system_error: EISDIR for a directory.
   std::shared_ptr<const frame::Snapshot> open(const std::string& url) const;
-  /// The store of python-blosc2 that is the object at a URL, read in ranges; null for other
-  /// objects. Errors as of open().
+  /// Opens the store of python-blosc2 at a URL, which must be one object; returns null for other
+  /// objects. Reads only the needed ranges. Throws what open() throws.
   std::unique_ptr<frame::PythonStore> find_store(const std::string& url) const;
-  /// The same, which has to be a store. Throws Error(malformed), too.
+  /// Like find_store(), but throws Error(malformed) if the object is not a store.
   std::unique_ptr<frame::PythonStore> open_store(const std::string& url) const;
-  /// The same of a ZIP file called *.b2z; null for anything else.
+  /// Like find_store(), but only for a ZIP file called *.b2z; returns null for everything else.
   std::unique_ptr<frame::PythonStore> find_zip_store(const std::string& url) const;
 
  private:

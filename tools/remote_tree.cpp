@@ -64,7 +64,7 @@ std::optional<TreeFile> RemoteTree::next() {
   return std::nullopt;
 }
 
-/// nullopt for a directory that is entered.
+/// Enters a plain directory and returns nullopt. A directory with an index is a sparse frame.
 std::optional<TreeFile> RemoteTree::visit(const frame::ObjectEntry& entry, std::string path,
                                           std::string shown) {
   if (!entry.is_directory)
@@ -85,7 +85,7 @@ std::shared_ptr<const frame::Snapshot> RemoteTree::open(const TreeFile& file) co
   try {
     if (!file.is_sparse) return frame::open_file(objects_->open(file.path, nullptr), {});
     const auto index = objects_->open(file.path + "/" + frame::kSframeIndexName, nullptr);
-    // What a frame leaves that was removed.
+    // An empty index is left where a frame was removed.
     if (index->state().size == 0 && objects_->has_tombstones()) return nullptr;
     return frame::open_directory(frames_->frame(file.path, index));
   } catch (const std::system_error& error) {

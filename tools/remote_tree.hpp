@@ -1,5 +1,5 @@
 #pragma once
-// Objects below a URL, one after the other, that may be frames.
+// Walks the objects below a URL that may be frames.
 
 #include <memory>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace bloscfs::tools {
 
-/// Each directory is listed when it is come to, and each object opened when it is asked for.
+/// Lists each directory when the walk reaches it. Opens an object only in open().
 class RemoteTree final : public FileTree {
  public:
-  /// `url` is what the directory is called. Throws as ObjectTree::list().
+  /// `url` names the directory in messages. Throws what ObjectTree::list() throws.
   RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url);
 
   std::optional<TreeFile> next() override;
@@ -24,7 +24,7 @@ class RemoteTree final : public FileTree {
  private:
   struct Level {
     std::string path, shown;
-    std::vector<frame::ObjectEntry> entries;  ///< the next one last
+    std::vector<frame::ObjectEntry> entries;  ///< the next one is last
   };
 
   void enter(std::string path, std::string shown, std::vector<frame::ObjectEntry> entries);

@@ -14,7 +14,7 @@ using frame::Loss;
 using frame::RepairPlan;
 using nlohmann::json;
 
-/// Ranges that are listed; of more, which only a hostile file has, the bytes are counted.
+/// Limit for listed ranges, for hostile files. Ranges beyond it only add to the byte counts.
 constexpr std::size_t kMaxRanges = 1000000;
 
 std::string status_of(const RepairPlan& plan) {
@@ -22,7 +22,7 @@ std::string status_of(const RepairPlan& plan) {
   return is_complete(plan) ? "complete" : "incomplete";
 }
 
-/// Counts of chunks.
+/// Counts the chunks of each kind.
 json count_chunks(const RepairPlan& plan) {
   std::int64_t special = 0, intact = 0, proven = 0, damaged = 0, lost = 0, guessed = 0;
   for (const frame::Slot& slot : plan.slots) {
@@ -47,7 +47,7 @@ json count_chunks(const RepairPlan& plan) {
           {"unused", plan.unused_chunks}};
 }
 
-/// Calls `visit` with losses until there are too many; returns how many were left out.
+/// Calls `visit` for up to kMaxRanges losses. Returns how many were left out.
 template <typename Visit>
 std::size_t for_most_losses(const RepairPlan& plan, const Visit& visit) {
   std::size_t seen = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Tells what a repair brings back, as text or as JSON.
+// Reports what a repair restores, as text or as JSON.
 
 #include <string>
 
@@ -9,20 +9,20 @@
 namespace bloscfs::tools {
 
 struct RepairReportSettings {
-  bool json = false;       ///< one object, in one line
-  bool leave_out = false;  ///< what is lost is not in the output, and not zeros
+  bool json = false;       ///< one object in one line
+  bool leave_out = false;  ///< lost chunks are left out, instead of zeros
 };
 
-/// To stdout.
+/// Prints to stdout.
 void print_repair_report(const std::string& file, const frame::RepairPlan& plan,
                          const RepairReportSettings& settings);
 
-/// "lost: bytes 0 to 4096, chunk 0"
+/// Returns a text like "lost: bytes 0 to 4096, chunk 0".
 std::string loss_as_text(const frame::RepairPlan& plan, const frame::Loss& loss);
-/// What told the order of the chunks: "index", "guess".
+/// Returns the source of the order of the chunks, such as "index" or "guess".
 const char* order_name(frame::Order order);
 
-/// True if all is there, and in its place.
+/// True if nothing is lost or in doubt.
 bool is_complete(const frame::RepairPlan& plan);
 
 }  // namespace bloscfs::tools

@@ -7,9 +7,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Larger pieces go back to the system when they are freed. Else pages of an index, and then blocks
-/// that take their place in the cache, could each hold kMostCache. It costs page faults, so that a
-/// small cache goes without.
+/// Larger allocations go back to the system when they are freed. Otherwise pages of an index, and
+/// then the blocks that replace them in the cache, could each hold kMostCache. This costs page
+/// faults, so it applies only to a large cache.
 constexpr int kLeastMapped = 1 << 20;
 
 }  // namespace
@@ -17,7 +17,7 @@ constexpr int kLeastMapped = 1 << 20;
 RunLimits::RunLimits() : cache_(kUsualCache, pages_, stats_, fs::LargestWork::runs_alone) {}
 
 void RunLimits::keep_row(std::int64_t bytes) {
-  // Beside the row itself there is what is read ahead of it, and the index.
+  // In addition to the row, there must be room for blocks that are read ahead, and for the index.
   constexpr std::size_t kBeside = kUsualCache / 2;
   const std::size_t wanted =
       kBeside + std::min(kMostCache - kBeside, static_cast<std::size_t>(bytes));

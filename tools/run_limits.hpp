@@ -1,12 +1,12 @@
 #pragma once
-// The rule of every subcommand: a run of b2frame uses at most 256 MiB and what one block needs,
-// however many files and threads it has and whatever a file claims. One RunLimits is made for a
-// run, and all that reads files gets it.
+// The rule for every subcommand: a run of b2frame uses at most 256 MiB plus the memory for one
+// block. This holds for any number of files and threads, and for any claim of a file. A run has one
+// RunLimits object. Everything that reads files uses it.
 //
-// The cache has kUsualCache of these 256 MiB, and up to kMostCache where an array is read whose
-// blocks are needed again in each of its rows. Other parts of the program that read what a file can
-// make large take a Loan, for which the cache makes room. The rest is for the program itself (20
-// MiB), for pages that are kept (20 MiB), and for chunks that wait to be stored.
+// The cache has kUsualCache of the 256 MiB. It grows up to kMostCache for an array if each row of
+// the array needs the same blocks again. Other parts of the program may read data whose size a file
+// determines. They take a Loan, for which the cache makes room. The rest is for the program itself
+// (20 MiB), for pages that are kept (20 MiB), and for chunks that wait to be stored.
 
 #include <atomic>
 #include <cstddef>
@@ -24,23 +24,24 @@ class RunLimits {
  public:
   static constexpr std::size_t kUsualCache = std::size_t{64} << 20;
   static constexpr std::size_t kMostCache = std::size_t{160} << 20;
-  /// Largest chunk that is decoded as a whole because a file has such chunks. Those that the
-  /// command line asks for are as large as it says.
+  /// Largest chunk that is decoded as a whole because a file has such chunks. Chunks for which the
+  /// command line sets the size may be larger.
   static constexpr std::size_t kMaxWholeChunk = std::size_t{96} << 20;
 
   RunLimits();
   RunLimits(const RunLimits&) = delete;
   RunLimits& operator=(const RunLimits&) = delete;
 
-  /// Of all files together. A block that needs more than half of it is decoded alone.
+  /// Returns the cache of all files. A block that needs more than half of it is decoded alone.
   fs::BlockCache& cache() { return cache_; }
   fs::Stats& stats() { return stats_; }
-  /// Makes the cache large enough to keep a row of blocks of an array, if it may be that large.
+  /// Makes the cache large enough to keep a row of blocks of an array, up to kMostCache.
   void keep_row(std::int64_t bytes);
-  /// Names the contents of one more file in the cache.
+  /// Returns the cache key of the contents of one more file.
   std::uint64_t next_content() { return ++contents_; }
 
-  /// So many bytes outside of the cache, while it lives. Waits for those of other threads.
+  /// Reserves bytes outside of the cache during its lifetime. Waits for the large loans of other
+  /// threads.
   class Loan {
    public:
     Loan(fs::Request& request, RunLimits& limits, std::int64_t bytes)
