@@ -11,7 +11,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Connected to `name`, a path or, behind an @, an abstract address; none where that fails.
+/// Returns a socket that is connected to `name`: a path, or an abstract address behind an @.
+/// Returns an empty descriptor if that fails.
 frame::UniqueFd connected_to(std::string_view name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -1,6 +1,6 @@
 #pragma once
-// What systemd, or whoever else has started the program as a service, is told: by the datagrams
-// that sd_notify(3) describes.
+// Sends notifications to systemd, or to another program that started this one as a service, in the
+// datagrams of sd_notify(3).
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace bloscfs::tools {
 
-/// Looks once for who wants to know (NOTIFY_SOCKET), and hides that from programs that are started
-/// later. Needs no paths and no connecting afterwards, so that it works inside the sandbox.
+/// Reads NOTIFY_SOCKET once, and removes it from the environment of programs that are started
+/// later. Later it needs no paths and no new connection, so it works inside the sandbox.
 class ServiceManager {
  public:
   ServiceManager();
-  /// Lines of the form NAME=VALUE. Where nobody listens, or no longer, nothing happens.
+  /// Sends lines of the form NAME=VALUE. Does nothing if no program listens.
   void tell(const std::string& lines) const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 using MeasurementClock = std::chrono::steady_clock;
 
-/// Seconds that this thread has had a processor.
+/// Returns the processor time of this thread in seconds.
 double thread_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -32,7 +32,7 @@ struct TrialOutcome {
   bool is_done = false;
 };
 
-/// What one thread needs.
+/// What one thread needs for its trials.
 class SettingsTrial {
  public:
   TrialOutcome run(codec::Bytes piece, const codec::EncodeSettings& settings) {
@@ -40,7 +40,8 @@ class SettingsTrial {
     const codec::Bytes contents =
         piece.size() < typesize ? piece : piece.first(piece.size() - piece.size() % typesize);
     codec::ChunkEncoder encoder(settings);
-    // Once untimed, where that is quick, for the codec's memory and the processor's caches.
+    // The first run is not timed if it is quick. It fills the codec's memory and the processor's
+    // caches.
     TrialOutcome outcome = encode(encoder, contents);
     if (outcome.encode_time < kQuick) outcome = encode(encoder, contents);
     const auto chunk = codec::open_chunk(stored_, settings.typesize);
@@ -89,7 +90,7 @@ class SettingsMeasurement {
     if (error_) std::rethrow_exception(error_);
   }
 
-  /// Over the pieces that all settings with a first one have had.
+  /// Returns the results over those pieces that all measured settings have encoded.
   std::vector<MeasuredSettings> results() const {
     std::size_t rounds = pieces_.size();
     for (std::size_t i = 0; i < settings_.size(); i++)
@@ -144,7 +145,7 @@ class SettingsMeasurement {
   std::span<const codec::Bytes> pieces_;
   std::span<const codec::EncodeSettings> settings_;
   MeasurementClock::time_point deadline_;
-  std::vector<TrialOutcome> outcomes_;  ///< of all settings with the first piece, and so on
+  std::vector<TrialOutcome> outcomes_;  ///< all settings with piece 0, then with piece 1
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
   std::exception_ptr error_;

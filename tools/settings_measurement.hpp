@@ -1,5 +1,5 @@
 #pragma once
-// What settings do to samples: sizes, and speeds of a thread.
+// Measures what settings do to samples: the sizes, and the speeds of one thread.
 
 #include <chrono>
 #include <optional>
@@ -13,16 +13,17 @@ namespace bloscfs::tools {
 
 struct MeasuredSettings {
   codec::EncodeSettings settings;
-  double ratio = 0;       ///< contents to stored bytes
+  double ratio = 0;       ///< contents divided by stored bytes
   double encode = 0;      ///< MB of contents per second of processor time
-  double decode = 0;      ///< the same
-  bool on_front = false;  ///< none of the others is better in all three
+  double decode = 0;      ///< MB of contents per second of processor time
+  bool on_front = false;  ///< no other is as good in all three and better in one
 };
 
-/// Encodes and decodes pieces with all settings in turn, so that what slows one down for a while
-/// slows all of them. All processors are used; what is timed is each thread's own time. After
-/// `deadline` no piece is begun, but for the first one with the first settings; others that have
-/// not had one then are left out. Throws Error where something does not decode to what it was.
+/// Encodes and decodes pieces with all settings, in round-robin order, so that a temporary slowdown
+/// affects all of them. Uses all processors, and measures the time of each thread. After
+/// `deadline`, begins no piece, except the first one with the first settings. Leaves out settings
+/// that have encoded no piece by then. Throws Error if a piece does not decode to its original
+/// contents.
 std::vector<MeasuredSettings> measure_settings(std::span<const codec::Bytes> pieces,
                                                std::span<const codec::EncodeSettings> settings,
                                                std::chrono::steady_clock::time_point deadline);

@@ -16,7 +16,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A part of it is for listings.
+/// Memory of the mount. A part of it is for listings.
 constexpr std::size_t kMemory = std::size_t{64} << 20;
 
 }  // namespace
@@ -92,14 +92,14 @@ void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string&
   levels_.push_back(std::move(level));
 }
 
-/// Throws EIO where damage has left the listing of a store incomplete.
+/// Throws EIO if damage has left the listing of a store incomplete.
 void ShownTree::leave() {
   const auto node = levels_.back().node;
   levels_.pop_back();
   mount_->source().require_listed(request_, *node);
 }
 
-/// False for what does not stand under the key that is asked for, nor leads to it.
+/// True if an entry is below settings_.key, or is a directory on the way to it.
 bool ShownTree::is_wanted(const std::string& key, bool is_directory) const {
   const auto is_below = [](const std::string& inner, const std::string& outer) {
     return outer == "/" || inner == outer ||
@@ -108,7 +108,7 @@ bool ShownTree::is_wanted(const std::string& key, bool is_directory) const {
   return is_below(key, settings_.key) || (is_directory && is_below(settings_.key, key));
 }
 
-/// False for what is not wanted, or not there any more. A directory is entered.
+/// Fills `shown`, and enters a directory. Returns false if the entry is not wanted or has vanished.
 bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
   const fs::NodeId above = *levels_.back().node;
   const bool is_directory = S_ISDIR(entry.type);
@@ -117,7 +117,7 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
       (is_directory ? entry.full_name : std::string(frame::leaf_stem(entry.full_name)));
   if (!is_wanted(key, is_directory)) return false;
   auto found = mount_->source().enter(request_, above, entry);
-  // Listings tell names alone where more takes work.
+  // A listing has only the name if the attributes take more work.
   if (found && found->id == 0) found = mount_->source().lookup(request_, above, entry.shown_name);
   if (!found) return false;
   shown.node = std::shared_ptr<const fs::NodeId>(

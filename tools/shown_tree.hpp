@@ -1,5 +1,5 @@
 #pragma once
-// A directory as a mount would show it, entry by entry, without a mount.
+// Walks a directory as a mount would show it, entry by entry, without a mount.
 
 #include <exception>
 #include <memory>
@@ -17,63 +17,65 @@
 
 namespace bloscfs::tools {
 
-/// What a mount shows under one name.
+/// An entry as a mount shows it.
 struct ShownEntry {
-  std::string path;       ///< below the root, by shown names; empty for the root itself
-  std::string stored;     ///< below SOURCE, or a URL; of a leaf of a store FILE:/KEY
-  std::string full_name;  ///< last part of the stored name; of a leaf that is embedded a.b2nd
-  std::string key;        ///< where SOURCE is a store
+  std::string path;       ///< shown names below the root; empty for the root itself
+  std::string stored;     ///< path below SOURCE, or URL; FILE:/KEY for a leaf of a store
+  std::string full_name;  ///< last part of the stored name; a.b2nd for an embedded leaf
+  std::string key;        ///< if SOURCE is a store
   struct stat st {};
-  std::string link;                        ///< text of a symlink
-  std::shared_ptr<const fs::NodeId> node;  ///< kept until the last copy goes
-  std::exception_ptr problem;              ///< why it cannot be looked at
+  std::string link;                        ///< target of a symlink
+  std::shared_ptr<const fs::NodeId> node;  ///< the node is forgotten with the last copy
+  std::exception_ptr problem;              ///< error that keeps it from being read
 };
 
-/// What keeps the contents of an entry from being read.
+/// Says whether the contents of an entry can be read.
 struct Readable {
   Health health = Health::ok;
   std::string reason;
 };
 
-/// What becomes of directories below the one that is gone through.
+/// What happens to subdirectories: enter walks into them, give only returns them.
 enum class Subdirectories { enter, give };
 
-/// A read-only filesystem as the daemon has it, without a kernel. Depth first, in the order of
-/// names, directories before what is in them. next(): one thread at a time; the others: any number.
+/// A read-only filesystem like the daemon's, without the kernel. Walks depth first, in the order of
+/// names, each directory before its contents. Only one thread at a time may call next(). Any number
+/// of threads may call the other functions.
 class ShownTree {
  public:
   struct Settings {
     Subdirectories below = Subdirectories::enter;
-    std::string key = "/";  ///< of a store that is SOURCE: what stands under that key alone
+    std::string key = "/";  ///< if SOURCE is a store, shows only what is below this key
   };
 
-  /// `source`: a path or a URL. Errors as fs::open_source(), RemoteSource and
-  /// frame::open_remote(). Waits for mounts of it that have ended.
+  /// `source` is a path or a URL. Waits for mounts of it that have ended. Throws what
+  /// fs::open_source(), RemoteSource and frame::open_remote() throw.
   ShownTree(const std::string& source, const RemoteFiles& remote, Settings settings);
 
-  /// True where SOURCE is no directory: the root holds that alone, or, of a store, what is in it.
+  /// True if SOURCE is not a directory. The root then holds only that file, or the contents of that
+  /// store.
   bool is_single() const { return is_single_; }
-  /// True where SOURCE is a store of python-blosc2.
+  /// True if SOURCE is a store of python-blosc2.
   bool is_store() const { return is_store_; }
-  /// Also the groups of a store that is SOURCE.
+  /// True if the walk enters directories. It always enters the groups of a store that is SOURCE.
   bool enters_directories() const {
     return is_store_ || is_single_ || settings_.below == Subdirectories::enter;
   }
-  /// nullopt behind the last one.
+  /// Returns nullopt behind the last entry.
   std::optional<ShownEntry> next();
-  /// Of a regular file. Errors as Source's.
+  /// Returns how a regular file is stored. Throws what Source::stored_form() throws.
   fs::StoredForm stored_form(const ShownEntry& entry);
-  /// True for a directory of a store that is a table.
+  /// True if the entry is a directory of a store and holds a table.
   bool is_table(const ShownEntry& entry);
-  /// Why the contents of a frame cannot be read: the status unsupported, no_contents or ok.
+  /// Returns whether the contents of a frame can be read: unsupported, no_contents or ok.
   Readable readable(const fs::StoredForm& form);
 
  private:
   struct Level {
     std::shared_ptr<const fs::NodeId> node;
     std::string path;
-    std::string key;                          ///< "" for the root, "/a/b"
-    std::vector<fs::DirectoryEntry> entries;  ///< the next one last
+    std::string key;                          ///< "" for the root, else like "/a/b"
+    std::vector<fs::DirectoryEntry> entries;  ///< the next one is last
   };
 
   void enter(std::shared_ptr<const fs::NodeId> node, const std::string& path, std::string key);
@@ -84,7 +86,7 @@ class ShownTree {
   const Settings settings_;
   fs::PagePool pages_;
   fs::Stats stats_;
-  fs::BlockCache cache_;  ///< for indexes alone
+  fs::BlockCache cache_;  ///< for indexes only
   std::unique_ptr<fs::Mount> mount_;
   fs::Request request_;
   bool is_single_ = false;

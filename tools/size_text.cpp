@@ -5,7 +5,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// One digit behind the point where there is room for it.
+/// Shows one digit behind the point if there is room for it.
 std::string short_number(double number) {
   return number < 99.95 ? fmt::format("{:.1f}", number) : fmt::format("{:.0f}", number);
 }
@@ -14,7 +14,7 @@ std::string short_number(double number) {
 
 std::string size_text(double bytes) {
   constexpr double kStep = 1024;
-  // What would be shown as 1024 is one of the next unit.
+  // A size that would be shown as 1024 gets the next unit.
   constexpr double kMost = 1023.5;
   if (bytes < kMost) return fmt::format("{:.0f}", bytes);
   const char* unit = "KMGTP";

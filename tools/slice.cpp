@@ -13,7 +13,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// False also for what cannot be looked at: opening it says why.
+/// True if the whole text names a file or a leaf. Returns false on errors, because opening the file
+/// reports them.
 bool is_name(const std::string& argument) {
   std::error_code ignored;
   if (std::filesystem::exists(argument, ignored)) return true;
@@ -56,7 +57,7 @@ AxisSlice parse_index(std::string_view text, std::int64_t size, std::size_t axis
   return {index < 0 ? index + size : index, 1, 1, true};
 }
 
-/// As Python's slice.indices(): what is out of bounds is cut to what there is.
+/// Follows Python's slice.indices(): clamps indexes that are out of bounds.
 AxisSlice parse_range(const std::vector<std::string_view>& parts, std::int64_t size,
                       std::size_t axis) {
   const auto number = [&](std::size_t part) -> std::optional<std::int64_t> {
@@ -78,7 +79,7 @@ AxisSlice parse_range(const std::vector<std::string_view>& parts, std::int64_t s
   const std::int64_t stop = bound(1, step < 0 ? lowest : highest);
   AxisSlice slice{start, step, 0, false};
   const std::int64_t distance = step < 0 ? start - stop : stop - start;
-  // Unsigned, since -step of the smallest number is none.
+  // Unsigned, because -step overflows for the smallest number.
   const std::uint64_t stride =
       step < 0 ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
   if (distance > 0)

@@ -17,25 +17,25 @@ struct NamedSlice {
   std::string text;  ///< without the brackets
 };
 
-/// What an argument has before and in the brackets at its end; nothing where it has none, and where
-/// a file, or a leaf of a store, has the whole text as its name.
+/// Splits an argument into the file and the brackets at its end. Returns nullopt if it has no
+/// brackets, or if a file or a leaf of a store has the whole text as its name.
 std::optional<NamedSlice> split_slice(const std::string& argument);
 
-/// Indexes start, start + step, ... of an axis.
+/// The indexes start, start + step, ... of an axis.
 struct AxisSlice {
   std::int64_t start = 0, step = 1, count = 0;
-  bool is_index = false;  ///< a single index, whose axis the result does not have
+  bool is_index = false;  ///< single index; the result lacks this axis
 };
 
-/// One for each axis.
+/// One AxisSlice for each axis.
 using Slice = std::vector<AxisSlice>;
 
 Slice whole_slice(const Shape& shape);
-/// Throws UsageError, which names the axis and its size.
+/// Parses a slice. Throws UsageError that names the axis and its size.
 Slice parse_slice(std::string_view text, const Shape& shape);
-/// Leaves of the result's first axis at most `count` rows.
+/// Limits the first axis of the result to `count` rows.
 void keep_first_rows(Slice& slice, std::int64_t count);
-/// The shape of the result.
+/// Returns the shape of the result.
 Shape shape_of(const Slice& slice);
 
 }  // namespace bloscfs::tools

@@ -8,14 +8,15 @@
 
 namespace bloscfs::tools {
 
-/// The items asked for, cut at the end of what there is. Throws UsageError.
+/// Returns the items that `options` ask for, cut at `count`. Throws UsageError.
 ItemRange wanted_items(const ExtractOptions& options, std::int64_t count);
 
-/// True for an array that goes to a file whose name promises CSV.
+/// True if an array is written to a file whose name promises CSV.
 bool becomes_csv(const ExtractOptions& options, const Input& input);
 
-/// The items that a slice, a range of items of one dimension and `options.rows` leave. Throws
-/// UsageError, Error(unsupported) where they cannot be what is asked for.
+/// Writes the items that remain after the slice, the range of items (for one dimension), and
+/// `options.rows`. Throws UsageError, and Error(unsupported) if the items cannot have the wanted
+/// format.
 void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& out);
 
 }  // namespace bloscfs::tools

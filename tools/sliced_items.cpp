@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 20;
 
-/// Calls `use` for each index below `extents`, in C order; there is at least one along each axis.
+/// Calls `use` for each index below `extents`, in C order. Each extent must be at least 1.
 template <typename Use>
 void for_each_index(const Shape& extents, Use use) {
   Shape index(extents.size());
@@ -26,23 +26,23 @@ void for_each_index(const Shape& extents, Use use) {
   }
 }
 
-/// How far apart neighbours along each axis are, those of the last one `step`.
+/// Returns the distance between neighbours along each axis; `step` for the last axis.
 Shape strides_of(const Shape& extents, std::int64_t step) {
   Shape strides(extents.size());
   for (std::size_t i = extents.size(); i-- > 0; step *= extents[i]) strides[i] = step;
   return strides;
 }
 
-/// `count` of the indexes from the one at `first` on.
+/// Returns `count` indexes of the slice, beginning with the one at `first`.
 AxisSlice part_of(const AxisSlice& axis, std::int64_t first, std::int64_t count) {
   return {axis.start + first * axis.step, axis.step, count, axis.is_index};
 }
 
-/// Consecutive indexes of a slice that one block has.
+/// Consecutive indexes of a slice that lie in one block.
 struct Run {
-  std::int64_t chunk, block;  ///< along the axis
+  std::int64_t chunk, block;  ///< numbers along the axis
   AxisSlice in_block;
-  std::int64_t first;  ///< place among the indexes of the slice
+  std::int64_t first;  ///< position among the indexes of the slice
 };
 
 std::vector<Run> runs_of(const AxisSlice& axis, std::int64_t chunkshape, std::int64_t blockshape) {
@@ -77,7 +77,8 @@ std::int64_t SlicedItems::count() const {
 
 void SlicedItems::read(const std::function<void(codec::Bytes)>& use) {
   if (count() == 0) return;
-  // Of the axis before `whole` a part is read at once, of those behind it all, of others one index.
+  // Reads in boxes: all of the axes from `whole` on, a part of the axis before them, and one index
+  // of each other axis.
   const std::int64_t room = std::max<std::int64_t>(1, kBytesAtOnce / elements_.itemsize());
   std::size_t whole = slice_.size();
   std::int64_t items = 1;
@@ -111,7 +112,7 @@ void SlicedItems::read_box(const Slice& box, codec::MutableBytes out) {
     read_rows(box, out);
 }
 
-/// Looks for each block once, however its items are spread.
+/// Reads each block once, even if its items are spread over the slice.
 void SlicedItems::read_blocks(const Slice& box, codec::MutableBytes out) {
   const frame::ArrayInfo& array = *elements_.input().info().array;
   const std::int64_t itemsize = elements_.itemsize();
@@ -182,7 +183,7 @@ void SlicedItems::read_rows(const Slice& box, codec::MutableBytes out) {
   });
 }
 
-/// Reads what lies between items that are near to each other, too.
+/// If items are near to each other, reads the bytes between them, too.
 void SlicedItems::read_row(std::int64_t first, const AxisSlice& axis, codec::MutableBytes out) {
   const std::int64_t itemsize = elements_.itemsize();
   if (axis.step == 1) return elements_.read(first * itemsize, out);

@@ -9,23 +9,23 @@
 
 namespace bloscfs::tools {
 
-/// The shape of an array; of a flat frame that of its items in one row.
+/// Returns the shape of an array. A flat frame counts as one row of its items.
 Shape shape_of(const Elements& elements);
 
-/// Items of a slice, in C order. For one thread.
+/// The items of a slice, in C order. For one thread.
 class SlicedItems {
  public:
-  /// `elements` outlives it; the slice is one of shape_of(elements).
+  /// `elements` must outlive the object. The slice must fit shape_of(elements).
   SlicedItems(Elements& elements, Slice slice);
 
   const Elements& elements() const { return elements_; }
-  /// Of the slice.
+  /// Returns the shape of the slice.
   const Shape& shape() const { return shape_; }
   std::int64_t count() const;
   std::int64_t nbytes() const { return count() * elements_.itemsize(); }
 
-  /// Calls `use` for about 1 MiB of whole items at a time, in order. Decodes only blocks that have
-  /// items of the slice. Errors as Elements'.
+  /// Calls `use` with about 1 MiB of whole items at a time, in order. Decodes only blocks with
+  /// items of the slice. Throws what Elements::read() throws.
   void read(const std::function<void(codec::Bytes items)>& use);
 
  private:

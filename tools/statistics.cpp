@@ -23,8 +23,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
-/// Mean and sum of squared distances from it, of parts that are put together: as exact as two
-/// passes over all (Chan, Golub, LeVeque 1979).
+/// Mean, and sum of the squared distances from the mean, of parts that are merged. As exact as two
+/// passes over all values (Chan, Golub, LeVeque 1979).
 class Moments {
  public:
   void add(const std::vector<long double>& part) {
@@ -58,11 +58,11 @@ OrderedJson number(Value value) {
   }
 }
 
-/// Of one field, or of items that are no records.
+/// The numbers of one field, or of items that are not records.
 class Numbers {
  public:
   virtual ~Numbers() = default;
-  /// Items of this type that are `stride` bytes apart.
+  /// Adds `count` items, which are `stride` bytes apart.
   virtual void add(const std::uint8_t* first, std::size_t stride, std::size_t count) = 0;
   virtual OrderedJson result() const = 0;
 };
@@ -128,7 +128,7 @@ std::unique_ptr<Numbers> make_loaded(bool is_big) {
   });
 }
 
-/// Null for what is no real number.
+/// Returns null if the type is not a real number.
 std::unique_ptr<Numbers> numbers_of(const std::string& dtype) {
   const std::string_view type =
       std::string_view(dtype).substr(std::min<std::size_t>(1, dtype.size()));
@@ -140,7 +140,7 @@ std::unique_ptr<Numbers> numbers_of(const std::string& dtype) {
   if (!values || values->is_complex()) return nullptr;
   const auto load = [values = *values](const std::uint8_t* item) { return values.value(item); };
   if (type.starts_with('f')) return make<double>(load);
-  // Doubles have all integers of up to four bytes.
+  // A double holds every integer of up to four bytes exactly.
   return make<std::int64_t>(
       [load](const std::uint8_t* item) { return static_cast<std::int64_t>(load(item)); });
 }

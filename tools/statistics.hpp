@@ -1,5 +1,5 @@
 #pragma once
-// Statistics of the numbers that a frame holds.
+// Statistics of the numbers in a frame.
 
 #include <optional>
 
@@ -10,14 +10,15 @@
 
 namespace bloscfs::tools {
 
-/// Of a slice: an object with count, nan, zeros, min, max, mean and std (of the population); of
-/// records one for each field of numbers, by its name. NaN counts for nothing but `nan`; what no
-/// JSON number can be is a text: "inf". Null where there are no numbers. Reads everything. Errors
-/// as Elements'.
+/// Returns the statistics of a slice: an object with count, nan, zeros, min, max, mean and std (of
+/// the population). For records, returns one such object for each numeric field, by its name. NaN
+/// counts only for `nan`. Values that JSON cannot express are texts: "inf". Returns null if there
+/// are no numbers. Reads all items. Throws what Elements::read() throws.
 nlohmann::ordered_json statistics_of(SlicedItems& items);
 
-/// The same of the first column of a table, without absent values, of which `absent` tells the
-/// number where the column may have some. Nothing where that is no array of one value a row.
+/// Returns the statistics of the first column of a table, without absent values. If the column may
+/// have absent values, adds their number as `absent`. Returns nullopt if the column is not an array
+/// with one value a row.
 std::optional<nlohmann::ordered_json> statistics_of(Table& table);
 
 }  // namespace bloscfs::tools

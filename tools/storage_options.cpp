@@ -12,7 +12,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// `help`, with what the option is by default.
+/// Returns `help`, with the default value if the defaults are the usual ones.
 std::string told(const std::string& help, StorageDefaults defaults, const char* usual) {
   return defaults == StorageDefaults::usual ? help + usual : help;
 }

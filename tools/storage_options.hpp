@@ -1,5 +1,5 @@
 #pragma once
-// Options of b2frame that say how a frame is to be stored.
+// Options of b2frame that say how to store a frame.
 
 #include <CLI/App.hpp>
 
@@ -7,14 +7,15 @@
 
 namespace bloscfs::tools {
 
-/// What stands for an option that is not given: a usual value, which --help tells, or what there
-/// is.
+/// What an omitted option means: a usual value, which --help shows, or the value of the existing
+/// frame.
 enum class StorageDefaults { usual, kept };
 
-/// Codec, level, filters, size of items, dictionaries, threads. `options` outlives `command`.
+/// Adds the options for codec, level, filters, item size, dictionaries and threads. `options` must
+/// outlive `command`.
 void add_compression_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults);
 
-/// Chunks, blocks, container, checksums.
+/// Adds the options for chunks, blocks, container and checksums.
 void add_layout_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults);
 
 }  // namespace bloscfs::tools

@@ -1,5 +1,5 @@
 #pragma once
-// STORE:/a/b: what the command line calls a leaf, or a group, of a store of python-blosc2.
+// STORE:/a/b: the command line's name for a leaf or a group of a store of python-blosc2.
 
 #include <memory>
 #include <optional>
@@ -14,45 +14,48 @@ struct StoreAddress {
   std::string key;    ///< "/" or "/a/b"
 };
 
-/// Nothing for URLs, where a file has the whole text as its name, and where what stands before the
-/// first ":/" neither exists nor is called *.b2z, *.b2d, *.b2e, *.b2frame or *.cframe.
+/// Parses an address. Returns nullopt for a URL, and if a file has the whole text as its name. The
+/// part before the first ":/" must exist, or end in .b2z, .b2d, .b2e, .b2frame or .cframe;
+/// otherwise returns nullopt.
 std::optional<StoreAddress> parse_store_address(const std::string& text);
 
-/// The same of a URL: what stands before the first ":/" of its path has one of these suffixes.
+/// Parses a URL with an address. The URL before the first ":/" of its path must end in one of these
+/// suffixes; otherwise returns nullopt.
 std::optional<StoreAddress> parse_remote_address(const std::string& url);
 
-/// One of the two.
+/// Calls parse_remote_address() for a URL, parse_store_address() for other texts.
 std::optional<StoreAddress> parse_any_address(const std::string& text);
 
-/// Waits for mounts of it that have ended. Throws Error(malformed) where there is no store,
-/// std::system_error.
+/// Opens a store. Waits for mounts of it that have ended. Throws Error(malformed) if `path` is not
+/// a store, and std::system_error.
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path);
 
-/// The store at a path that is a directory or a ZIP file; null if that is something else, or
-/// nothing.
+/// Opens a store that is a directory or a ZIP file; returns null for everything else.
 std::unique_ptr<frame::PythonStore> find_store(const std::string& path);
 
-/// The store at a path, whichever kind it is; null if that is something else, or nothing.
+/// Opens a store of any kind; returns null for everything else.
 std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path);
 
-/// What the address stands for in its store, which was opened. Throws as refuse_key() does.
+/// Returns the entry for an address in its store, which is open. Throws what refuse_key() throws.
 frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress& address);
 
-/// The frame of a leaf. Throws Error, std::system_error, and as refuse_key() and refuse_whole() do.
+/// Opens the frame of a leaf. Throws Error, std::system_error, and what refuse_key() and
+/// refuse_whole() throw.
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
                                                  const StoreAddress& address);
 
 /// Throws std::runtime_error: the store has no such key.
 [[noreturn]] void refuse_key(const StoreAddress& address);
 
-/// Throws std::runtime_error: one leaf is wanted, and this is "a store", or "a group of a store".
+/// Throws std::runtime_error: the command needs one leaf, but got `what`, such as "a store" or "a
+/// group of a store".
 [[noreturn]] void refuse_whole(const char* what);
 
-/// For a path that holds no frame. Throws where it is a store; where it is a damaged store, with
-/// the error of opening it; and where its name promises a frame or a store.
+/// Checks a path that holds no frame. Throws if it is a store, if it is a damaged store (with the
+/// error of opening it), or if its name promises a frame or a store.
 void require_plain(const std::string& path);
 
-/// As require_plain(), and throws Error(malformed) for anything else.
+/// Like require_plain(), but also throws Error(malformed) for everything else.
 [[noreturn]] void refuse_no_frame(const std::string& path);
 
 }  // namespace bloscfs::tools

@@ -1,6 +1,6 @@
 #pragma once
-// Where b2frame create makes stores of python-blosc2, and folders of frames: a directory under a
-// temporary name until it is complete, from which a .b2z is packed.
+// The output of b2frame create for stores of python-blosc2 and folders of frames. It is a directory
+// under a temporary name until it is complete. A .b2z is packed from it.
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@
 
 namespace bloscfs::tools {
 
-/// Runs `work`, and has what it throws name the output.
+/// Runs `work`. Turns its errors into a FileError that names the output.
 template <typename Work>
 decltype(auto) blaming_output(const std::string& output, const Work& work) {
   try {
@@ -31,26 +31,28 @@ decltype(auto) blaming_output(const std::string& output, const Work& work) {
   }
 }
 
-/// Draws the bar from the first call on, which tells how much there is. Throws Interrupted.
+/// Returns a function that draws the progress bar. Its first call creates the bar, with the total.
+/// The function throws Interrupted.
 frame::CopyProgress shown_progress(const char* label, std::optional<Progress>& bar);
 
-/// A frame without contents, as python-blosc2 makes it.
+/// Returns the settings of a frame without contents, as python-blosc2 makes it.
 frame::FrameSettings empty_frame(std::int32_t chunksize);
 
 class StoreOutput {
  public:
-  /// `may_replace`: a .b2z of that name is replaced; nothing else is. Throws FileError.
+  /// Replaces an existing .b2z only if `may_replace` is true, and never replaces other outputs.
+  /// Throws FileError.
   StoreOutput(const std::string& output, bool may_replace);
 
   bool is_packed() const { return promised_suffix(output_) == ".b2z"; }
   const std::string& shown_name() const { return output_; }
   fs::SourceDirectory top() const;
-  /// Where to make the file "a/b/x": the directory, which is made, and the last name. Parts of the
-  /// path are no "." and no "..". Throws FileError.
+  /// Creates the directories of "a/b/x". Returns the innermost directory and the last name. The
+  /// path must not contain "." or "..". Throws FileError.
   std::pair<fs::SourceDirectory, std::string> place_of(const std::string& path) const;
-  /// Adds the frame that makes the directory a store (frame/formats/stores.md).
+  /// Adds the frame that marks the directory as a store (frame/formats/stores.md).
   void add_marker() const;
-  /// Gives the output its name, and `mode` as the umask leaves it. Throws FileError.
+  /// Gives the output its name, and `mode` as the umask allows. Throws FileError.
   void commit(mode_t mode);
 
  private:
