@@ -24,24 +24,24 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Chunks and blocks that python-blosc2 gives to a table of unknown size, in rows, and to the
-/// offsets and the bytes of utf8 columns.
+/// Rows in the chunks and blocks of a table, as python-blosc2 chooses them if it does not know the
+/// number of rows; the grids of the offsets and the bytes of utf8 columns.
 constexpr std::int32_t kChunkRows = 524288, kBlockRows = 8192;
 constexpr TableGrid kOffsetGrid{131072, 8192};
 constexpr TableGrid kTextGrid{2097152, 65536};
 constexpr std::int32_t kMetaChunkSize = std::int32_t{16} << 20;
-/// Versions of the schema; readers that know no masks refuse the later one.
+/// Versions of the schema. Readers that do not know masks refuse the later one.
 constexpr int kSchemaWithoutMasks = 1, kSchemaWithMasks = 3;
-/// Items that are longer than numbers get fewer of them.
+/// Chunks and blocks have fewer items if these would make them larger than this.
 constexpr std::int64_t kMaxChunkSize = std::int64_t{32} << 20;
 constexpr std::int64_t kMaxBlockSize = std::int64_t{1} << 20;
 
 constexpr std::uint8_t kCharacterSize = 4;
-/// By the bytes of a character, as python-blosc2 has it, and not by those of an item.
+/// The filter works by the bytes of a character, as in python-blosc2, and not by those of an item.
 constexpr fs::FilterSteps kStringFilters{
     {{}, {}, {}, {}, {}, {codec::FilterId::shuffle, kCharacterSize}}};
 
-/// What the columns of a group may keep in memory, and how many files they may have open.
+/// Limits for the memory and the open files of a group of columns.
 constexpr std::int64_t kGroupMemory = std::int64_t{64} << 20;
 constexpr std::size_t kGroupLeaves = 100;
 
@@ -51,7 +51,7 @@ bool is_text(ColumnKind kind) { return kind == ColumnKind::utf8 || kind == Colum
 
 [[noreturn]] void throw_changed() { throw_malformed("changed while it was read"); }
 
-/// The beginning of a value, in quotes.
+/// Returns the beginning of a value, in quotes.
 std::string shown_value(std::string_view text) {
   if (text.size() <= kShownValue) return fmt::format("'{}'", text);
   std::size_t end = kShownValue;
@@ -61,19 +61,19 @@ std::string shown_value(std::string_view text) {
 
 }  // namespace
 
-/// Encodes the chunks of all leaves that are encoded in the same way.
+/// Encodes the chunks of all leaves that have the same settings.
 struct TableWriter::Pipeline {
   Pipeline(const codec::EncodeSettings& settings, unsigned threads);
   void add(Leaf& leaf, std::size_t chunksize, std::vector<std::uint8_t> values);
 
   ChunkPipeline chunks;
-  std::deque<Leaf*> owners;  ///< of the chunks that are not stored yet, in their order
+  std::deque<Leaf*> owners;  ///< of chunks that are not stored yet, in order
 };
 
-/// An array of one dimension.
+/// A one-dimensional array.
 class TableWriter::Leaf {
  public:
-  /// `expected` items will be added; the array can have more, which are zero.
+  /// `expected` items will be added. The array can have more items, which are zero.
   Leaf(std::pair<fs::SourceDirectory, std::string> place, const std::string& shown_name,
        const CreatePlan& plan, std::int64_t expected, Pipeline& pipeline)
       : directory_(std::move(place.first)),
@@ -108,7 +108,7 @@ class TableWriter::Leaf {
     if (!values_.empty()) hand_over();
   }
   void store(const fs::RecodedChunk& chunk) { out_.add_chunk(0, chunk.special, chunk.stored); }
-  /// To be called when all chunks are stored.
+  /// Must be called when all chunks are stored.
   void commit() { out_.commit(); }
 
  private:
@@ -121,9 +121,9 @@ class TableWriter::Leaf {
   const fs::SourceDirectory directory_;
   FrameOutput out_;
   Pipeline& pipeline_;
-  const std::size_t chunksize_;  ///< bytes, with what fills up the last block
+  const std::size_t chunksize_;  ///< bytes, with the padding of the last block
   const std::size_t whole_;      ///< bytes of the items of a chunk
-  std::int64_t left_;            ///< bytes that have not been added
+  std::int64_t left_;            ///< bytes that are still to be added
   std::vector<std::uint8_t> values_;
 };
 
@@ -137,7 +137,7 @@ TableWriter::Pipeline::Pipeline(const codec::EncodeSettings& settings, unsigned 
 void TableWriter::Pipeline::add(Leaf& leaf, std::size_t chunksize,
                                 std::vector<std::uint8_t> values) {
   owners.push_back(&leaf);
-  // Lent, so that no worker has a copy of its own.
+  // Lends the values, so that the workers make no copy.
   chunks.add_lent(chunksize,
                   [chunksize, values = std::move(values)](const ChunkPipeline::Use& use) mutable {
                     values.resize(chunksize);
@@ -145,7 +145,8 @@ void TableWriter::Pipeline::add(Leaf& leaf, std::size_t chunksize,
                   });
 }
 
-/// A column and what belongs to it: the bytes of texts, and which values are absent.
+/// A column and its leaves: the values or offsets, the bytes of texts, and the mask of absent
+/// values.
 class TableWriter::Column {
  public:
   Column(const WrittenColumn& column, std::unique_ptr<Leaf> values, std::unique_ptr<Leaf> text,
@@ -166,7 +167,7 @@ class TableWriter::Column {
       throw_malformed(fmt::format("line {}: column {}: is empty; the type {}? allows that", line,
                                   name_, type_.text()));
     if (not_null_) not_null_->add_value(static_cast<std::uint8_t>(absent ? 0 : 1));
-    // A file that was changed since it was read for the first time.
+    // This happens only if the file was changed after the first reading.
     if (absent && type_.nullable && !not_null_)
       throw_malformed(fmt::format("line {}: column {}: has changed meanwhile", line, name_));
     if (absent && !is_text(type_.kind))
@@ -183,7 +184,7 @@ class TableWriter::Column {
   }
 
  private:
-  /// What python-blosc2 has in the place of an absent value.
+  /// Adds the value that python-blosc2 stores in place of an absent one.
   void add_absent() {
     if (type_.kind == ColumnKind::timestamp) return values_->add_value(std::int64_t{kNoTime});
     if (type_.kind == ColumnKind::float64)
@@ -194,7 +195,7 @@ class TableWriter::Column {
     values_->add(item_);
   }
 
-  /// False if the column cannot hold the value.
+  /// Returns false if the column cannot hold the value.
   bool add_text(std::string_view text) {
     switch (type_.kind) {
       case ColumnKind::int8:
@@ -243,7 +244,7 @@ class TableWriter::Column {
     return timestamp && add_number(timestamp_in(*timestamp, type_.unit));
   }
 
-  /// In code points of four bytes each.
+  /// Stores code points of four bytes each.
   bool add_string(std::string_view text) {
     std::fill(item_.begin(), item_.end(), std::uint8_t{0});
     for (std::size_t at = 0; !text.empty(); at += 4) {
@@ -419,7 +420,7 @@ void TableWriter::write_meta() {
   FrameOutput out(top, "_meta.b2f", output_.shown_name(), false, empty_frame(kMetaChunkSize));
   out.set_vlmetalayer("kind", msgpack_of("\"ctable\""));
   out.set_vlmetalayer("version", msgpack_of("1"));
-  // As json.dumps() writes it: ASCII alone.
+  // Like json.dumps(), writes only ASCII.
   const std::string text = schema.dump(-1, ' ', true);
   out.set_vlmetalayer("schema", msgpack_of(nlohmann::json(text).dump()));
   out.commit();

@@ -13,7 +13,7 @@ constexpr std::size_t kMostRowsWaiting = 1024;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-/// Characters of UTF-8, of which each counts as one column.
+/// Returns the number of UTF-8 characters, each of which counts as one column.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A table for a terminal.
+// Lays out a table for a terminal.
 
 #include <cstddef>
 #include <string>
@@ -9,17 +9,17 @@ namespace bloscfs::tools {
 
 enum class Align { left, right };
 
-/// Rows of equally many cells, the first one the heads. Columns are two blanks apart, and what is
-/// printed of a cell is harmless on a terminal.
+/// Rows with the same number of cells. The first row has the heads. Two spaces separate the
+/// columns. Replaces characters that could control the terminal.
 class TextColumns {
  public:
   TextColumns(std::vector<Align> columns, const std::vector<std::string>& heads);
 
   void add(const std::vector<std::string>& cells);
-  /// True when so many rows wait that they are to be taken: memory is bounded, however many come.
+  /// True if many rows wait. The caller must then call take(), so that memory is bounded.
   bool is_full() const;
-  /// The lines of the rows since the last time, the first time below the heads.
-  /// Columns are as wide as their widest cell so far.
+  /// Returns the lines of the rows since the last call. The first call also returns the heads. Each
+  /// column is as wide as its widest cell so far.
   std::string take();
 
  private:
@@ -31,10 +31,10 @@ class TextColumns {
   std::vector<Cells> rows_;
 };
 
-/// At most so many characters (UTF-8) of the beginning of a line.
+/// Returns at most `count` UTF-8 characters of the beginning of a line.
 std::string first_characters(const std::string& line, std::size_t count);
 
-/// All of a table at once; the first row has the heads.
+/// Formats a whole table at once. The first row has the heads.
 std::string text_columns(const std::vector<Align>& columns,
                          const std::vector<std::vector<std::string>>& rows);
 

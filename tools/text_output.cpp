@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kBytesOfItems = std::int64_t{1} << 20;
 /// Lines are written in parts of about this size.
 constexpr std::size_t kTextSize = std::size_t{1} << 18;
-/// Of a table, that wait until it is known how wide they are.
+/// Most cells that wait until the widths of the columns are known.
 constexpr std::size_t kMostCells = std::size_t{1} << 15;
 
 ItemText text_of(const Elements& elements, const FieldNames& names,
@@ -43,13 +43,13 @@ bool has_records(const Elements& elements) {
   return elements.dtype() && elements.dtype()->find_first_of("[{") == 0;
 }
 
-/// Items that a line has.
+/// Returns the number of items in a line.
 std::int64_t line_length(const Elements& elements, const Shape& shape) {
   if (shape.size() < 2 || has_records(elements)) return 1;
   return std::max<std::int64_t>(1, shape.back());
 }
 
-/// Writes what it gets in large parts.
+/// Collects text, and writes it in large parts.
 class TextOutput {
  public:
   explicit TextOutput(OutputFile& out) : out_(out) {}
@@ -70,7 +70,8 @@ class TextOutput {
 
 class ItemLines {
  public:
-  /// `first` is the place of the first item among those that are cut into lines of `length`.
+  /// `first` is the position of the first item among all items, which are cut into lines of
+  /// `length`.
   ItemLines(ItemText append, std::size_t itemsize, std::int64_t length, std::int64_t first,
             OutputFile& out, char separator = ' ')
       : append_(std::move(append)),
@@ -192,7 +193,7 @@ void write_csv(SlicedItems& items, const FieldNames& names, OutputFile& out) {
 
 void write_json(SlicedItems& items, const FieldNames& names, OutputFile& out) {
   const std::vector<RecordField> fields = fields_of(items, names);
-  static_cast<void>(field_texts(fields, TextStyle::csv));  // names a field that has none
+  static_cast<void>(field_texts(fields, TextStyle::csv));  // throws for a field that has no text
   std::vector<ItemCell> cells;
   std::vector<std::string> leads;
   for (const RecordField& field : fields) {

@@ -1,5 +1,5 @@
 #pragma once
-// Items as lines of text.
+// Writes items as lines of text.
 
 #include <cstdint>
 #include <string>
@@ -16,23 +16,24 @@ struct ItemRange {
   std::int64_t first, end;
 };
 
-/// Of an array the items along the last dimension are a line, of anything else each one is; a
-/// record always is one. Throws Error(unsupported) where there is no text for its items,
-/// Error(malformed) for what is behind the last whole item.
+/// Writes items as text. In an array, the items along the last dimension form a line. A record is
+/// always a line of its own, and so is each item of other contents. Throws Error(unsupported) if
+/// the items have no text form, Error(malformed) if the contents end with part of an item.
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out);
 
-/// Fields of records; all where none is named.
+/// Names of fields of records; empty means all fields.
 using FieldNames = std::vector<std::string>;
 
 void write_text(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
-/// CSV: records below the names of their fields, of other arrays the lines of write_text().
+/// Writes CSV. For records, the first line has the names of the fields. Other arrays have the lines
+/// of write_text().
 void write_csv(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
-/// An object for each record.
+/// Writes a JSON object for each record.
 void write_json(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
-/// Records as a table for a terminal, other items as write_text() does.
+/// Writes records as a table for a terminal. Writes other items like write_text().
 void write_rows(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
 }  // namespace bloscfs::tools

@@ -23,7 +23,7 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-/// All that belongs to the owner alone stays that while a tree is written.
+/// The owner has all rights on a directory while the tree is written.
 constexpr mode_t kWhileMade = 0700;
 
 void require_outside(const std::string& path, const std::string& source) {
@@ -32,10 +32,11 @@ void require_outside(const std::string& path, const std::string& source) {
   if (end.first == outer.end()) throw FileError(path, "is in the directory that is read");
 }
 
-/// Of what a run has made: its size, and its time of change in seconds and nanoseconds since 1970.
+/// Attribute that a run sets on what it made: the size, and the time of change in seconds and
+/// nanoseconds since 1970.
 constexpr const char* kMade = "user.bloscfs.made";
 
-/// A sparse frame is known by its index.
+/// Returns the size and time of change as text. For a sparse frame, these are those of its index.
 std::string state_text(const fs::SourceObject& object) {
   struct stat st = object.stat();
   if (S_ISDIR(st.st_mode))
@@ -51,7 +52,7 @@ bool is_as_made(const fs::SourceObject& object) {
   try {
     return object.attribute(kMade) == state_text(object);
   } catch (const std::system_error&) {
-    return false;  // made by somebody else, or nothing can be noted here
+    return false;  // another program made it, or the attribute cannot be stored
   }
 }
 
@@ -60,7 +61,8 @@ frame::UniqueFd make_and_open(const std::string& path, const std::string& source
   try {
     require_outside(path, source);
     frame::UniqueFd fd = open_directory(path);
-    // Only to find out: what is made has locks of its own.
+    // The lock only checks whether the directory is mounted for writing. Each output has its own
+    // lock.
     const WatchedLock lock(fd.get(), std::nullopt, path);
     return fd;
   } catch (const FileError&) {
@@ -103,7 +105,7 @@ bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
   if (was_changed && !options_.force)
     throw std::runtime_error(shown(path) + " was changed after it was made, and is left");
   if (options_.dry_run) {
-    // Scripts read names as they are.
+    // Scripts need the names unchanged.
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
     fmt::print("{}\n", is_terminal ? fs::printable(shown(path)) : shown(path));
   }
@@ -117,7 +119,7 @@ void TreeTarget::note_made(const std::string& path) const {
     const auto made = find(path);
     if (made && !is_as_made(*made)) made->set_attribute(change, kMade, state_text(*made), 0);
   } catch (const std::system_error&) {
-    // No attributes here.
+    // The filesystem does not support extended attributes.
   }
 }
 
@@ -148,7 +150,7 @@ void TreeTarget::make_symlink(const std::string& path, const std::string& text,
   if (const auto there = find(path)) {
     if (!S_ISLNK(there->stat().st_mode)) throw std::runtime_error("is there, and no symbolic link");
     if (root_->read_link(fs::SourcePath(path)) == text) return;
-    // Nothing can be noted of a symlink: one that is newer is somebody's work.
+    // A symlink cannot have the attribute. A newer one counts as changed by another program.
     if (!may_replace(path, is_newer(there->stat().st_mtim, st.st_mtim))) return;
     directory(above).remove_file(change, name);
   } else if (!may_replace(path, false)) {
@@ -164,7 +166,7 @@ void TreeTarget::finish() {
   fs::Request request;
   const fs::Change change(request);
   const fs::MutexLock lock(mutex_);
-  // Inner ones first: what is done in a directory changes its times.
+  // Inner directories are first, because a change inside a directory changes its times.
   std::reverse(made_.begin(), made_.end());
   for (const auto& made : made_) {
     const fs::SourceObject object = root_->object(fs::SourcePath(made.path));

@@ -1,6 +1,6 @@
 #pragma once
-// A directory that a tree is written to: what is made stays below it, whatever names and symlinks
-// there are.
+// A directory into which a tree is written. Everything stays below it, whatever names and symlinks
+// exist there.
 
 #include <memory>
 #include <optional>
@@ -16,30 +16,30 @@
 
 namespace bloscfs::tools {
 
-/// Thread-safe. Errors are std::system_error and std::runtime_error, without the path.
+/// Thread-safe. Throws std::system_error and std::runtime_error, without the path.
 class TreeTarget {
  public:
-  /// Makes the directory where there is none. Throws FileError; also where that is below `source`,
-  /// or is mounted for writing.
+  /// Creates the directory if it does not exist. Throws FileError, also if the directory is inside
+  /// of `source`, or is mounted for writing.
   TreeTarget(const std::string& path, const std::string& source, const TreeOptions& options);
 
-  /// As messages call what is there.
+  /// Returns the path of an entry for messages.
   std::string shown(const std::string& path) const { return path_ + "/" + path; }
   fs::SourceDirectory directory(const std::string& path) const;
-  /// What is there; null for nothing.
+  /// Returns the object at `path`, or null.
   std::shared_ptr<const fs::SourceObject> find(const std::string& path) const;
-  /// False where what is there, if anything, is to stay, or where nothing is written at all, which
-  /// is told. Throws where it was changed after the run that made it: its size or its time is not
-  /// what that run has noted.
+  /// Returns true if the caller may write `path`. Returns false if an existing entry must stay
+  /// (--update), or in a dry run, which prints the path. Throws if the entry was changed after the
+  /// run that made it: its size or time differs from what note_made() stored.
   bool may_write(const std::string& path) const;
-  /// Notes size and time of what was just made, in an extended attribute. Where the filesystem has
-  /// none, it counts as changed from then on.
+  /// Stores the size and time of a new output in an extended attribute. If the filesystem has no
+  /// such attributes, the output counts as changed from then on.
   void note_made(const std::string& path) const;
-  /// Makes a directory, or takes the one that is there; finish() gives it mode and times.
+  /// Creates a directory, or uses the existing one. finish() sets its mode and times.
   void make_directory(const std::string& path, const struct stat& st);
-  /// Makes a symlink, or leaves the one that is there if it is the same; gives it its times.
+  /// Creates a symlink and sets its times. Keeps an existing symlink with the same target.
   void make_symlink(const std::string& path, const std::string& text, const struct stat& st) const;
-  /// To be called when all is in place. Makes it durable.
+  /// Must be called when everything is written. Makes the tree durable.
   void finish();
 
  private:
@@ -53,18 +53,18 @@ class TreeTarget {
 
   std::string path_;
   const TreeOptions options_;
-  std::optional<fs::SourceRoot> root_;  ///< none of a dry run before the first
+  std::optional<fs::SourceRoot> root_;  ///< nullopt in a dry run if the directory does not exist
   fs::Mutex mutex_{fs::LockLevel::request};
   std::vector<MadeDirectory> made_ GUARDED_BY(mutex_);
 };
 
-/// The directory and the last name of "a/b/c", and of "c".
+/// Splits "a/b/c" into the directory and the last name. "c" has an empty directory.
 struct SplitPath {
   std::string directory, name;
 };
 SplitPath split_path(const std::string& path);
 
-/// True for a file that an earlier run has made of this one: as large, and of the same time.
+/// True if an earlier run made the file `made` from `source`: size and time are the same.
 bool is_done(const struct stat& made, std::int64_t made_size, const struct stat& source,
              std::int64_t size);
 

@@ -9,7 +9,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// With their dashes; or of subcommands, where one could stand.
+/// Returns the option names with their dashes, or the subcommands.
 std::vector<std::string> known_words(const CLI::App& app, bool of_options) {
   std::vector<std::string> words;
   if (of_options) {
@@ -22,7 +22,8 @@ std::vector<std::string> known_words(const CLI::App& app, bool of_options) {
   return words;
 }
 
-/// Null for other errors than of an option at the end of the line that takes a value.
+/// Returns the option if the error says that its value is missing at the end of the line; else
+/// null.
 const CLI::Option* option_without_value(const CLI::ParseError& error, const CLI::App& app) {
   const std::string_view what = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || !what.ends_with(" missing"))

@@ -1,5 +1,5 @@
 #pragma once
-// What is said about a command line with a word that no program knows.
+// Explains errors in a command line, such as an unknown word.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace bloscfs::tools {
 
-/// Why the command line of `app` cannot be used. Where that is, or comes with, a word that neither
-/// it nor the subcommand that was chosen knows, it names that and what may be meant by it. Where an
-/// option has no value, it says what the option takes.
+/// Returns why the command line of `app` cannot be used. Names a word that neither `app` nor the
+/// chosen subcommand knows, and the word that may be meant. If an option lacks its value, says what
+/// the option takes.
 std::string explanation(const CLI::ParseError& error, const CLI::App& app);
 
 }  // namespace bloscfs::tools

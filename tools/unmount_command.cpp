@@ -1,4 +1,4 @@
-// bloscfs --unmount: ends a mount once everything is committed.
+// bloscfs --unmount: ends a mount after everything is committed.
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +28,7 @@ void complain(const std::string& mountpoint, const std::string& what) {
   tell("bloscfs: " + mountpoint + ": " + what);
 }
 
-/// The bar stands for what was dirty at first.
+/// The total of the bar is the number of dirty bytes at the first call.
 class CommitProgress {
  public:
   void update(std::uint64_t dirty_bytes) {

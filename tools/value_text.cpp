@@ -16,7 +16,7 @@ constexpr std::int64_t kNanoseconds = 1000000000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes the digits that `rest` begins with, and returns how many there are.
+/// Removes the digits at the beginning of `rest`, and returns their number.
 std::size_t take_digits(std::string_view& rest) {
   const auto* const end = std::find_if_not(rest.begin(), rest.end(), is_digit);
   const auto count = static_cast<std::size_t>(end - rest.begin());
@@ -41,7 +41,7 @@ bool is_float_word(std::string_view text) {
          equal_ignoring_case(text, "infinity");
 }
 
-/// What is behind the sign of a number: digits, a point, an exponent.
+/// Returns the form of a number behind its sign: digits, a point, an exponent.
 NumberForm unsigned_form(std::string_view rest) {
   std::size_t digits = take_digits(rest);
   if (rest.empty()) return digits > 0 ? NumberForm::integer : NumberForm::none;
@@ -72,7 +72,7 @@ std::optional<Number> parse_floating(std::string_view text) {
   return std::isinf(value) ? std::nullopt : std::optional(value);
 }
 
-/// A number of exactly so many digits.
+/// Takes a number of exactly `digits` digits.
 std::optional<int> take_number(std::string_view& rest, std::size_t digits) {
   if (rest.size() < digits || !std::all_of(rest.begin(), rest.begin() + digits, is_digit))
     return std::nullopt;
@@ -89,7 +89,8 @@ int days_of_month(int year, int month) {
   return month == 2 && is_leap(year) ? 29 : kDays[static_cast<std::size_t>(month - 1)];
 }
 
-/// Since 1970, in the Gregorian calendar. Years begin in March, so that a leap day is their last.
+/// Returns the days since 1970 in the Gregorian calendar. Years begin in March here, so that a leap
+/// day is the last day of its year.
 std::int64_t days_since_1970(int year, int month, int day) {
   constexpr std::int64_t kDaysPerEra = 146097, kDaysTo1970 = 719468;
   const std::int64_t y = month <= 2 ? year - 1 : year;
@@ -139,7 +140,7 @@ bool take_clock(std::string_view& rest, Timestamp& out) {
   return !take(rest, '.') || take_fraction(rest, out);
 }
 
-/// True where nothing else is left.
+/// Returns false if the rest is not a zone, or if anything follows the zone.
 bool take_zone(std::string_view rest, Timestamp& out) {
   if (rest.empty()) return true;
   out.has_zone = true;
@@ -164,7 +165,7 @@ NumberForm number_form(std::string_view text) {
   const bool is_negative = take(rest, '-');
   if (rest.size() > 1 && rest[0] == '0' && is_digit(rest[1])) return NumberForm::none;
   const NumberForm form = unsigned_form(rest);
-  // No integer has the sign of -0.
+  // An integer cannot express the sign of -0.
   if (form == NumberForm::integer && is_negative && rest == "0") return NumberForm::floating;
   return form;
 }
@@ -195,7 +196,7 @@ std::optional<std::int64_t> timestamp_in(const Timestamp& timestamp, TimeUnit un
   std::int64_t value = 0;
   if (__builtin_mul_overflow(timestamp.seconds, per_second, &value)) return std::nullopt;
   const std::int64_t fraction = timestamp.nanoseconds / (kNanoseconds / per_second);
-  // The smallest number stands for no time at all.
+  // The smallest number means that there is no time.
   if (__builtin_add_overflow(value, fraction, &value) ||
       value == std::numeric_limits<std::int64_t>::min())
     return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers, booleans and times as tables have them in text. No function throws.
+// Parses numbers, booleans and times in the text of tables. No function throws.
 
 #include <charconv>
 #include <cstdint>
@@ -13,11 +13,13 @@ namespace bloscfs::tools {
 
 enum class NumberForm { none, integer, floating };
 
-/// Whether a text is a number that can be given back as it is: leading zeros and a plus sign, as
-/// postcodes and phone numbers have them, make a text. "nan", "inf" and "-inf" are floating.
+/// Returns the form of a number. The number must convert back to the same text. So leading zeros or
+/// a plus sign, as in postcodes and phone numbers, make it a text. "nan", "inf" and "-inf" are
+/// floating.
 NumberForm number_form(std::string_view text);
 
-/// An optional sign and decimal digits; nullopt also where they pass the type's range.
+/// Parses an optional sign and decimal digits. Returns nullopt if the text is not an integer, or
+/// out of range.
 template <typename Number>
 std::optional<Number> parse_integer(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(text.starts_with("+-") ? 0 : 1);
@@ -27,27 +29,29 @@ std::optional<Number> parse_integer(std::string_view text) {
   return value;
 }
 
-/// An optional sign, digits with or without a point, an exponent; "nan", "inf" and "infinity" in
-/// any case. nullopt where the number is too large; one that is too small is the nearest.
+/// Parses an optional sign, digits with or without a point, and an exponent; or "nan", "inf" and
+/// "infinity" in any case. Returns nullopt if the number is too large. A number that is too small
+/// becomes the nearest one.
 std::optional<double> parse_double(std::string_view text);
 std::optional<float> parse_float(std::string_view text);
 
-/// "True", "true", "False" or "false".
+/// Parses "True", "true", "False" or "false".
 std::optional<bool> parse_boolean(std::string_view text);
 
-/// A date, or a date and a time, of ISO 8601.
+/// A date, or a date and a time, in ISO 8601.
 struct Timestamp {
-  std::int64_t seconds = 0;      ///< since 1970, of UTC if it has a zone
+  std::int64_t seconds = 0;      ///< since 1970; UTC if it has a zone
   std::int32_t nanoseconds = 0;  ///< 0 to 999999999
-  int digits = 0;                ///< of the fraction of a second, without zeros at its end
+  int digits = 0;                ///< decimal digits of the seconds, without trailing zeros
   bool has_zone = false;         ///< `Z`, or an offset
 };
 
-/// YYYY-MM-DD, or that with T or a space and HH:MM[:SS[.FRACTION]], and Z or +HH:MM behind it.
-/// Seconds have up to nine digits behind the point.
+/// Parses YYYY-MM-DD, optionally followed by T or a space and HH:MM[:SS[.FRACTION]], and then by Z
+/// or +HH:MM. The fraction has up to nine digits.
 std::optional<Timestamp> parse_timestamp(std::string_view text);
 
-/// What a timestamp is in a unit; nullopt where the unit loses digits, or 64 bits cannot hold it.
+/// Converts a timestamp to a unit. Returns nullopt if the unit loses digits, or if 64 bits are not
+/// enough.
 std::optional<std::int64_t> timestamp_in(const Timestamp& timestamp, TimeUnit unit);
 
 }  // namespace bloscfs::tools

@@ -17,15 +17,15 @@
 namespace bloscfs::tools {
 namespace {
 
-/// No metalayer of a sound frame is larger than its 32-bit length allows; this keeps a small
-/// hostile one from growing to that.
+/// Limit for the contents of a metalayer. The format allows 32-bit lengths, but a small hostile
+/// metalayer must not be able to grow to that size.
 constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
-/// Memory that reading a metalayer takes, for each of its bytes: its contents, its stored bytes,
-/// and scratch of the filters.
+/// Memory for reading a metalayer, as a multiple of its size: its contents, its stored bytes, and
+/// scratch memory of the filters.
 constexpr std::int64_t kMetalayerCopies = 3;
-/// What opening a chunk takes, as bytes that are decoded in that time.
+/// The cost of opening a chunk, as the number of bytes that could be decoded in that time.
 constexpr std::int64_t kPerChunk = 4096;
-/// After so many what was found is told.
+/// Findings are reported after each group of this many chunks.
 constexpr std::int64_t kChunksAtOnce = 256;
 
 }  // namespace
@@ -55,7 +55,7 @@ Health health_of(const std::exception& error) {
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return Health::unreadable;
   const auto* system = dynamic_cast<const std::system_error*>(&error);
-  // A file that was named, or that a frame needs, and that is not there.
+  // ENOENT means that a named file, or a file that a frame needs, is missing.
   if (system == nullptr || system->code() == std::errc(ENOENT)) return Health::damaged;
   return Health::unreadable;
 }
@@ -127,7 +127,7 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t s
       report(fmt::format("chunk {}", first + i * step), error, first + i * step);
 }
 
-/// Decodes the first and the last chunk of a range whose chunks are alike.
+/// Decodes only the first and the last chunk of a range of equal chunks.
 void Verifier::check_alike(std::int64_t first, std::int64_t end) {
   if (first == end) return;
   fs::Request request;
@@ -158,7 +158,7 @@ void Verifier::check_metalayers() {
   }
 }
 
-/// Chunks that are sound show nothing where the contents are not in them.
+/// A frame may have sound chunks that do not hold its contents. Then the view shows nothing.
 void Verifier::check_contents() {
   fs::Request request;
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// Decodes everything of one container, and tells what is wrong with each of its parts.
+// Decodes all parts of a container, and reports what is wrong with each of them.
 
 #include <atomic>
 #include <cstdint>
@@ -13,37 +13,37 @@
 
 namespace bloscfs::tools {
 
-/// What a file, or a part of one, was found to be; the worst last.
+/// The state of a file, or of a part of it. The worst state is last.
 enum class Health {
   ok,
-  unsupported,  ///< of a codec, a filter or a version that is missing here
+  unsupported,  ///< needs a codec, filter or version that is missing here
   too_large,    ///< needs more memory or work than one file may have
-  unreadable,   ///< for want of a permission, of memory, or by an error of the disk
+  unreadable,   ///< no permission, no memory, or a disk error
   no_contents,  ///< sound, but says only how to get its contents
   damaged,
 };
 
-/// As --json spells it.
+/// Returns the name for --json.
 const char* health_name(Health health);
-/// What an error says about what it came from.
+/// Returns what an error says about the state of its source.
 Health health_of(const std::exception& error);
 
 struct Finding {
   std::string part;  ///< "chunk 3", "vlmetalayer NAME"; empty: the whole file
   Health health;
   std::string reason;
-  std::int64_t chunk = -1;  ///< of one chunk: its number
+  std::int64_t chunk = -1;  ///< number, if the part is a chunk
 };
 
 class Verifier {
  public:
   using Report = std::function<void(const Finding&)>;
-  /// Called with how much of the whole, from 0 to 1, is done.
+  /// Called with the share of the work that is done, from 0 to 1.
   using Done = std::function<void(double part)>;
 
-  /// Both are called by the thread that calls run(), findings in the order of the parts; chunks are
-  /// decoded by `threads`. When more than `most_decoded` bytes were decoded the rest is left, and a
-  /// finding too_large says so; each thread may finish the chunk that it is at.
+  /// The thread that calls run() calls both functions, with findings in the order of the parts.
+  /// `threads` threads decode chunks. The work ends after `most_decoded` decoded bytes, and a
+  /// finding too_large says so. Each thread may finish its current chunk.
   Verifier(Input& input, std::size_t threads, Report report, Done done,
            std::int64_t most_decoded = std::numeric_limits<std::int64_t>::max())
       : input_(input),
@@ -53,14 +53,14 @@ class Verifier {
         most_decoded_(most_decoded) {}
 
   void run();
-  /// The same of every `step`th chunk, and of no metalayer.
+  /// Like run(), but decodes only every `step`th chunk, and no metalayer.
   void run_sample(std::int64_t step);
 
  private:
   bool is_at_limit() const { return decoded_ > most_decoded_; }
   void report_limit();
   void check_page(const frame::IndexPage& page);
-  /// Each `step`th of a few, by all threads.
+  /// Decodes every `step`th chunk of a small range with all threads.
   void check_chunks(std::int64_t first, std::int64_t end, std::int64_t step);
   void check_alike(std::int64_t first, std::int64_t end);
   void check_metalayers();
@@ -73,8 +73,8 @@ class Verifier {
   const Report report_;
   const Done done_;
   const std::int64_t most_decoded_;
-  std::atomic<std::int64_t> decoded_{0};  ///< bytes, and kPerChunk for each chunk
-  std::string told_unsupported_;          ///< the reason: told of the first chunk, not of all alike
+  std::atomic<std::int64_t> decoded_{0};  ///< bytes, plus kPerChunk for each chunk
+  std::string told_unsupported_;          ///< last reason; equal reasons are reported once
 };
 
 }  // namespace bloscfs::tools

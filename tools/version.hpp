@@ -1,11 +1,11 @@
 #pragma once
-// Which bloscfs this is.
+// The version of this program.
 
 #include <string>
 
 namespace bloscfs::tools {
 
-/// The release, and for a build from git the commit: "0.2.0 (1a2b3c4d)".
+/// Returns the release, and the commit if it was built from git: "0.2.0 (1a2b3c4d)".
 std::string version_text();
 
 }  // namespace bloscfs::tools

@@ -1,5 +1,5 @@
 #pragma once
-// Writes what views show to files.
+// Writes the contents of views to files.
 
 #include <cstdint>
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace bloscfs::tools {
 
-/// At most `most` bytes of the contents of a frame from `offset` on. Throws Error,
+/// Returns at most `most` bytes of the contents of a frame, from `offset` on. Throws Error and
 /// std::system_error.
 std::vector<std::uint8_t> contents_at(const Input& input, std::int64_t offset, std::int64_t most);
 
-/// Bytes that is_text() looks at: contents with a NUL among these are no text.
+/// Number of bytes that is_text() needs. Contents with a NUL among them are not text.
 inline constexpr std::int64_t kTextStart = 4096;
 bool is_text(codec::Bytes start);
 
@@ -24,8 +24,8 @@ struct FileRange {
   std::int64_t begin, end;
 };
 
-/// Writes a range of `view`, which is one of `input`'s; holes become holes. `done` is called with
-/// how many bytes are written. Throws Interrupted.
+/// Writes a range of `view`, which must be a view of `input`. Holes become holes. Calls `done` with
+/// the number of bytes before the piece that was just written. Throws Interrupted.
 void write_view(const fs::FileView& view, const FileRange& range, Input& input, OutputFile& out,
                 const std::function<void(std::int64_t)>& done);
 
