@@ -16,13 +16,13 @@ using codec::SpecialValue;
 using fs::ChunkCounts;
 using fs::ChunkSurvey;
 
-/// Pixels of a cell, and of a map, at most, where the window is wide enough.
+/// Pixels of a cell, and of a map, if the window is wide enough. They are upper limits.
 constexpr std::int64_t kCellSize = 30, kMapWidth = 960, kMapHeight = 460;
-/// Of a map beside which there is room for a histogram.
+/// Pixels of a map that leaves room for a histogram next to it.
 constexpr std::int64_t kNarrow = 480;
 /// Bars of a histogram.
 constexpr std::size_t kBars = 24;
-/// Ratios that differ by less are told as one number.
+/// Ratios that differ by a smaller factor are shown as one number.
 constexpr double kEqual = 1.001;
 
 struct SpecialWords {
@@ -44,7 +44,7 @@ double ratio_of(const ChunkCounts& counts) {
   return static_cast<double>(counts.nbytes) / static_cast<double>(counts.cbytes);
 }
 
-/// Ratios that colours stand for, by their logarithms.
+/// Maps ratios to colours, by their logarithms.
 class Scale {
  public:
   explicit Scale(const ChunkSurvey& survey) {
@@ -66,7 +66,7 @@ class Scale {
   double low_ = std::numeric_limits<double>::infinity(), high_ = 0;
 };
 
-/// What is said of a cell, in the picture and in the table.
+/// The words about a cell, for the picture and for the table.
 struct CellWords {
   std::string chunks, place, contents, stored, ratio, what;
 
@@ -105,7 +105,7 @@ CellWords words_of(const ChunkSurvey& survey, std::int64_t cell) {
   return words;
 }
 
-/// The shape of a cell that has no stored chunk.
+/// Returns the shape of a cell without stored chunks.
 const char* shape_of(const ChunkCounts& counts) {
   const auto most = std::max_element(kSpecials.begin(), kSpecials.end(),
                                      [&](const SpecialWords& a, const SpecialWords& b) {
@@ -264,7 +264,7 @@ Markup ratio_histogram(const ChunkSurvey& survey) {
   const double step = std::log(high / low) / static_cast<double>(kBars);
   std::array<std::int64_t, kBars> counts{};
   for (const double ratio : ratios) {
-    // Of an empty chunk, which only a hostile file has, this is no number.
+    // Not a number for an empty chunk, which only a hostile file has.
     const double at = std::max(0.0, std::log(ratio / low) / step);
     counts[std::min(kBars - 1, static_cast<std::size_t>(std::min(at, 1e3)))]++;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The chunks of a frame as a picture, a legend and a table, and their ratios as a histogram.
+// Shows the chunks of a frame as a picture, a legend and a table, and their ratios as a histogram.
 
 #include <string>
 
@@ -8,16 +8,17 @@
 
 namespace bloscfs::tools {
 
-/// `id` begins the ids of elements. Of a survey that has chunks.
+/// Returns the map of a survey that has chunks. `id` is the prefix of the ids of its elements.
 Markup chunk_map(const fs::ChunkSurvey& survey, const std::string& id);
 
-/// A sentence on the only chunk of a frame.
+/// Returns a sentence about the only chunk of a frame.
 Markup one_chunk(const fs::ChunkSurvey& survey);
 
-/// Of stored chunks: a sentence where their ratios hardly differ, and nothing where there are none.
+/// Returns the histogram of the stored chunks. Returns a sentence if their ratios hardly differ,
+/// and nothing if no chunk is stored.
 Markup ratio_histogram(const fs::ChunkSurvey& survey);
 
-/// Shapes that maps refer to; once on a page, before them.
+/// Returns the shapes that the maps refer to. They must stand on the page once, before the maps.
 Markup chunk_map_shapes();
 
 }  // namespace bloscfs::tools

@@ -13,8 +13,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Contents that are decoded, in bytes, and chunks that are looked at, of a frame here and of one
-/// that is far away.
+/// Limits for a local frame and for a far one: bytes of contents to decode, chunks to look at, and
+/// bytes to decode for pictures.
 struct Effort {
   std::int64_t decoded, chunks, picture;
 };
@@ -25,7 +25,8 @@ const Effort& effort_for(const Input& input) {
   return input.snapshot().is_far() ? kFarEffort : kNearEffort;
 }
 
-/// Bytes of all vlmetalayers' contents; those that cannot be told are found to be damaged later.
+/// Returns the bytes of the contents of all vlmetalayers. Skips damaged ones, which are reported
+/// later.
 std::int64_t vlmetalayer_bytes(const frame::Snapshot& snapshot, std::int64_t most) {
   std::int64_t sum = 0;
   for (const auto& entry : snapshot.vlmetalayers()) {
@@ -92,7 +93,7 @@ class Examiner {
     if (result_.findings.size() < kListedFindings) result_.findings.push_back(finding);
   }
 
-  /// Chunks that could not be opened, and of which nobody has told yet.
+  /// Adds chunks that the survey could not open, and that the verifier has not reported.
   void add_faults() {
     std::sort(noted_.begin(), noted_.end());
     const std::vector<std::int64_t> told = noted_;

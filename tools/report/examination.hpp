@@ -1,5 +1,5 @@
 #pragma once
-// What is found out about a container for its report, in bounded work.
+// Examines a container for its report, with bounded work.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace bloscfs::tools {
 
-/// Findings that are listed; of more, which only a hostile file has, the number is told.
+/// Limit for listed findings, for hostile files. Further findings are only counted.
 inline constexpr std::size_t kListedFindings = 100;
 
 struct Examination {
@@ -18,16 +18,16 @@ struct Examination {
 
   fs::ChunkSurvey survey;
   std::vector<Finding> findings;  ///< the first kListedFindings
-  std::int64_t found = 0;         ///< all of them
+  std::int64_t found = 0;         ///< number of all findings
   Health worst = Health::ok;
-  std::int64_t step = 1;  ///< every `step`th chunk was decoded
+  std::int64_t step = 1;  ///< only every `step`th chunk was decoded
 };
 
-/// Reads the headers of chunks and decodes them, of very large frames, and of those that are far
-/// away, a sample. Errors: std::system_error, Error of an index that cannot be read.
+/// Reads the headers of chunks and decodes the chunks. Takes only a sample if the frame is very
+/// large or far away. Throws std::system_error; Error if the index cannot be read.
 Examination examine(Input& input);
 
-/// What pictures of its array may cost.
+/// Returns the limits for the pictures of its array.
 fs::PictureLimits picture_limits(const Input& input);
 
 }  // namespace bloscfs::tools

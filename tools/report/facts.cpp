@@ -38,7 +38,7 @@ std::string element_text(const FrameInfo& info) {
   return "elements of type " + type_name(*info.array->dtype);
 }
 
-/// Of contents that are shown to readers: an array's without padding.
+/// Returns the size of the contents as readers see them: an array without padding.
 std::int64_t content_size(const FrameInfo& info) { return fs::view_shape(info, true).content_size; }
 
 void add_array(const frame::ArrayInfo& array, List& list) {
@@ -66,7 +66,7 @@ void add_compression(const FrameInfo& info, List& list) {
   if (!info.checksum.empty()) list.add("Checksums", info.checksum);
 }
 
-/// "100 × 140 elements, 54.7 KiB (56 000 bytes)"; `extents` are empty where there is no array.
+/// Returns "100 × 140 elements, 54.7 KiB (56 000 bytes)". `extents` are empty if there is no array.
 std::string part_text(const std::vector<std::int32_t>& extents, std::int32_t size) {
   std::string text = extents.empty() ? "" : shape_text(extents) + " elements";
   if (size > 0) text += (text.empty() ? "" : ", ") + exact_size(size);
@@ -88,7 +88,7 @@ void add_layout(const FrameInfo& info, List& list) {
 std::string time_text(const frame::FileStamp& stamp) {
   const std::time_t seconds = stamp.mtime_s;
   std::tm utc{};
-  // Years of more than four digits are no times that anybody meant.
+  // Years of more than four digits are certainly errors.
   if (::gmtime_r(&seconds, &utc) == nullptr || utc.tm_year > 8099 || utc.tm_year < -1900) return "";
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", utc);
 }

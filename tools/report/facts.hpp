@@ -1,14 +1,14 @@
 #pragma once
-// What a frame is, in words.
+// Describes a frame in words.
 
 #include "frame/container/snapshot.hpp"
 #include "tools/report/markup.hpp"
 
 namespace bloscfs::tools {
 
-/// A sentence on what it is and how large, and a list of its properties.
+/// Returns a sentence about the kind and the size of a frame, and a list of its properties.
 Markup facts(const frame::Snapshot& snapshot);
-/// The same of what is left of a damaged frame.
+/// Returns the description of the remains of a damaged frame.
 Markup facts(const frame::FrameInfo& info);
 
 }  // namespace bloscfs::tools

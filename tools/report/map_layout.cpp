@@ -9,9 +9,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Cells of a row, where rows mean nothing.
+/// Limits for the cells in a row, if the rows have no meaning.
 constexpr std::int64_t kMostInRow = 64, kLeastInRow = 24;
-/// Width by height of what is looked at with pleasure.
+/// The most pleasant ratio of width to height.
 constexpr double kAspect = 2.4;
 
 }  // namespace

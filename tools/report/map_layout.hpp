@@ -1,5 +1,5 @@
 #pragma once
-// Where the cells of a grid are in a picture.
+// The positions of a grid's cells in a picture.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace bloscfs::tools {
 
-/// In units of a cell.
+/// All lengths are in cells.
 class MapLayout {
  public:
   explicit MapLayout(const fs::ChunkGrid& grid);
@@ -19,7 +19,7 @@ class MapLayout {
     std::int64_t x, y;
   };
   Position position(std::int64_t cell) const;
-  /// How to read it, in a sentence.
+  /// Returns a sentence that says how to read the picture.
   const std::string& explanation() const { return explanation_; }
 
  private:

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-/// XML 1.0, production 2; and none that order text from right to left, which could make a name look
-/// like another one.
+/// True for the characters of XML 1.0, production 2, except control characters and those that
+/// reverse the direction of text. The latter could make one name look like another.
 bool is_shown(char32_t point) {
   if (point == U'\t' || point == U'\n') return true;
   if (point < 0x20 || (point >= 0x7f && point < 0xa0)) return false;

@@ -1,6 +1,5 @@
 #pragma once
-// XHTML that is put together safely: what stands in files comes in as arguments, which are escaped,
-// and elements come in as literals.
+// Builds XHTML safely. Elements are literals. Texts from files are arguments, which are escaped.
 
 #include <concepts>
 #include <cstddef>
@@ -12,14 +11,14 @@
 
 namespace bloscfs::tools {
 
-/// `text` for contents of elements and of attributes in double quotes: what is no UTF-8, or no
-/// character of XML, is U+FFFD.
+/// Escapes `text` for the contents of elements and for attributes in double quotes. Replaces bytes
+/// that are not UTF-8, and characters that XML does not allow, by U+FFFD.
 std::string escaped(std::string_view text);
 
 class Markup {
  public:
-  /// A format, which can only be a literal, with arguments: Markup is taken as it is, numbers, too,
-  /// and texts are escaped.
+  /// Appends a format with arguments. The format can only be a literal. Inserts Markup and numbers
+  /// unchanged, and escapes texts.
   template <std::size_t kSize, typename... Parts>
   void add(const char (&format)[kSize], const Parts&... parts) {
     append(std::string_view(format, kSize - 1), prepared(parts)...);
@@ -46,7 +45,7 @@ class Markup {
   std::string text_;
 };
 
-/// One piece, as Markup::add() makes it.
+/// Returns one piece, made like Markup::add().
 template <std::size_t kSize, typename... Parts>
 Markup markup(const char (&format)[kSize], const Parts&... parts) {
   Markup made;

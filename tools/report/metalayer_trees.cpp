@@ -16,12 +16,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Layers of a frame, bytes of one that are decoded, values of all that are shown, how deep, and
-/// bytes of a text.
+/// Limits: variable-length layers of a frame, decoded bytes of one layer, values of all layers,
+/// depth, and bytes of a text.
 constexpr std::size_t kMostLayers = 100, kMostBytes = std::size_t{1} << 20;
 constexpr int kMostValues = 2000, kMostDepth = 12;
 constexpr std::size_t kMostText = 500;
-/// Values of a list that are shown in one line.
+/// Most values of a list that are shown in one line.
 constexpr std::size_t kInLine = 16;
 
 std::string scalar_text(const ordered_json& value) {

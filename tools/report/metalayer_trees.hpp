@@ -1,5 +1,5 @@
 #pragma once
-// What metalayers hold, as lists that can be unfolded.
+// Shows the contents of metalayers as lists that the reader can unfold.
 
 #include <cstdint>
 #include <span>
@@ -13,12 +13,11 @@
 
 namespace bloscfs::tools {
 
-/// Fixed ones and others of a frame that is open. Empty where it has none. A page has a bounded
-/// part of what is large, nested deeply, or of which there is very much. Errors: std::system_error
-/// from the source.
+/// Returns the metalayers and vlmetalayers of an open frame; empty if it has none. Cuts contents
+/// that are large, nested deeply, or numerous. Throws std::system_error of the source.
 Markup metalayer_trees(const frame::Snapshot& snapshot);
 
-/// The same of what is left of a damaged frame.
+/// Returns the metalayers of the remains of a damaged frame.
 Markup metalayer_trees(const std::vector<frame::Metalayer>& layers);
 
 }  // namespace bloscfs::tools

@@ -18,7 +18,7 @@ void write_text(const std::string& text, OutputFile& out) {
   out.write({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-/// A mark and a word, so that it is not colour alone that tells.
+/// Returns a mark and a word, so that the meaning does not depend on colour alone.
 Markup badge(Health health) {
   switch (health) {
     case Health::ok:

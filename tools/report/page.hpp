@@ -1,5 +1,5 @@
 #pragma once
-// The whole page: one file that needs no other, and asks no network for anything.
+// The whole page: one file that needs no other file, and no network.
 
 #include <cstdio>
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace bloscfs::tools {
 
-/// Keeps what sections say in a temporary file until all are there.
+/// Keeps the sections in a temporary file until write().
 class Page {
  public:
-  /// Throws std::system_error where there is no room for that file.
+  /// Throws std::system_error if the temporary file cannot be created.
   Page();
 
-  /// Id of the section that is added next.
+  /// Returns the id for the next section.
   std::string next_id() const;
   void add(const Section& section);
   bool empty() const { return contents_.empty(); }
-  /// `program` is who made it.
+  /// `program` is the name and version of the program that made the page.
   void write(const std::string& program, OutputFile& out);
 
  private:

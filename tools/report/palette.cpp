@@ -8,12 +8,12 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Of Oklab: lightness, green to red, blue to yellow.
+/// A colour in Oklab: lightness, green to red, blue to yellow.
 struct Lab {
   double l, a, b;
 };
 
-/// Ends of the ramp, and what bends it between them towards green.
+/// The ends of the ramp, and a control point that bends it towards green.
 constexpr Lab kDark{0.30, 0.0, -0.13}, kBend{0.58, -0.145, -0.005}, kLight{0.94, -0.025, 0.155};
 constexpr int kStops = 12;
 

@@ -11,14 +11,14 @@ struct Colour {
   std::uint8_t red = 0, green = 0, blue = 0;
 };
 
-/// Colour of a number from 0 to 1. Lightness grows evenly with it, and hue goes from blue to yellow
-/// alone, so that it is read as well by those who see fewer colours, and in grey.
+/// Returns the colour of a number from 0 to 1. Lightness grows evenly with the number, and the hue
+/// only goes from blue to yellow. So colour-blind people can read it, and it works in grey.
 Colour ramp_colour(double part);
 
-/// "#0b2a6f"
+/// Returns a text like "#0b2a6f".
 std::string colour_text(const Colour& colour);
 
-/// Stops of a CSS gradient over the whole ramp: "#0b2a6f, ..., #f5e663".
+/// Returns the stops of a CSS gradient over the whole ramp: "#0b2a6f, ..., #f5e663".
 std::string ramp_gradient();
 
 }  // namespace bloscfs::tools

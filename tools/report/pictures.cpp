@@ -19,7 +19,7 @@ using fs::ArrayLine;
 using fs::ArraySlice;
 using fs::ValueRange;
 
-/// Pixels of an image's longer side; how much longer than the other it is shown, at most.
+/// Pixels of the longer side of an image or of a cut, and the greatest ratio of its sides.
 constexpr double kImageSide = 560, kCutSide = 420, kMostStretch = 4;
 
 std::string range_text(const ValueRange& range) {
@@ -55,7 +55,7 @@ std::string step_text(const ArraySlice& slice) {
   return text;
 }
 
-/// Marks that pictures have beside the ramp.
+/// Explains the marks in pictures that are not colours of the ramp.
 Markup marks(const ValueRange& range) {
   Markup out;
   if (range.nans > 0) out.add("<span><span class=\"mark none\"></span> NaN</span> ");
@@ -78,7 +78,7 @@ Markup value_scale(const ValueRange& range) {
   return out;
 }
 
-/// Where a slice is in its array: "axis 0 down, axis 1 to the right; axis 2 at 5".
+/// Returns the position of a slice in its array: "axis 0 down, axis 1 to the right; axis 2 at 5".
 std::string place_of(const ArraySlice& slice) {
   std::string text =
       fmt::format("axis {} down, axis {} to the right", slice.rows.number, slice.columns.number);
@@ -110,7 +110,7 @@ Markup draw_slice(const ArraySlice& slice, const std::string& title, const std::
   return out;
 }
 
-/// All with the same colours for the same numbers.
+/// Draws all slices with one scale of colours.
 Markup draw_slices(fs::Request& request, const fs::ElementSampler& sampler,
                    const fs::PictureLimits& limits) {
   std::vector<ArraySlice> slices;
@@ -129,7 +129,7 @@ Markup draw_slices(fs::Request& request, const fs::ElementSampler& sampler,
   return markup("<div class=\"slices\">\n{}</div>\n{}", out, value_scale(all));
 }
 
-/// The greatest readable value of one channel, or of several that follow each other.
+/// Returns the greatest readable value of the channels [first, end).
 double greatest(const ArraySlice& slice, std::int64_t first, std::int64_t end) {
   double most = 0;
   for (std::int64_t i = 0; i < std::ssize(slice.values); i++)
@@ -138,7 +138,7 @@ double greatest(const ArraySlice& slice, std::int64_t first, std::int64_t end) {
   return most;
 }
 
-/// The picture in colour that an array is, or the middle one of several.
+/// Draws a colour picture. If the array holds several, draws the middle one.
 Markup draw_in_colour(fs::Request& request, const fs::ElementSampler& sampler,
                       const fs::PictureLimits& limits) {
   const std::size_t last = sampler.array().shape.size() - 1;
@@ -147,7 +147,7 @@ Markup draw_in_colour(fs::Request& request, const fs::ElementSampler& sampler,
   const bool is_of_bytes = sampler.values().itemsize() == 1;
   const double opacity = greatest(slice, 3, slice.channels);
   double brightest = is_of_bytes ? kByteMost : greatest(slice, 0, 3);
-  // A fourth channel of zeros is none of opacity: nothing would be seen.
+  // A fourth channel of zeros cannot mean opacity, because then the picture would be invisible.
   const double opaque = is_of_bytes && opacity > 0 ? kByteMost : opacity;
   if (brightest == 0) brightest = kByteMost;
   std::string caption = slice.channels == 3
@@ -162,7 +162,7 @@ Markup draw_in_colour(fs::Request& request, const fs::ElementSampler& sampler,
                 marks(slice.range));
 }
 
-/// Heights in a drawing of 100 units, of which the line leaves a few at both ends.
+/// Maps values to heights in a drawing of 100 units, with a margin at both ends.
 class LineHeights {
  public:
   explicit LineHeights(const ValueRange& range) : low_(range.min), high_(range.max) {}
@@ -175,8 +175,8 @@ class LineHeights {
   double low_, high_;
 };
 
-/// What lies between the least and the greatest of each part, and the means: both with gaps where
-/// there is no finite value.
+/// Draws the band between the minimum and the maximum of each bin, and the line of the means. Both
+/// have gaps where a bin has no finite value.
 Markup draw_paths(const ArrayLine& line) {
   const LineHeights height(line.range);
   Markup bands, damage;
@@ -199,7 +199,7 @@ Markup draw_paths(const ArrayLine& line) {
     }
     upper += fmt::format("{}{:.1f} {:.2f}", upper.empty() ? "" : "L", x, height(bin.range.max));
     lower.insert(0, fmt::format("L{:.1f} {:.2f}", x, height(bin.range.min)));
-    // A point alone is drawn as a short line.
+    // A single point is drawn as a short line.
     means += fmt::format("{}{:.1f} {:.2f}", is_open ? "L" : "M", is_open ? x : x - 0.4,
                          height(bin.mean));
     if (!is_open) means += "h.4";

@@ -6,7 +6,8 @@
 
 namespace bloscfs::tools {
 
-/// Or why there are none. Empty for what says nothing of being an array.
+/// Returns the pictures, or the reason why there are none. Returns nothing if the contents are not
+/// an array.
 Markup array_pictures(const Input& input);
 
 }  // namespace bloscfs::tools

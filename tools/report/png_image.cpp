@@ -13,10 +13,10 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Of the colour table; the ramp has what is before.
+/// Last entries of the colour table. The entries before them are the ramp.
 enum Entry : std::uint8_t { kNan = 253, kDamage = 254, kDamageLine = 255 };
 constexpr int kRampEntries = kNan;
-/// Pixels that a hatch needs to be seen.
+/// Fewest pixels of a side in which a hatch is visible.
 constexpr std::int64_t kLeastSide = 96;
 
 std::array<std::uint8_t, 768> colour_table() {
@@ -37,14 +37,14 @@ std::uint8_t entry_of(const std::optional<double>& value, const fs::ValueRange& 
                       std::int64_t x, std::int64_t y) {
   if (!value) return (x + y) % 6 < 2 ? kDamageLine : kDamage;
   if (std::isnan(*value)) return kNan;
-  // Halves, since the difference of two finite numbers may be none.
+  // Uses halves, because the difference of two finite numbers may be infinite.
   const double span = range.max / 2 - range.min / 2;
   if (std::isinf(*value)) return *value < 0 ? 0 : kRampEntries - 1;
   const double part = span > 0 ? (*value / 2 - range.min / 2) / span : 0.5;
   return static_cast<std::uint8_t>(std::lround(std::clamp(part, 0.0, 1.0) * (kRampEntries - 1)));
 }
 
-/// Pixels of a picture, in rows. `table` is null where they are no entries of a colour table.
+/// The pixels of a picture, row by row. `table` is null if they are not entries of a colour table.
 struct Pixels {
   std::uint32_t format;
   std::int64_t width, height;
@@ -69,14 +69,14 @@ std::string data_uri(const Pixels& pixels) {
   return "data:image/png;base64," + frame::base64(file);
 }
 
-/// How many pixels an element takes along both axes, so that a hatch is seen.
+/// Returns how many pixels an element takes along both axes, so that a hatch is visible.
 std::int64_t zoom_of(const fs::ArraySlice& slice) {
   if (slice.range.unreadable == 0) return 1;
   return codec::ceil_div(kLeastSide,
                          std::min({kLeastSide, slice.rows.count(), slice.columns.count()}));
 }
 
-/// Calls `add(element, x, y)` for each pixel, row after row.
+/// Calls `add(element, x, y)` for each pixel, row by row.
 template <typename Add>
 void for_each_pixel(const fs::ArraySlice& slice, std::int64_t zoom, Add add) {
   const std::int64_t columns = slice.columns.count();

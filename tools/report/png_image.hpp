@@ -9,13 +9,15 @@
 
 namespace bloscfs::tools {
 
-/// A slice, a pixel for each of its elements (or several, of small ones), as a data: URI. Numbers
-/// are coloured by the ramp from the minimum of `scale` to its maximum; infinities are as its ends.
-/// NaNs are grey; what cannot be read is hatched in red.
+/// Returns a slice as a data: URI, with one pixel for each element, or several if unreadable
+/// elements of a small slice need them. The colours are the ramp from the minimum of `scale` to its
+/// maximum. Infinities have the colours of its ends. NaNs are grey, and unreadable elements are
+/// hatched in red.
 std::string picture_uri(const fs::ArraySlice& slice, const fs::ValueRange& scale);
 
-/// A slice of 3 or 4 channels in its own colours. `brightest` is the value of full brightness, and
-/// `opaque` that of full opacity; 0 where all is opaque. What cannot be read is hatched in red.
+/// Returns a slice with 3 or 4 channels in its own colours. `brightest` is the value of full
+/// brightness. `opaque` is the value of full opacity, or 0 if everything is opaque. Unreadable
+/// elements are hatched in red.
 std::string colour_picture_uri(const fs::ArraySlice& slice, double brightest, double opaque);
 
 }  // namespace bloscfs::tools

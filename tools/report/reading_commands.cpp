@@ -15,12 +15,12 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A file as the parts that commands need.
+/// The names that the commands need.
 struct Names {
-  std::string file;    ///< as it was named
+  std::string file;    ///< as the user named it
   std::string source;  ///< what is mounted
-  std::string shown;   ///< path below the mount
-  std::string out;     ///< what it could be extracted to
+  std::string shown;   ///< path in the mount
+  std::string out;     ///< name for the extracted file
   std::optional<StoreAddress> address;
 };
 
@@ -29,7 +29,7 @@ std::string last_part(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Of what is a store.
+/// True if the store is one frame; false for a ZIP file or a directory. `path` must be a store.
 bool is_frame_store(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) && !path.ends_with(frame::kZipStoreSuffix);
@@ -61,7 +61,7 @@ std::string shell_lines(const Names& names) {
   return text + "fusermount3 -u mnt\n";
 }
 
-/// What opens it in Python; empty where no library does.
+/// Returns the lines that open the file in Python; empty if no library can.
 std::string library_lines(const Names& names, const frame::FrameInfo& info) {
   if (frame::is_remote(names.file)) return "";
   const std::string file = python_text(names.file);
@@ -81,7 +81,7 @@ std::string library_lines(const Names& names, const frame::FrameInfo& info) {
                             : "schunk[:]  # all of it, as bytes\n");
 }
 
-/// Of what the mount shows.
+/// Returns the lines that open the file through a mount.
 std::string mount_lines(const Names& names, bool is_npy) {
   const std::string path = python_text("mnt/" + names.shown);
   return "# or, while it is mounted:\n" +

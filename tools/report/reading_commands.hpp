@@ -1,5 +1,5 @@
 #pragma once
-// Command lines, and lines of Python, that read a frame.
+// Command lines and lines of Python that read a frame.
 
 #include <string>
 
@@ -8,10 +8,11 @@
 
 namespace bloscfs::tools {
 
-/// Of a frame that is sound. `file` is as it was named: a path, a URL or STORE:/KEY.
+/// Returns the commands for a sound frame. `file` is the name that the user gave: a path, a URL or
+/// STORE:/KEY.
 Markup reading_commands(const std::string& file, const frame::FrameInfo& info);
 
-/// Of one that is not: what tells more, and what brings back the rest.
+/// Returns the commands that examine and repair a damaged frame.
 Markup repair_commands(const std::string& file);
 
 }  // namespace bloscfs::tools

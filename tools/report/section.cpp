@@ -26,9 +26,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Of larger files no report searches the remains: that takes long.
+/// Larger files are not searched for remains, because that takes too long.
 constexpr std::int64_t kMostSearched = std::int64_t{4} << 30;
-/// Chunks of a plan that are drawn, at most: of more a sample.
+/// Most chunks of a plan that are drawn. If there are more, a sample is drawn.
 constexpr std::int64_t kDrawnChunks = std::int64_t{1} << 18;
 
 std::string decoded_text(const Examination& found, std::int64_t count) {
@@ -95,7 +95,7 @@ Markup chunk_part(const fs::ChunkSurvey& survey, const std::string& id) {
                 chunk_map(survey, id), ratio_histogram(survey));
 }
 
-/// The chunks of a plan, laid out as those of a frame.
+/// Returns the chunks of a plan as a survey, like that of a frame.
 fs::ChunkSurvey survey_of(const frame::RepairPlan& plan) {
   fs::ChunkSurvey survey(fs::ChunkGrid(plan.info, fs::SurveyLimits{}.cells));
   const std::int64_t count = plan.info.nchunks;
@@ -164,7 +164,7 @@ Markup plan_parts(const std::string& file, const std::string& id, const frame::R
   return out;
 }
 
-/// Whether remains may be searched at all.
+/// True if the file may be searched for remains.
 bool is_searchable(const std::string& file) {
   if (frame::is_remote(file) || parse_store_address(file)) return false;
   struct stat st {};

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a page that tells of one frame.
+// The part of a page about one frame.
 
 #include <exception>
 #include <string>
@@ -10,19 +10,19 @@
 namespace bloscfs::tools {
 
 struct Section {
-  std::string file;  ///< as it was named, but for what of a URL is secret
+  std::string file;  ///< as the user named it, without the secrets of a URL
   Health health = Health::ok;
-  std::string summary;      ///< of what is wrong, in a few words; empty where nothing is
-  bool has_content = true;  ///< false: nothing is known but that it cannot be read
+  std::string summary;      ///< what is wrong, in a few words; empty if nothing is
+  bool has_content = true;  ///< false if nothing could be read
   Markup body;
 };
 
-/// Of a frame that can be opened. `id` is the section's, and begins those of its elements. Errors:
-/// std::system_error, Error.
+/// Returns the section of a frame that could be opened. `id` is the section's id and the prefix of
+/// the ids of its elements. Throws std::system_error and Error.
 Section frame_section(const std::string& name, const std::string& id, Input& input);
 
-/// Of one that cannot, for a `problem`: what a repair would bring back, where it is a file or a
-/// directory here, and not too large to be searched.
+/// Returns the section of a frame that could not be opened because of `problem`. For a local file
+/// or directory that is small enough to be searched, says what a repair would restore.
 Section remains_section(const std::string& file, const std::string& id,
                         const std::exception& problem);
 

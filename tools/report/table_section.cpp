@@ -15,21 +15,21 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::size_t kShownRows = 20, kShownColumns = 64;
-/// Bytes of a cell.
+/// Most bytes of a cell.
 constexpr std::size_t kMostCell = 120;
-/// Of larger tables it is not counted how many rows are deleted.
+/// In larger tables, the deleted rows are not counted.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 26;
 
-/// What a page says of a table.
+/// The facts about a table that the page shows.
 struct TablePreview {
   std::vector<std::string> names, types;
-  std::vector<std::string> computed;  ///< names of columns that are left out
+  std::vector<std::string> computed;  ///< columns that are not shown
   std::int64_t rows = 0;
-  bool is_counted = true;                       ///< else `rows` has deleted ones, too
+  bool is_counted = true;                       ///< if false, `rows` includes deleted rows
   std::vector<std::vector<std::string>> first;  ///< cells of the first rows
 };
 
-/// A field of CSV as the text that it stands for.
+/// Returns the text for which a CSV field stands.
 std::string unquoted(const std::string& field) {
   if (!field.starts_with('"')) return field;
   std::string text;
@@ -40,7 +40,7 @@ std::string unquoted(const std::string& field) {
   return text;
 }
 
-/// Throws Error where the table is damaged or not supported.
+/// Throws Error if the table is damaged or not supported.
 TablePreview read_preview(const frame::PythonStore& store, const std::string& group,
                           RunLimits& limits) {
   Table table(store, group, {}, CellStyle::csv, limits);
@@ -94,7 +94,7 @@ Markup rows_table(const TablePreview& preview) {
   return out;
 }
 
-/// What writes the whole table.
+/// Returns the command that writes the whole table.
 Markup command(const std::string& file) {
   return markup(
       "<h3>Reading it</h3>\n<pre class=\"scroll\" tabindex=\"0\" role=\"region\" "

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a page that shows a table of a store.
+// The part of a page about a table of a store.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace bloscfs::tools {
 
-/// `file` is STORE:/GROUP. Shows names and types of the columns, and the first rows, or says which
-/// column is not supported. Errors of other sorts: std::system_error.
+/// Returns the names and types of the columns, and the first rows; or a message that the table is
+/// damaged or not supported. `file` is STORE:/GROUP. Throws std::system_error.
 Section table_section(const std::string& file, RunLimits& limits);
 
 }  // namespace bloscfs::tools

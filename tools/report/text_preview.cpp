@@ -14,10 +14,10 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr int kPreviewLines = 30;
-/// Bytes that a character lacks at most where a text is cut.
+/// Most bytes that can be missing from a character if a text is cut.
 constexpr std::size_t kCutCharacter = 3;
 
-/// The first bytes; none where they cannot be had.
+/// Returns the first bytes; none on an error.
 std::string first_bytes(const Input& input) {
   try {
     const auto bytes = contents_at(input, 0, kTextStart);
@@ -32,8 +32,8 @@ bool is_printable(char32_t c) {
   return c < 0x7f || c > 0x9f;
 }
 
-/// The characters that `bytes` begin with; none where some are not printable. `is_cut`: more bytes
-/// follow, so that the last character may be incomplete.
+/// Returns the characters at the beginning of `bytes`; none if one of them is not printable. If
+/// `is_cut` is true, more bytes follow, so the last character may be incomplete.
 std::string_view printable_part(std::string_view bytes, bool is_cut) {
   std::string_view rest = bytes;
   while (!rest.empty()) {
@@ -46,7 +46,7 @@ std::string_view printable_part(std::string_view bytes, bool is_cut) {
   return bytes;
 }
 
-/// The first lines, as all programs end them.
+/// Returns the first lines. Each ends with a newline, without a carriage return.
 std::string first_lines(std::string_view text) {
   std::string lines;
   for (int i = 0; i < kPreviewLines && !text.empty(); i++) {

@@ -6,7 +6,7 @@
 
 namespace bloscfs::tools {
 
-/// Empty for arrays, and for what is no printable UTF-8, or cannot be read.
+/// Returns nothing for arrays, for contents that are not printable UTF-8, and on errors.
 Markup text_preview(const Input& input);
 
 }  // namespace bloscfs::tools

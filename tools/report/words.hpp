@@ -1,5 +1,5 @@
 #pragma once
-// Numbers and types as people read them.
+// Formats numbers and types for people.
 
 #include <cstdint>
 #include <string>
@@ -11,36 +11,37 @@
 
 namespace bloscfs::tools {
 
-/// Digits in groups of three: "28 800 000", with spaces at which no line is broken.
+/// Groups digits by three: "28 800 000". The spaces are narrow, and do not break lines.
 std::string grouped(std::int64_t number);
-/// "1 chunk", "28 800 chunks".
+/// Returns "1 chunk", "28 800 chunks".
 std::string counted(std::int64_t number, const char* one, const char* many);
-/// "27.5 MiB"; below a KiB in bytes.
+/// Returns "27.5 MiB"; bytes below 1 KiB.
 std::string size_in_words(std::int64_t bytes);
-/// "4.1 : 1"
+/// Returns "4.1 : 1".
 std::string ratio_text(double ratio);
-/// With six digits at most.
+/// Formats a number with at most six significant digits.
 std::string number_text(double number);
-/// "120 × 200 × 300"; "one element" for no dimensions.
+/// Returns "120 × 200 × 300"; "one element" for no dimensions.
 template <typename Extent>
 std::string shape_text(const std::vector<Extent>& shape);
-/// A dtype of NumPy as its users say it: "float64", "uint16, big-endian", "text of 10 characters".
+/// Returns a NumPy dtype as its users say it: "float64", "uint16, big-endian", "text of 10
+/// characters".
 std::string type_name(const std::string& dtype);
-/// At most so many bytes of a text, and how many it has.
+/// Returns at most `most` bytes of a text. If it is cut, adds how many bytes it has.
 std::string shortened(std::string_view text, std::size_t most);
-/// "(3, 0, 12)"
+/// Returns "(3, 0, 12)".
 std::string place_text(const std::vector<std::int64_t>& place);
 
-/// "Zstandard (zstd)"
+/// Returns the common name and the format's name of a codec: "Zstandard [zstd]".
 std::string codec_text(codec::CodecId id);
-/// "shuffle: bytes of equal rank are put together"
+/// Returns the name of a filter and what it does: "delta: stores differences from the first block".
 std::string filter_text(const codec::FilterStep& step);
-/// What a container is, as a noun phrase: "contiguous frame, which is one file".
+/// Returns the kind of a container as a noun phrase: "contiguous frame, which is one file".
 std::string kind_text(const frame::FrameInfo& info);
 
-/// For a shell of POSIX: in single quotes where it is needed.
+/// Quotes a text for a POSIX shell if it needs quotes.
 std::string shell_word(const std::string& text);
-/// A literal of Python.
+/// Returns a literal of Python.
 std::string python_text(const std::string& text);
 
 }  // namespace bloscfs::tools
