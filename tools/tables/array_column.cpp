@@ -7,7 +7,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Throws unless the array has the shape of items that the schema says.
+/// Throws unless the items of the array have the shape that the schema says.
 void check_item_shape(const ColumnSchema& schema, const std::vector<std::int64_t>& shape) {
   const auto field = schema.fields.find("item_shape");
   nlohmann::json expected = nlohmann::json::array();
@@ -31,7 +31,7 @@ ArrayColumn::ArrayColumn(const ColumnSchema& schema, CellStyle style, const Open
   const bool is_array = schema.kind == "ndarray";
   cell_ = is_array ? array_item_cell(dtype.stored, dtype.itemsize, array_.item_shape(), style)
                    : item_cell(schema, dtype.stored, style);
-  // to_csv() writes the sentinels of single values as they are.
+  // to_csv() writes sentinels of single values unchanged.
   if (is_array || style != CellStyle::csv)
     is_sentinel_ = sentinel_test(schema, dtype.stored, dtype.itemsize);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A column that is an array: of values, or of arrays of one shape.
+// A column that is an array of values, or of arrays of one shape.
 
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ class ArrayColumn final : public TableColumn {
   codec::Bytes item(std::int64_t row) const override;
 
  private:
-  const bool is_text_;  ///< to_csv() has marks for absent texts
+  const bool is_text_;  ///< to_csv() marks absent texts
   const CellStyle style_;
   ArrayReader array_;
   std::optional<NullMask> mask_;

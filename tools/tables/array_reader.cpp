@@ -11,7 +11,7 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::int64_t kMaxRowSize = std::int64_t{64} << 20;
-/// Of lists without items, which cost nothing to store.
+/// Limit for empty lists in a row, because they need no storage.
 constexpr std::int64_t kMostEmptyLists = 4096;
 
 }  // namespace
@@ -27,7 +27,7 @@ ArrayReader::ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLim
   shape_ = info.array->shape;
   if (info.array->fortran_order && shape_.size() > 1)
     codec::throw_unsupported("an array in Fortran order");
-  // An axis without items counts as one: those before it are written as lists all the same.
+  // An axis without items counts as one, because the axes before it are still written as lists.
   std::int64_t row_size = dtype_.itemsize, counted = dtype_.itemsize;
   for (std::size_t i = 1; i < shape_.size(); i++) {
     const std::int64_t extent = std::max<std::int64_t>(1, shape_[i]);

@@ -1,5 +1,5 @@
 #pragma once
-// An array of a store whose first dimension counts rows, read row by row.
+// Reads an array of a store row by row. Its first dimension counts rows.
 
 #include <cstdint>
 #include <memory>
@@ -16,22 +16,24 @@ namespace bloscfs::tools {
 /// For one thread.
 class ArrayReader {
  public:
-  /// Throws Error: malformed where the frame is no array with rows, unsupported for items that
-  /// NumPy has not, and for rows of more than 64 MiB.
+  /// Throws Error: malformed if the frame is not an array with rows; unsupported if NumPy does not
+  /// have the type of the items, or if the array is in Fortran order; too_large if a row has more
+  /// than 64 MiB.
   ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
 
-  /// Throws Error(malformed) unless each row is one item of that type.
+  /// Throws Error(malformed) unless each row is one item of type `dtype`. `what` begins the
+  /// message.
   void require_items(std::string_view dtype, const char* what) const;
   /// Throws Error(malformed) unless the array has as many rows as its table.
   void require_rows(std::int64_t table_rows) const;
 
   const fs::NumpyDtype& dtype() const { return dtype_; }
   std::int64_t rows() const { return shape_.front(); }
-  /// Of the item of a row; empty where that is one value.
+  /// Returns the shape of the item of a row; empty if it is a single value.
   std::vector<std::int64_t> item_shape() const { return {shape_.begin() + 1, shape_.end()}; }
-  /// Bytes of a row.
+  /// Returns the bytes of a row.
   std::size_t row_size() const { return row_size_; }
-  /// Fills `out`, which has whole rows, from a row on.
+  /// Fills `out`, which holds whole rows, from row `row` on.
   void read(std::int64_t row, codec::MutableBytes out);
 
  private:

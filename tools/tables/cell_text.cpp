@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// How the style `text` writes an absent value; a text of the same letters gets quotes.
+/// An absent value in the style `text`. A text with these letters gets quotes.
 constexpr std::string_view kNull = "null";
 constexpr std::string_view kAbsentMark = "\\N", kEmptyMark = "\\E";
 

@@ -1,5 +1,5 @@
 #pragma once
-// Cells of a table as text.
+// Writes cells of a table as text.
 
 #include <cstdint>
 #include <optional>
@@ -9,25 +9,27 @@
 namespace bloscfs::tools {
 
 enum class CellStyle : std::uint8_t {
-  csv,   ///< as python-blosc2's to_csv() writes them
-  json,  ///< JSON without blanks
-  text,  ///< separated by blanks, as numpy.loadtxt and awk take them
+  csv,   ///< like to_csv() of python-blosc2
+  json,  ///< JSON without spaces
+  text,  ///< separated by spaces, for numpy.loadtxt and awk
 };
 
-/// A text: in quotes where the style needs them. Throws Error(malformed) for what is no UTF-8.
+/// Appends a text, with quotes if the style needs them. Throws Error(malformed) if the text is not
+/// UTF-8.
 void append_text_cell(std::string_view text, CellStyle style, std::string& line);
 
-/// A value that is absent: null, and in CSV nothing, or \N where `is_marked`.
+/// Appends an absent value: null; in CSV nothing, or \N if `is_marked` is true.
 void append_absent_cell(CellStyle style, std::string& line, bool is_marked = false);
 
-/// A text of a CSV column whose absent values are kept in a mask: to_csv() writes \N for those, \E
-/// for an empty text, and a backslash more before texts that look like one of these.
+/// Appends a text of a CSV column that has a mask of absent values. In such a column, to_csv()
+/// writes \N for an absent value and \E for an empty text. It adds a backslash to texts that look
+/// like these marks.
 void append_marked_text(std::string_view text, std::string& line);
 
-/// True for \N, \E, and these with more backslashes.
+/// True for \N, \E, and these marks with more backslashes.
 bool looks_marked(std::string_view text);
 
-/// The text of a CSV field of such a column, which has no quotes; nothing for an absent value.
+/// Returns the text of an unquoted CSV field of such a column; nullopt for an absent value.
 std::optional<std::string_view> unmarked_text(std::string_view field);
 
 }  // namespace bloscfs::tools

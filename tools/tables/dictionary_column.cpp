@@ -8,7 +8,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Of all texts of a dictionary, with where they are.
+/// Limit for the texts of a dictionary and their positions, in bytes.
 constexpr std::size_t kMaxDictionary = std::size_t{64} << 20;
 
 }  // namespace
@@ -51,7 +51,7 @@ void DictionaryColumn::add_texts(const ObjectDocument& document) {
   if (size > kMaxDictionary)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("a dictionary of more than {} bytes", kMaxDictionary));
-  // Both may grow to twice their size.
+  // The capacity of both containers may be twice their size.
   charge_.resize(2 * size);
   for (const std::size_t position : document.positions) {
     const auto text = frame::MsgpackCursor(document.bytes, position).read_if_text();

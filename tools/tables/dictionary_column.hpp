@@ -1,5 +1,5 @@
 #pragma once
-// A column of texts that are numbered: an array of codes, and the texts.
+// A column with numbered texts: an array of codes, and the texts.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ class DictionaryColumn final : public TableColumn {
   std::size_t row_size() const override { return sizeof(std::int32_t); }
 
  private:
-  /// Where a text is among `letters_`.
+  /// The range of a text in `letters_`.
   struct Text {
     std::size_t begin, size;
   };
@@ -38,7 +38,7 @@ class DictionaryColumn final : public TableColumn {
 
   const CellStyle style_;
   ArrayReader codes_array_;
-  std::optional<ObjectDocuments> documents_;  ///< until the texts are loaded
+  std::optional<ObjectDocuments> documents_;  ///< empty once the texts are loaded
   std::int64_t null_code_ = -1;
   std::int64_t first_ = 0;
   std::vector<std::int32_t> codes_;

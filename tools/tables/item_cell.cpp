@@ -25,7 +25,7 @@ namespace {
 
 using codec::Bytes;
 
-/// NumPy's type without its byte order, and that.
+/// A NumPy type without its byte order, and the byte order.
 struct ItemType {
   explicit ItemType(std::string_view dtype)
       : is_big(dtype.starts_with('>')),
@@ -35,7 +35,8 @@ struct ItemType {
   std::string name;
 };
 
-/// Calls `use` with a value of the C++ type of NumPy's. False where that is no number of these.
+/// Calls `use` with a value of the C++ type for a NumPy type. Returns false if it is not one of
+/// these numbers.
 template <typename Use>
 bool with_number_type(std::string_view name, const Use& use) {
   if (name == "i1") return use(std::int8_t{}), true;
@@ -66,9 +67,9 @@ Bytes without_zeros(Bytes item) {
   return item;
 }
 
-/// Which items a column of a kind may have.
+/// True if a column of a kind may have items of a type.
 bool are_items_of(const std::string& kind, const std::string& name) {
-  // A bool whose absent values are a sentinel is stored as uint8.
+  // A bool column whose absent values are a sentinel is stored as uint8.
   if (kind == "bool") return name == "b1" || name == "u1";
   if (kind == "string") return name.starts_with('U');
   if (kind == "bytes") return name.starts_with('S');
@@ -113,7 +114,7 @@ ItemCell json_string_cell(bool is_big) {
   };
 }
 
-/// In JSON and CSV; null for what has other texts in these styles than item_text() gives.
+/// For JSON and CSV. Returns null if item_text() gives the right text for the type.
 ItemCell special_cell(const ItemType& type, bool is_json) {
   if (type.name == "f4") return float_cell<float>(type.is_big, is_json);
   if (type.name == "f8") return float_cell<double>(type.is_big, is_json);
@@ -154,7 +155,7 @@ ItemCell timestamp_cell(const ColumnSchema& schema, bool is_big, CellStyle style
 
 // --- arrays
 
-/// A value in a nested list; in CSV as Python's json writes it.
+/// Returns the writer of a value in a nested list. In CSV, numbers are written like Python's json.
 ItemCell element_cell(const std::string& dtype, CellStyle style) {
   const ItemType type(dtype);
   if (style == CellStyle::csv && (type.name == "f4" || type.name == "f8"))
@@ -229,7 +230,7 @@ std::optional<std::vector<std::uint8_t>> base64_bytes(std::string_view text) {
   codec::throw_malformed("its null_value is " + sentinel.dump());
 }
 
-/// Of a floating-point column: NaN and infinities are texts.
+/// Returns the sentinel of a floating-point column. NaN and infinities are given as texts.
 double float_sentinel(const nlohmann::json& sentinel) {
   if (sentinel.is_number()) return sentinel.get<double>();
   if (sentinel == "NaN") return std::nan("");
@@ -271,7 +272,7 @@ IsAbsent string_test(const nlohmann::json& sentinel, bool is_big) {
   };
 }
 
-/// {"__bytes__": true, "base64": ...}
+/// Parses {"__bytes__": true, "base64": ...}.
 IsAbsent bytes_test(const nlohmann::json& sentinel) {
   const auto text = sentinel.is_object() ? sentinel.find("base64") : sentinel.end();
   if (text == sentinel.end() || !text->is_string()) refuse_sentinel(sentinel);

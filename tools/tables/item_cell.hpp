@@ -1,5 +1,5 @@
 #pragma once
-// Cells of the items of arrays.
+// Writes items of arrays as cells.
 
 #include <cstdint>
 #include <functional>
@@ -13,21 +13,23 @@
 
 namespace bloscfs::tools {
 
-/// Appends the cell of one item. Throws Error: malformed where a text is none, unsupported for a
-/// date that is too far away.
+/// Appends the cell of one item. Throws Error: malformed if the item is not a valid text,
+/// unsupported if a date is too far away.
 using ItemCell = std::function<void(codec::Bytes item, std::string& line)>;
 
-/// `dtype` is NumPy's own spelling. Throws Error: malformed where a column of that kind has no such
-/// items, unsupported for items that have no text.
+/// Returns the writer for the items of a column. `dtype` is in NumPy's own spelling. Throws Error:
+/// malformed if a column of that kind cannot have such items, unsupported if they have no text
+/// form.
 ItemCell item_cell(const ColumnSchema& schema, const std::string& dtype, CellStyle style);
 
-/// Of items that are arrays: nested lists, with NaN and infinities as Python's json has them in
-/// CSV.
+/// Returns the writer for items that are arrays. They become nested lists. In CSV, NaN and
+/// infinities are written like Python's json.
 ItemCell array_item_cell(const std::string& dtype, std::int64_t itemsize,
                          std::vector<std::int64_t> shape, CellStyle style);
 
-/// True for an item that equals the sentinel of the schema; of an array if each value of it does.
-/// Null where the column has none. Throws Error(malformed) for a sentinel of another type.
+/// Returns a test that is true if an item equals the sentinel of the schema. An array must consist
+/// of sentinels only. Returns null if the column has no sentinel. Throws Error(malformed) if the
+/// sentinel has another type.
 using IsAbsent = std::function<bool(codec::Bytes item)>;
 IsAbsent sentinel_test(const ColumnSchema& schema, const std::string& dtype, std::int64_t itemsize);
 

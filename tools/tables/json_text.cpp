@@ -14,7 +14,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Characters with a short escape, and the letters that stand for them.
+/// Characters that have a short escape, and the letters of these escapes.
 constexpr std::string_view kJsonEscaped = "\"\\\b\f\n\r\t", kJsonEscapes = "\"\\bfnrt";
 
 bool is_plain(char c) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kLoadedAtOnce = 1 << 18;
 
-/// Sets `number` where there is text. False for what is no number.
+/// Sets `number` if there is text. Returns false if the text is not a number.
 bool take_row_number(const std::string& text, std::int64_t& number) {
   const auto given = text.empty() ? number : fs::parse_number(text);
   number = given.value_or(number);

@@ -18,11 +18,11 @@ namespace {
 using frame::MsgpackValue;
 using Type = MsgpackValue::Type;
 
-/// Extensions of python-blosc2.
+/// Extension types of python-blosc2.
 constexpr int kEmbeddedFrame = 42, kReference = 43;
 
-/// Appends values and what is in them as Python or JSON writes them; `depth` is the number of
-/// values around one.
+/// Appends a value, with its inner values, in the syntax of Python or JSON. `depth` is the number
+/// of values around it.
 class ValueWriter {
  public:
   ValueWriter(frame::MsgpackCursor cursor, bool is_json, std::string& line)
@@ -70,7 +70,7 @@ class ValueWriter {
     }
   }
 
-  /// Takes the mark of a tuple, which is the first value of an array, if it is there.
+  /// Takes the mark of a tuple, if the array begins with it.
   bool take_tuple_mark(std::size_t size) {
     frame::MsgpackCursor behind = cursor_;
     if (size == 0 || !behind.take().is_text("__tuple__")) return false;

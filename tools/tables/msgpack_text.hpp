@@ -1,5 +1,5 @@
 #pragma once
-// Python's objects that are stored as msgpack, as text.
+// Writes Python objects that are stored as msgpack.
 
 #include <cstddef>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace bloscfs::tools {
 
-/// Appends the value at `position` as a cell. In CSV it is what Python's str() gives, else JSON
-/// with the marks of frame/formats/metalayers.md, "Objects". An absent value is nil. Throws Error:
-/// malformed, unsupported for what the style cannot express.
+/// Appends the value at `position` as a cell. CSV has the text of Python's str(). The other styles
+/// have JSON with the marks of frame/formats/metalayers.md, "Objects". nil is an absent value.
+/// Throws Error: malformed, unsupported if the style cannot express the value.
 void append_msgpack_cell(codec::Bytes bytes, std::size_t position, CellStyle style,
                          std::string& line);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which values of a column are absent, where that is stored beside them.
+// The absent values of a column that stores them in a separate mask.
 
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,13 @@ namespace bloscfs::tools {
 
 class NullMask {
  public:
-  /// `notnull` is the leaf NAME.notnull, true where there is a value; null where all rows have one.
+  /// `notnull` is the leaf NAME.notnull, which is true where a value exists. It is null if all rows
+  /// have a value.
   NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& limits);
 
-  /// Throws Error(malformed) where the mask ends before.
+  /// Loads the mask of rows. Throws Error(malformed) if the mask ends before.
   void load(std::int64_t first, std::int64_t count);
-  /// Of rows that are loaded.
+  /// True if a loaded row has no value.
   bool is_absent(std::int64_t row) const {
     return array_ && has_value_[static_cast<std::size_t>(row - first_)] == 0;
   }

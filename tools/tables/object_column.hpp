@@ -24,7 +24,7 @@ class ObjectColumn final : public TableColumn {
   const CellStyle style_;
   ObjectDocuments documents_;
   std::vector<std::shared_ptr<const ObjectDocument>> loaded_;
-  mutable std::size_t current_ = 0;  ///< of `loaded_`, where the last row was found
+  mutable std::size_t current_ = 0;  ///< index in `loaded_` of the last found row
 };
 
 }  // namespace bloscfs::tools

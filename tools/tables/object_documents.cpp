@@ -27,11 +27,11 @@ frame::ObjectList list_of(const frame::Snapshot& snapshot) {
 
 }  // namespace
 
-/// The array batch_lengths of the vlmetalayer _batch_array_metadata: how many objects each chunk
-/// has.
+/// The array batch_lengths of the vlmetalayer _batch_array_metadata. It has the number of objects
+/// of each chunk.
 class ObjectDocuments::Lengths {
  public:
-  /// Null where the frame has no such array of one number for each chunk.
+  /// Returns null if the frame has no such array with one number for each chunk.
   static std::unique_ptr<Lengths> read(const frame::Snapshot& snapshot, RunLimits& limits) {
     for (const frame::MetalayerEntry& layer : snapshot.vlmetalayers()) {
       if (layer.name != "_batch_array_metadata") continue;
@@ -45,7 +45,7 @@ class ObjectDocuments::Lengths {
   Lengths(std::vector<std::uint8_t> bytes, RunLimits& limits)
       : charge_(limits.cache().budget(), bytes.size()), bytes_(std::move(bytes)), cursor_(bytes_) {}
 
-  /// Of the next chunk. Throws Error(malformed).
+  /// Returns the number of objects in the next chunk. Throws Error(malformed).
   std::int64_t peek() const {
     const auto count = frame::MsgpackCursor(cursor_).read_count();
     if (!count || *count >> 32 != 0) codec::throw_malformed("batch_lengths: no number of objects");
@@ -148,7 +148,7 @@ std::shared_ptr<const ObjectDocument> ObjectDocuments::read_document(
   if (range.size > frame::kMaxDocument)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("a document of {} bytes > {}", range.size, frame::kMaxDocument));
-  // Each object takes a byte at least.
+  // Each object takes at least one byte, so this is enough for the positions.
   auto document = std::make_shared<ObjectDocument>(
       limits_.cache().budget(), static_cast<std::size_t>(range.size) * (1 + sizeof(std::uint32_t)));
   document->first = next_object_;

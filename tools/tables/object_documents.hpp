@@ -1,6 +1,6 @@
 #pragma once
-// The documents of a list of Python's objects (frame/formats/metalayers.md, "Objects"), object by
-// object.
+// Reads the documents of a list of Python objects (frame/formats/metalayers.md, "Objects"), object
+// by object.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace bloscfs::tools {
 
-/// Consecutive objects, as msgpack.
+/// Consecutive objects as msgpack.
 struct ObjectDocument {
   ObjectDocument(fs::MemoryBudget& budget, std::size_t charge) : charged(budget, charge) {}
 
@@ -27,23 +27,23 @@ struct ObjectDocument {
   std::vector<std::uint32_t> positions;  ///< where each object begins
 };
 
-/// For one thread. Objects are asked for from lower to higher ones.
+/// For one thread. The caller must ask for objects in ascending order.
 class ObjectDocuments {
  public:
-  /// Throws Error: malformed where the frame is no list of objects, unsupported for objects
-  /// that are stored as JSON.
+  /// Throws Error: malformed if the frame is not a list of objects, unsupported if the objects are
+  /// stored as JSON.
   ObjectDocuments(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
   ~ObjectDocuments();
 
-  /// The document that holds an object; null behind the last one. Errors name the chunk.
+  /// Returns the document that holds an object; null behind the last object. Errors name the chunk.
   std::shared_ptr<const ObjectDocument> find(std::int64_t object);
-  /// How many objects there are, once find() has returned null.
+  /// Returns the number of objects. Valid once find() has returned null.
   std::int64_t count() const { return next_object_; }
 
  private:
   class Lengths;
 
-  /// Passes chunks over that end before the object, if that is known without decoding them.
+  /// Skips chunks that end before the object, if that is known without decoding them.
   void skip_chunks(std::int64_t object);
   std::shared_ptr<const ObjectDocument> next_document();
   std::shared_ptr<const ObjectDocument> read_document(std::int64_t chunk,
@@ -54,12 +54,12 @@ class ObjectDocuments {
   RunLimits& limits_;
   Input input_;
   frame::ObjectList list_;
-  std::unique_ptr<Lengths> lengths_;  ///< of the chunks from `chunk_` on; null where unknown
+  std::unique_ptr<Lengths> lengths_;  ///< for the chunks from `chunk_` on; null if unknown
   fs::Request request_;
-  std::int64_t chunk_ = 0;              ///< the next one, or the one that is being read
-  std::vector<codec::ByteRange> left_;  ///< documents of that chunk, the last one first
-  std::int64_t chunk_first_ = 0;        ///< the first object of that chunk
-  std::int64_t next_object_ = 0;        ///< the first of what has not been read
+  std::int64_t chunk_ = 0;              ///< next chunk, or the one that is being read
+  std::vector<codec::ByteRange> left_;  ///< unread documents of that chunk, the last one first
+  std::int64_t chunk_first_ = 0;        ///< first object of that chunk
+  std::int64_t next_object_ = 0;        ///< first object that has not been read
   std::shared_ptr<const ObjectDocument> last_;
 };
 

@@ -14,11 +14,12 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Characters with a short escape, and the letters that stand for them.
+/// Characters that have a short escape, and the letters of these escapes.
 constexpr std::string_view kPythonEscaped = "\n\r\t\\", kPythonEscapes = "nrt\\";
 
-/// Code points that repr() escapes, as str.isprintable() has them: control and format characters,
-/// blanks, surrogates, private use. Code points that Unicode has not assigned are not among them.
+/// Code points that repr() escapes, because str.isprintable() is false: control and format
+/// characters, spaces, surrogates, private use. Code points that Unicode has not assigned are not
+/// in this list.
 struct CodeRange {
   char32_t first, last;
 };
@@ -60,13 +61,13 @@ void append_pair(Value real, Value imaginary, std::string& line) {
   line += "j)";
 }
 
-/// Python takes double quotes where that saves escaping single ones.
+/// Like Python, returns double quotes if the text has single quotes and no double ones.
 char quote_for(std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   return has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
 }
 
-/// True if that is one of the characters with a short escape, or a quote, and is appended.
+/// If the character has a short escape or is the quote, appends the escape and returns true.
 bool append_short_escape(char32_t c, char quote, std::string& line) {
   const std::size_t at = c < 0x80 ? kPythonEscaped.find(static_cast<char>(c)) : kPythonEscaped.npos;
   if (at == kPythonEscaped.npos && c != static_cast<char32_t>(quote)) return false;

@@ -24,14 +24,14 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Each opened column takes some 10 KiB.
+/// An open column takes about 10 KiB.
 constexpr std::size_t kMaxColumns = 1 << 12;
 constexpr std::size_t kMaxRow = std::size_t{64} << 20;
-/// Of rows.
+/// Bytes of rows that are loaded at once.
 constexpr std::size_t kSizeAtOnce = std::size_t{8} << 20;
-/// What a value counts that has no fixed size.
+/// The size that a value without a fixed size counts as.
 constexpr std::size_t kLeastSize = 16;
-/// Of all columns together; one more may be loaded before that is noticed.
+/// Limit for the loaded values of all columns. One more column may be loaded before the check.
 constexpr std::size_t kMaxLoaded = std::size_t{96} << 20;
 constexpr std::int64_t kMostRowsAtOnce = 1 << 16;
 
@@ -39,7 +39,7 @@ std::string key_below(const std::string& group, const std::string& name) {
   return (group == "/" ? std::string() : group) + "/" + name;
 }
 
-/// Null where there is no such leaf.
+/// Returns null if the store has no such leaf.
 std::shared_ptr<const frame::Snapshot> open_leaf_of(const frame::PythonStore& store,
                                                     const std::string& key) {
   const auto entry = store.find(key);
@@ -56,7 +56,7 @@ std::shared_ptr<const frame::Snapshot> required_leaf(const frame::PythonStore& s
   return snapshot;
 }
 
-/// Runs `work`, and adds the column's name to its errors.
+/// Runs `work`. Adds the name of the column to its errors.
 template <typename Work>
 decltype(auto) of_column(const std::string& name, const Work& work) {
   try {
@@ -69,7 +69,7 @@ decltype(auto) of_column(const std::string& name, const Work& work) {
   }
 }
 
-/// `table_rows` counts deleted rows, too. Throws Error without the column's name.
+/// `table_rows` includes deleted rows. Throws Error without the name of the column.
 std::unique_ptr<TableColumn> open_table_column(const ColumnSchema& schema, CellStyle style,
                                                const OpenColumnPart& open, std::int64_t table_rows,
                                                RunLimits& limits) {

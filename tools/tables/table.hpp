@@ -1,5 +1,5 @@
 #pragma once
-// Tables that python-blosc2 keeps in stores (frame/formats/stores.md, "Tables"), row by row.
+// Reads tables of python-blosc2 in stores (frame/formats/stores.md, "Tables"), row by row.
 
 #include <cstdint>
 #include <memory>
@@ -15,51 +15,54 @@
 
 namespace bloscfs::tools {
 
-/// What is wanted of a table.
+/// The wanted part of a table.
 struct TableSelection {
-  std::vector<std::string> columns;  ///< none: all
+  std::vector<std::string> columns;  ///< empty: all
   RowRange rows;
 };
 
 /// True if a group of a store is a table.
 bool is_table(const frame::PythonStore& store, const std::string& group);
 
-/// The schema of the table, whatever its columns are stored as. Throws as Table.
+/// Reads the schema of a table. Does not open the columns. Throws what Table throws.
 TableSchema table_schema(const frame::PythonStore& store, const std::string& group);
 
-/// For one thread. Takes the memory of about 8 MiB of rows of a fixed size, and of about as
-/// much, or one value each, of the other columns, 96 MiB together. That of values is charged to the
-/// budget.
+/// For one thread. Keeps about 8 MiB of rows of a fixed size in memory. Keeps about as much of all
+/// other columns together, or one value of each. Both together are at most 96 MiB. Values without a
+/// fixed size are charged to the budget.
 class Table {
  public:
-  /// `limits` outlives it. Throws std::system_error(EISDIR) where the group is no table; UsageError
-  /// for a column that it has not; Error, which names the column: malformed, or unsupported.
+  /// `limits` must outlive the object. Throws std::system_error(EISDIR) if the group is not a
+  /// table, UsageError for an unknown column, and Error that names the column: malformed,
+  /// unsupported.
   Table(const frame::PythonStore& store, const std::string& group, const TableSelection& selection,
         CellStyle style, RunLimits& limits);
 
-  /// Of those that are wanted.
+  /// Returns the schemas of the wanted columns.
   const std::vector<ColumnSchema>& schemas() const { return schemas_; }
-  /// Names of all columns that are computed from others, and left out.
+  /// Returns the names of all columns that are computed from others. They are left out.
   const std::vector<std::string>& computed() const { return computed_; }
-  /// With deleted ones.
+  /// Returns the number of rows with deleted ones.
   std::int64_t stored_rows() const { return live_->stored_rows(); }
-  /// How many rows are wanted, whichever of them next_row() has passed.
+  /// Returns the number of wanted rows, independently of next_row().
   std::int64_t count_wanted_rows() const;
-  /// Goes to the next row. False behind the last one.
+  /// Goes to the next row. Returns false behind the last row.
   bool next_row();
-  /// The row's number, counted with deleted ones.
+  /// Returns the number of the row, counted with deleted ones.
   std::int64_t stored_row() const { return row_; }
   /// Appends a cell of the row.
   void append_cell(std::size_t column, std::string& line) const;
 
-  /// Throws Error(unsupported) for a column whose items no NPY file can have.
+  /// Returns the dtype of a column for a NPY file. Throws Error(unsupported) if a NPY file cannot
+  /// hold the column.
   std::string npy_dtype(std::size_t column) const;
-  /// What the items of a column are stored as; null where it is no array of one value a row.
+  /// Returns the type of the stored items of a column; null if it is not an array with one value a
+  /// row.
   const fs::NumpyDtype* item_dtype(std::size_t column) const {
     return columns_[column]->item_dtype();
   }
-  /// True where the row has no value in a column that has an item_dtype(). The table has another
-  /// style than CSV, in which sentinels are values.
+  /// True if the row has no value in a column that has an item_dtype(). Not for the style CSV, in
+  /// which sentinels are values.
   bool is_absent(std::size_t column) const { return columns_[column]->is_absent(row_); }
   codec::Bytes item(std::size_t column) const { return columns_[column]->item(row_); }
 
@@ -73,9 +76,9 @@ class Table {
   std::shared_ptr<const frame::Snapshot> valid_rows_;
   std::unique_ptr<LiveRows> live_;
   std::vector<std::unique_ptr<TableColumn>> columns_;
-  std::vector<std::size_t> load_order_;  ///< columns whose rows have no fixed size first
+  std::vector<std::size_t> load_order_;  ///< columns without a fixed row size first
   std::int64_t rows_at_once_ = 1;
-  std::size_t size_at_once_ = 0;  ///< of each column whose rows have no fixed size
+  std::size_t size_at_once_ = 0;  ///< for each column without a fixed row size
   std::int64_t row_ = -1;
   std::int64_t loaded_end_ = 0;
 };
@@ -85,10 +88,11 @@ struct ColumnAddress {
   std::string name;
 };
 
-/// The column whose values the leaf has; nothing for other leaves. Throws as table_schema().
+/// Returns the column whose values a leaf holds; nullopt for other leaves. Throws what
+/// table_schema() throws.
 std::optional<ColumnAddress> find_column(const frame::PythonStore& store, const std::string& key);
 
-/// How many rows the selection has.
+/// Returns the number of rows in `rows`.
 std::int64_t count_rows(const frame::PythonStore& store, const std::string& group,
                         const RowRange& rows, RunLimits& limits);
 

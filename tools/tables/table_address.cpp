@@ -11,7 +11,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Null where the file cannot be read, too: whoever opens it as a frame then says why.
+/// Returns null also if the file cannot be read. The later attempt to open it as a frame reports
+/// the reason.
 std::unique_ptr<frame::PythonStore> find_plain_store(const std::string& file) {
   try {
     return find_any_store(file);

@@ -1,5 +1,5 @@
 #pragma once
-// Which table the command line means: STORE:/KEY, or a store whose root is one.
+// Finds the table that the command line names: STORE:/KEY, or a store whose root is a table.
 
 #include <memory>
 #include <optional>
@@ -16,9 +16,9 @@ struct TableAddress {
   std::string group;
 };
 
-/// Nothing for a leaf, and for what is no table by its plain name; of URLs without a key those of
-/// .b2z files are looked at. Throws Error, std::system_error, and std::runtime_error for a key that
-/// the store has not, and for a group that is no table.
+/// Returns nullopt for a leaf, and if a name without a key is not a table. Without a key, only URLs
+/// of .b2z files are checked. Throws Error, std::system_error, and std::runtime_error for an
+/// unknown key or a group that is not a table.
 std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote);
 
 }  // namespace bloscfs::tools

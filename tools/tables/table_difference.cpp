@@ -116,7 +116,7 @@ class TableDifference {
     if (different > 0) report_.tell(fmt::format("{} of {} rows", different, common_rows_));
   }
 
-  /// Sets the first column in which the rows differ, and its cells.
+  /// Sets the first column in which the rows differ, and both of its cells.
   bool differs(const Table& a, const Table& b) {
     for (column_ = 0; column_ < common_.size(); column_++) {
       cell_.clear();
@@ -135,7 +135,7 @@ class TableDifference {
   const TableSide& b_;
   RunLimits& limits_;
   DifferenceReport report_;
-  std::vector<std::string> common_;  ///< columns that both have, of one kind
+  std::vector<std::string> common_;  ///< columns of the same kind in both tables
   std::int64_t common_rows_ = 0;
   std::size_t column_ = 0;
   std::string cell_, other_cell_;
@@ -147,7 +147,7 @@ std::optional<TableSide> open_side(const std::string& file, const RemoteFiles& r
   return TableSide(file, *std::move(address));
 }
 
-/// Nothing where neither is a table.
+/// Returns nullopt if neither file is a table.
 std::optional<int> compare_tables(const DiffOptions& options, const RemoteFiles& remote,
                                   RunLimits& limits) {
   const auto a = open_side(options.first, remote);

@@ -10,7 +10,8 @@ namespace bloscfs::tools {
 
 class RemoteFiles;
 
-/// The exit status of diff where both are tables; nothing where none is. One alone is trouble.
+/// Returns the exit status of diff if both files are tables; nullopt if neither is. It is an error
+/// if only one is a table.
 std::optional<int> diff_tables(const DiffOptions& options, const RemoteFiles& remote,
                                RunLimits& limits);
 

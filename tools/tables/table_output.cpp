@@ -17,7 +17,7 @@ namespace {
 /// Lines are written in parts of about this size.
 constexpr std::size_t kLinesAtOnce = std::size_t{256} << 10;
 
-/// What stands before each cell of a row.
+/// Returns the text before each cell of a row.
 std::vector<std::string> leads_of(const Table& table, CellStyle style, char delimiter) {
   std::vector<std::string> leads;
   for (const ColumnSchema& column : table.schemas()) {
@@ -32,7 +32,8 @@ std::vector<std::string> leads_of(const Table& table, CellStyle style, char deli
   return leads;
 }
 
-/// A CSV cell that begins at `begin` has quotes where it has commas, not where it has tabs.
+/// Adds quotes to the cell at `begin` if it contains a tab. The cell already has quotes if it
+/// contains a comma.
 void quote_tabs(std::size_t begin, std::string& line) {
   if (line.find('\t', begin) == std::string::npos || line[begin] == '"') return;
   line.insert(begin, 1, '"');
@@ -78,7 +79,7 @@ class TextWriter {
       table_.append_cell(i, lines_);
       if (delimiter_ == '\t') quote_tabs(cell, lines_);
     }
-    // Python's csv writes an empty line so.
+    // Python's csv writes an empty line like this.
     if (style_ == CellStyle::csv && lines_.size() == begin) lines_ += "\"\"";
     if (style_ == CellStyle::json) lines_ += leads_.empty() ? "{}" : "}";
     lines_ += '\n';
@@ -96,7 +97,7 @@ class TextWriter {
   std::string lines_;
 };
 
-/// The names as NumPy's list of fields.
+/// Returns the columns as a NumPy list of fields.
 std::string npy_fields(const Table& table) {
   std::string fields;
   for (std::size_t i = 0; i < table.schemas().size(); i++) {

@@ -1,22 +1,21 @@
 #pragma once
-// Writes tables as text, and as NPY files of structured items.
+// Writes tables as text, and as NPY files with structured items.
 
 #include "tools/output_file.hpp"
 #include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 
-/// In CSV a line of names and one for each row, else one for each row. The table has the style.
-/// `delimiter` is that of CSV. Throws Error, which names the column, FileError of `out`.
+/// Writes one line for each row; in CSV also a line with the names. `style` must be the style of
+/// the table. `delimiter` is for CSV. Throws Error that names the column, and FileError for `out`.
 void write_table_text(Table& table, CellStyle style, char delimiter, OutputFile& out);
 
-/// The rows in columns of equal width below the names, for a terminal. The table has the style
-/// `text`. Errors as write_table_text().
+/// Writes the rows for a terminal, in aligned columns below the names. The table must have
+/// the style `text`. Throws what write_table_text() throws.
 void write_table_rows(Table& table, OutputFile& out);
 
-/// The items of the rows that are wanted, one row behind the other; next_row() has not been called.
-/// Throws Error(unsupported) for columns that
-/// no NPY file can have.
+/// Writes the items of the wanted rows, row by row. next_row() must not have been called before.
+/// Throws Error(unsupported) if a NPY file cannot hold the columns.
 void write_table_npy(Table& table, OutputFile& out);
 
 }  // namespace bloscfs::tools

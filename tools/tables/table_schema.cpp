@@ -23,11 +23,11 @@ using codec::throw_unsupported;
 using nlohmann::json;
 
 constexpr std::size_t kMaxSchema = std::size_t{4} << 20;
-/// Above this, later versions of python-blosc2 may mean something else by the same fields.
+/// Later versions of python-blosc2 may give other meanings to the same fields.
 constexpr std::int64_t kMaxVersion = 3;
 
-/// Python's json writes NaN and infinities, which JSON does not have, as these words. They become
-/// texts. Inside of texts nothing is changed.
+/// Turns NaN and infinities into texts. Python's json writes them as these words, which JSON does
+/// not have. Leaves the inside of texts unchanged.
 std::string with_texts_for_words(std::string_view schema) {
   constexpr std::array<std::string_view, 3> kWords{"NaN", "Infinity", "-Infinity"};
   std::string out;
@@ -87,7 +87,7 @@ ColumnSchema read_column(json column, std::size_t number) {
   return schema;
 }
 
-/// A list of objects with names, or an object by names.
+/// Returns the names from a list of objects with names, or from an object whose keys are names.
 std::vector<std::string> names_in(const json& listed) {
   std::vector<std::string> names;
   for (const auto& [key, value] : listed.items()) {

@@ -12,12 +12,12 @@
 
 namespace bloscfs::tools {
 
-/// How a column says which of its values are absent.
+/// How a column marks absent values.
 enum class Nulls : std::uint8_t {
   none,
-  sentinel,  ///< those that equal `sentinel`
-  mask,      ///< those whose row the leaf NAME.notnull has as false
-  native,    ///< a code of a dictionary, nil of an object
+  sentinel,  ///< values that equal `sentinel`
+  mask,      ///< rows that are false in the leaf NAME.notnull
+  native,    ///< the null code of a dictionary, nil for an object
 };
 
 struct ColumnSchema {
@@ -27,11 +27,11 @@ struct ColumnSchema {
   std::string name;
   std::string kind;
   Nulls nulls = Nulls::none;
-  nlohmann::json sentinel;  ///< NaN and infinities are the texts NaN, Infinity and -Infinity
-  nlohmann::json fields;    ///< what else the schema says of the column
+  nlohmann::json sentinel;  ///< NaN and infinities are the texts NaN, Infinity, -Infinity
+  nlohmann::json fields;    ///< all fields of the column in the schema
 };
 
-/// Of a column of the kind timestamp: "us".
+/// Returns the unit of a column of kind timestamp, such as "us".
 std::string unit_of_time(const ColumnSchema& schema);
 
 struct TableSchema {
@@ -39,11 +39,11 @@ struct TableSchema {
   std::vector<std::string> computed;  ///< names of columns that are not stored
 };
 
-/// `meta` is the leaf _meta of the table. Throws Error: malformed; unsupported with the name of a
-/// column of a kind that is not known; too_large.
+/// Reads the schema from the leaf _meta of a table. Throws Error: malformed; unsupported with the
+/// name of a column whose kind is unknown; too_large.
 TableSchema read_table_schema(const frame::Snapshot& meta);
 
-/// For tests: the same of the JSON text.
+/// Parses the JSON text of a schema. For tests.
 TableSchema parse_table_schema(std::string_view text);
 
 }  // namespace bloscfs::tools

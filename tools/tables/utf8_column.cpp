@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Their offsets take 512 KiB.
+/// Most rows that are loaded at once. Their offsets take 512 KiB.
 constexpr std::int64_t kMostOffsets = 1 << 16;
 
 }  // namespace
@@ -24,7 +24,7 @@ Utf8Column::Utf8Column(const ColumnSchema& schema, CellStyle style, const OpenCo
   offsets_array_.require_items("<i8", "its offsets are");
   bytes_array_.require_items("|u1", "its bytes are");
   if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
-  // to_csv() writes sentinels as they are.
+  // to_csv() writes sentinels unchanged.
   if (schema.nulls != Nulls::sentinel || style == CellStyle::csv) return;
   if (!schema.sentinel.is_string())
     codec::throw_malformed("its null_value is " + schema.sentinel.dump());

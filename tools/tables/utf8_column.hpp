@@ -1,5 +1,5 @@
 #pragma once
-// A column of texts of any length: an array of where each begins, and one of their bytes.
+// A column of texts of any length: an array of their offsets, and an array of their bytes.
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,7 @@ class Utf8Column final : public TableColumn {
  private:
   std::int64_t rows() const { return offsets_array_.rows() - 1; }
   void load_offsets(std::int64_t first, std::int64_t count);
-  /// As many of the rows whose offsets are loaded as have that size together, at least one.
+  /// Returns how many rows with loaded offsets have at most `size` bytes together; at least 1.
   std::int64_t rows_of_size(std::size_t size) const;
   void load_texts(std::int64_t count);
 
@@ -38,7 +38,7 @@ class Utf8Column final : public TableColumn {
   std::optional<NullMask> mask_;
   std::optional<std::string> sentinel_;
   std::int64_t first_ = 0;
-  std::vector<std::int64_t> offsets_;  ///< of the rows that are loaded, and the end of the last
+  std::vector<std::int64_t> offsets_;  ///< of the loaded rows, and the end of the last one
   fs::MemoryBudget::Part charge_;      ///< for `bytes_`
   std::vector<std::uint8_t> bytes_;
 };
