@@ -29,8 +29,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A thread that had begun to create a file may finish after the limit on open files was set,
-/// because it had to wait for a processor. So the removal is tried often.
+/// Attempts to remove a busy directory, 1 ms apart. A thread that waits for a processor may create
+/// its last file only after the limit on open files was set to 0.
 constexpr int kRemovalAttempts = 400;
 
 std::atomic<int> caught_signal{0};

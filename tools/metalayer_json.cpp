@@ -24,7 +24,7 @@ ordered_json named_fields(const ordered_json& values, codec::Bytes content) {
     return fields;
   }
   try {
-    // The description of an array with 16 dimensions is not valid msgpack.
+    // For an array with 16 dimensions, the description is not valid msgpack.
     const frame::ArrayInfo array = frame::parse_b2nd_shapes(content);
     fields = {{"ndim", array.shape.size()},
               {"shape", array.shape},

@@ -36,7 +36,7 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.retry_time = given.retry_time;
   settings.retries_first_contact = given.retries_first_contact;
   settings.disk_cache = given.disk_cache;
-  // This is a part of the one memory budget.
+  // The requests get a part of the one memory budget, which is cache_size.
   settings.most_under_way = std::min(settings.most_under_way, options.cache_size / 8);
   settings.disk_cache_size = given.disk_cache_size;
   settings.notice = [](const std::string& text) { fs::log::warn(text); };

@@ -27,7 +27,8 @@ class RawInput {
       : name_(std::move(name)), read_(std::move(read)) {}
 
   const std::string& name() const { return name_; }
-  /// Returns the bytes of a regular file behind the position at which it was opened; else nullopt.
+  /// Returns how many bytes of a regular file follow the position at which it was opened; nullopt
+  /// for other inputs.
   std::optional<std::int64_t> file_size() const { return file_size_; }
 
   /// Returns the next bytes, up to `size` if there are so many. read() returns them again.

@@ -7,9 +7,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Larger allocations go back to the system when they are freed. Otherwise pages of an index, and
-/// then the blocks that replace them in the cache, could each hold kMostCache. This costs page
-/// faults, so it applies only to a large cache.
+/// Larger allocations go back to the system when they are freed. Otherwise the heap
+/// could keep kMostCache for the pages of an index, and again for the blocks that replace them in
+/// the cache. This costs page faults, so it applies only to a large cache.
 constexpr int kLeastMapped = 1 << 20;
 
 }  // namespace

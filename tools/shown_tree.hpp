@@ -22,7 +22,7 @@ struct ShownEntry {
   std::string path;       ///< shown names below the root; empty for the root itself
   std::string stored;     ///< path below SOURCE, or URL; FILE:/KEY for a leaf of a store
   std::string full_name;  ///< last part of the stored name; a.b2nd for an embedded leaf
-  std::string key;        ///< if SOURCE is a store
+  std::string key;        ///< key in the store, if SOURCE is one
   struct stat st {};
   std::string link;                        ///< target of a symlink
   std::shared_ptr<const fs::NodeId> node;  ///< the node is forgotten with the last copy

@@ -33,8 +33,7 @@ TableSchema table_schema(const frame::PythonStore& store, const std::string& gro
 class Table {
  public:
   /// `limits` must outlive the object. Throws std::system_error(EISDIR) if the group is not a
-  /// table, UsageError for an unknown column, and Error that names the column: malformed,
-  /// unsupported.
+  /// table, UsageError for an unknown column, and Error: malformed, unsupported, too_large.
   Table(const frame::PythonStore& store, const std::string& group, const TableSelection& selection,
         CellStyle style, RunLimits& limits);
 
