@@ -15,7 +15,7 @@ namespace bloscfs::tools {
 /// Opens URLs. Thread-safe.
 class RemoteFiles {
  public:
-  /// If `writable` is true, opened frames can be changed. Only single objects can.
+  /// If `writable` is true, single objects can be changed, which only S3 allows.
   explicit RemoteFiles(const RemoteOptions& options, bool writable = false);
 
   /// Returns the objects at a URL. Throws what frame::open_remote() throws.

@@ -47,8 +47,8 @@ class StoreOutput {
   bool is_packed() const { return promised_suffix(output_) == ".b2z"; }
   const std::string& shown_name() const { return output_; }
   fs::SourceDirectory top() const;
-  /// Creates the directories of "a/b/x". Returns the innermost directory and the last name. The
-  /// path must not contain "." or "..". Throws FileError.
+  /// Creates the directories for the file "a/b/x". Returns the innermost directory and the last
+  /// name. The path must not contain "." or "..". Throws FileError.
   std::pair<fs::SourceDirectory, std::string> place_of(const std::string& path) const;
   /// Adds the frame that marks the directory as a store (frame/formats/stores.md).
   void add_marker() const;

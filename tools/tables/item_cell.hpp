@@ -27,9 +27,9 @@ ItemCell item_cell(const ColumnSchema& schema, const std::string& dtype, CellSty
 ItemCell array_item_cell(const std::string& dtype, std::int64_t itemsize,
                          std::vector<std::int64_t> shape, CellStyle style);
 
-/// Returns a test that is true if an item equals the sentinel of the schema. An array must consist
-/// of sentinels only. Returns null if the column has no sentinel. Throws Error(malformed) if the
-/// sentinel has another type.
+/// Returns a test that is true if an item equals the sentinel of the schema. In an
+/// array, every value must be the sentinel. Returns null if the column has no sentinel. Throws
+/// Error(malformed) if the sentinel has another type.
 using IsAbsent = std::function<bool(codec::Bytes item)>;
 IsAbsent sentinel_test(const ColumnSchema& schema, const std::string& dtype, std::int64_t itemsize);
 

@@ -13,7 +13,8 @@
 
 namespace bloscfs::tools {
 
-/// Rows first, first + step, ... below `end`. They count from 0, without deleted rows.
+/// Rows first, first + step, ... below `end`. The numbers count from 0 and do not include deleted
+/// rows.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
@@ -34,9 +35,9 @@ class LiveRows {
   LiveRows(std::shared_ptr<const frame::Snapshot> valid_rows, const RowRange& range,
            RunLimits& limits);
 
-  /// Returns the number of rows with deleted ones.
+  /// Returns the number of rows including deleted ones.
   std::int64_t stored_rows() const { return array_.rows(); }
-  /// Returns the next row, counted with deleted ones; -1 behind the last row.
+  /// Returns the next row, counted including deleted ones; -1 behind the last row.
   std::int64_t next();
   /// Returns how many stored rows may be worth loading, counted from the row that next() returned.
   /// The result is at most `most`. Looks only at the part of the array that is in memory.

@@ -41,13 +41,13 @@ class Table {
   const std::vector<ColumnSchema>& schemas() const { return schemas_; }
   /// Returns the names of all columns that are computed from others. They are left out.
   const std::vector<std::string>& computed() const { return computed_; }
-  /// Returns the number of rows with deleted ones.
+  /// Returns the number of rows including deleted ones.
   std::int64_t stored_rows() const { return live_->stored_rows(); }
   /// Returns the number of wanted rows, independently of next_row().
   std::int64_t count_wanted_rows() const;
   /// Goes to the next row. Returns false behind the last row.
   bool next_row();
-  /// Returns the number of the row, counted with deleted ones.
+  /// Returns the number of the row, counted including deleted ones.
   std::int64_t stored_row() const { return row_; }
   /// Appends a cell of the row.
   void append_cell(std::size_t column, std::string& line) const;
