@@ -45,7 +45,7 @@ class RawInput {
   void skip(std::int64_t size);
   /// Lets the kernel fetch bytes of a regular file before read_at() reads them.
   void announce(std::int64_t position, std::int64_t size) const;
-  /// Fills `out` from a position of a regular file. Throws if the file ends before. Any thread may
+  /// Fills `out` from a position of a regular file. Throws if the file is too short. Any thread may
   /// call this.
   void read_at(std::int64_t position, codec::MutableBytes out) const;
 

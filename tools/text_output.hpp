@@ -27,7 +27,7 @@ using FieldNames = std::vector<std::string>;
 void write_text(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
 /// Writes CSV. For records, the first line has the names of the fields. Other arrays have the lines
-/// of write_text().
+/// of write_text(), with commas.
 void write_csv(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
 /// Writes a JSON object for each record.

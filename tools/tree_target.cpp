@@ -32,11 +32,12 @@ void require_outside(const std::string& path, const std::string& source) {
   if (end.first == outer.end()) throw FileError(path, "is in the directory that is read");
 }
 
-/// Attribute that a run sets on what it made: the size, and the time of change in seconds and
-/// nanoseconds since 1970.
+/// Attribute that a run sets on what it made: the size, and the modification time in seconds
+/// and nanoseconds since 1970.
 constexpr const char* kMade = "user.bloscfs.made";
 
-/// Returns the size and time of change as text. For a sparse frame, these are those of its index.
+/// Returns the size and modification time as text. For a sparse frame, these are those of its
+/// index.
 std::string state_text(const fs::SourceObject& object) {
   struct stat st = object.stat();
   if (S_ISDIR(st.st_mode))

@@ -29,8 +29,9 @@ class TreeTarget {
   /// Returns the object at `path`, or null.
   std::shared_ptr<const fs::SourceObject> find(const std::string& path) const;
   /// Returns true if the caller may write `path`. Returns false if an existing entry must stay
-  /// (--update), or in a dry run, which prints the path. Throws if the entry was changed after the
-  /// run that made it: its size or time differs from what note_made() stored.
+  /// (--update), or in a dry run, which prints the path. Without --force, throws if the
+  /// entry was changed after the run that made it. Then its size or modification time differs from
+  /// what note_made() stored.
   bool may_write(const std::string& path) const;
   /// Stores the size and time of a new output in an extended attribute. If the filesystem has no
   /// such attributes, the output counts as changed from then on.

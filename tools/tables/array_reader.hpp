@@ -31,7 +31,7 @@ class ArrayReader {
   std::int64_t rows() const { return shape_.front(); }
   /// Returns the shape of the item of a row; empty if it is a single value.
   std::vector<std::int64_t> item_shape() const { return {shape_.begin() + 1, shape_.end()}; }
-  /// Returns the bytes of a row.
+  /// Returns the size of a row in bytes.
   std::size_t row_size() const { return row_size_; }
   /// Fills `out`, which holds whole rows, from row `row` on.
   void read(std::int64_t row, codec::MutableBytes out);

@@ -16,7 +16,7 @@ class NullMask {
   /// have a value.
   NullMask(std::shared_ptr<const frame::Snapshot> notnull, RunLimits& limits);
 
-  /// Loads the mask of rows. Throws Error(malformed) if the mask ends before.
+  /// Loads the mask of rows. Throws Error(malformed) if the mask has fewer rows.
   void load(std::int64_t first, std::int64_t count);
   /// True if a loaded row has no value.
   bool is_absent(std::int64_t row) const {

@@ -28,10 +28,10 @@ class TableColumn {
   /// Appends the cell of a loaded row.
   virtual void append_cell(std::int64_t row, std::string& line) const = 0;
 
-  /// Returns the bytes that the column keeps for the loaded rows.
+  /// Returns how many bytes the column keeps for the loaded rows.
   virtual std::size_t memory() const = 0;
 
-  /// Returns the bytes of a row if all rows have the same size; else 0.
+  /// Returns the size of a row in bytes if all rows have the same size; else 0.
   virtual std::size_t row_size() const { return 0; }
   /// Returns the type of the stored items; null if they are not single values of an array.
   virtual const fs::NumpyDtype* item_dtype() const { return nullptr; }
