@@ -9,7 +9,7 @@
 namespace bloscfs::fs {
 namespace {
 
-using Model = std::vector<std::optional<std::uint8_t>>;  // nothing: what is below shows through
+using Model = std::vector<std::optional<std::uint8_t>>;  // nullopt: not in the overlay
 
 constexpr std::int64_t kSize = 600;
 constexpr std::int64_t kCell = 64;
@@ -27,7 +27,7 @@ std::vector<std::uint8_t> shown(const Model& model) {
   return out;
 }
 
-/// Does the same to an overlay and to a model of it.
+/// Applies each random change to an overlay and to a model of it.
 class Pair {
  public:
   explicit Pair(std::uint64_t seed) : random_(seed) {}
@@ -58,7 +58,7 @@ class Pair {
   Model model = Model(kSize);
 
  private:
-  /// In memory of their own, or in memory that the overlay may keep.
+  /// Writes bytes that the overlay copies, or a pooled buffer that it may keep.
   void write(std::int64_t offset, std::vector<std::uint8_t>& bytes) {
     if (number(0, 2) > 0) {
       overlay.write(offset, bytes);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_split_off_lies_below_the_rest) {
     const std::size_t memory = pair.overlay.memory();
     ByteOverlay first = pair.overlay.split_off_first(100);
     BOOST_TEST(first.memory() + pair.overlay.memory() == memory);
-    // Zeros go below all of what is written.
+    // split_off_first() leaves no zeros in the upper part.
     const auto zeros_above = [&](const ByteOverlay::Part& part) {
       BOOST_TEST(part.bytes != nullptr);
     };

@@ -11,7 +11,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What is seen of a thread that has these groups.
+/// Returns the groups that Caller::groups() reads of a thread with these groups; nullopt if the
+/// test may not set groups.
 std::optional<std::vector<gid_t>> seen_of(const std::vector<gid_t>& groups) {
   std::optional<std::vector<gid_t>> seen;
   std::jthread thread([&] {

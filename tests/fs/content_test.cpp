@@ -1,4 +1,5 @@
-// Contents of files in a real directory: what is written is read, before and after each commit.
+// Contents of files in a real directory: reads return what was written, before and after each
+// commit.
 
 #include "fs/content/content.hpp"
 
@@ -25,7 +26,7 @@ namespace {
 
 using test::ByteVector;
 
-/// A file that keeps its name, but for temporaries that are given theirs.
+/// A home in which a file keeps its name; only a temporary is renamed, to its full name.
 class Home : public ContentHome, public Takeover {
  public:
   Home(const std::filesystem::path& directory, std::string name, bool is_new) {
@@ -84,7 +85,7 @@ class Home : public ContentHome, public Takeover {
   RepresentationNames names_;
 };
 
-/// A mount's parts without a mount.
+/// The services that a mount gives to its contents.
 struct Parts {
   explicit Parts(bool raw_views = false) : raw(raw_views) {
     Committer::Services services;
@@ -128,7 +129,7 @@ ByteVector reopened(Parts& parts, const test::TempDir& directory, const std::str
   return bytes_of(Content(parts.request, parts.services(), snapshot));
 }
 
-/// Changes a content and a model of it alike.
+/// Applies each random change to a content and to a model of it.
 class ContentPair {
  public:
   ContentPair(std::shared_ptr<Content> content, std::uint64_t seed)
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   BOOST_TEST(home->place().name == "t.b2nd");
   BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
 
-  // Cut and grown again: zeros.
+  // Bytes that are cut off and then added again are zeros.
   const auto whole = static_cast<std::int64_t>(changed.size());
   content->resize(parts.request, whole - 5000);
   content->resize(parts.request, whole);
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   BOOST_TEST(home->place().name == "t.b2nd");
   BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
 
-  // Another array, as numpy.save writes it over the first.
+  // Replaces the array by another one, in the way that numpy.save() does.
   const ByteVector other = npy_file(300, 200);
   content->add_writer();
   content->resize(parts.request, 0);
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   content->make_writable(parts.request, home);
   const ByteVector first(100000, 7);
   content->write(parts.request, 0, first);
-  // The temporary is gone, so the commit cannot open it.
+  // The commit cannot open the temporary, which has been moved away.
   std::filesystem::rename(directory / home->place().name, directory / "elsewhere");
   BOOST_CHECK_THROW(parts.commit(content), std::system_error);
   BOOST_TEST((bytes_of(*content) == first));
@@ -354,8 +355,8 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
     ContentCommit commit(content, CommitKind::alone);
     BOOST_CHECK(commit.write() == Next::go_on);
     BOOST_TEST(content->is_committing());
-    BOOST_TEST(stored_files() == 2);  // the array has a temporary
-    // What is written meanwhile lies over what is being committed.
+    BOOST_TEST(stored_files() == 2);  // the new array has a temporary
+    // A write during a commit lies over the bytes that the commit stores.
     content->write(parts.request, 5, ByteVector(10, 9));
   }
   BOOST_TEST(!content->is_committing());
@@ -376,7 +377,7 @@ BOOST_AUTO_TEST_CASE(what_was_cut_off_does_not_come_back) {
   ByteVector expected(1 << 20, 7);
   content->write(parts.request, 0, expected);
   parts.commit(content);
-  BOOST_TEST((bytes_of(*content) == expected));  // its blocks are in the cache now
+  BOOST_TEST((bytes_of(*content) == expected));  // puts its blocks into the cache
   content->resize(parts.request, 1000);
   content->resize(parts.request, 1 << 20);
   parts.commit(content);
@@ -400,7 +401,7 @@ BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
   }
 }
 
-// Who opens it in that moment waits for the new state.
+// A reader that opens the file at that moment must wait for the new state.
 BOOST_AUTO_TEST_CASE(is_overtaken_until_it_has_gone_on) {
   const test::TempDir directory;
   Parts parts;

@@ -1,4 +1,4 @@
-// States of other programs' that a content goes on from.
+// Epochs: the states of other programs that a content goes on from.
 
 #include "fs/content/epochs.hpp"
 
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(pages_have_no_epoch_until_the_kernel_has_forgotten) {
   BOOST_TEST(test::error_of([&] { epochs.of_pages(); }) == ESTALE);
   *forgotten = true;
   BOOST_TEST(epochs.of_pages() == 1u);
-  // One that comes too late says nothing of the next.
+  // The flag of an earlier epoch does not count for the next epoch.
   const auto next = epochs.begin_next({});
   *forgotten = true;
   BOOST_TEST(test::error_of([&] { epochs.of_pages(); }) == ESTALE);

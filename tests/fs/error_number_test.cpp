@@ -17,7 +17,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What the kernel is told, which is what a commit has failed with.
+/// Returns the error number that the kernel gets. A failed commit must record the same number.
 int told(const std::exception& error) {
   const int number = errno_of(error);
   BOOST_TEST(failure_of(error).error == frame::errno_code(number));
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(of_those_that_wait_for_others) {
   BOOST_TEST(told(RequestEnded(frame::errno_code(EINTR), "interrupted")) == EINTR);
 }
 
-/// No caller is told that it went well, or the number of something else.
+/// An error without an errno is reported as EIO, never as success or as another error.
 BOOST_AUTO_TEST_CASE(of_what_has_none) {
   BOOST_TEST(!known_errno(std::runtime_error("what")));
   BOOST_TEST(told(std::runtime_error("what")) == EIO);

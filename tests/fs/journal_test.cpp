@@ -103,7 +103,8 @@ BOOST_AUTO_TEST_CASE(makers_are_those_of_earlier_processes) {
   BOOST_TEST(place.text() == "");
 }
 
-// Mounts that come and go beside something that waits for `b2frame recover` leave nothing more.
+// A file that waits for `b2frame recover` keeps the journal. Mounts that come and go then must not
+// make it grow.
 BOOST_AUTO_TEST_CASE(does_not_grow_by_what_is_forgotten) {
   const JournalPlace place;
   place.journal().add(KeptFile{kOne, "a"});
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(lines_that_are_none_say_nothing) {
   BOOST_TEST(place.files_in("kept x\n" + line("good") + "\nmore\n").size() == 1u);
 }
 
-// As a sudden end leaves it.
+// A sudden end may leave a line without its end.
 BOOST_AUTO_TEST_CASE(line_without_an_end_says_nothing_and_spoils_no_other) {
   const JournalPlace place;
   BOOST_TEST(place.files_in(line("a") + "\n" + line("torn")).size() == 1u);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(many_files_cost_a_line_each) {
   BOOST_TEST(place.journal().kept().size() == 1u);
 }
 
-// Whatever of the last writes a power cut leaves.
+// Of the writes that were not flushed, a power cut may keep any part.
 BOOST_AUTO_TEST_CASE(power_cuts_lose_nothing_that_was_added) {
   std::mt19937 random(20);
   for (int round = 0; round < 50; round++) {

@@ -1,4 +1,5 @@
-// What bytes are, under which name and settings: the same wherever SOURCE is.
+// How a container is judged by its bytes, its name and the settings. The verdict does not depend on
+// the kind of SOURCE.
 
 #include "fs/source/judge.hpp"
 
@@ -24,13 +25,14 @@ namespace {
 const fs_std::path kStores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
 constexpr std::size_t kSize = 4000;
 
-/// A file in SOURCE, and what it is. A file in a directory tells what that is.
+/// A file in SOURCE and the expected verdict. If the file is in a directory, the verdict is about
+/// the directory.
 struct Row {
   const char* what;
   std::string path;
   ByteVector bytes;
   const char* options;
-  std::string verdict;      ///< as described()
+  std::string verdict;      ///< as returned by described()
   std::string reason = {};  ///< a part of it
 };
 
@@ -56,7 +58,7 @@ ByteVector with_byte(ByteVector bytes, std::size_t at, std::uint8_t value) {
   return bytes;
 }
 
-/// A Bloscpack file that does not say how many chunks it has.
+/// Makes a Bloscpack file that does not say how many chunks it has.
 ByteVector without_count(ByteVector bytes) {
   std::fill_n(bytes.begin() + 12, 12, std::uint8_t{0xff});
   return bytes;
@@ -79,7 +81,8 @@ std::vector<Row> rows() {
   const ByteVector flat = flat_frame(contents), array = array_frame(contents, {500}, "<f8", 8);
   const ByteVector packed = bloscpack_file(contents, 1000), zip = read_file(kStores / "dict.b2z");
   const ByteVector unknown = with_unknown_codec(flat);
-  // Offsets of the header and from the end of the trailer (frame/formats/cframe.md).
+  // These offsets count from the start of the header and from the end of the trailer
+  // (frame/formats/cframe.md).
   const ByteVector later = with_byte(flat, 0x19, flat.at(0x19) | 0x0f);
   const ByteVector torn = with_byte(flat, flat.size() - 23, 0);
   Cut noted, lazy, embedded, later_store;
@@ -170,7 +173,7 @@ std::vector<Row> rows() {
   };
 }
 
-/// Where bytes are: in a file, and in an object.
+/// Stores the bytes of a row twice: in a file, and in an object of an object store.
 struct Places {
   explicit Places(const Row& row) : path(row.path) {
     fs_std::create_directories((source / path).parent_path());
@@ -204,7 +207,7 @@ fs::Candidate candidate(const Row& row, std::shared_ptr<const frame::ByteSource>
   return {std::move(bytes), fs::role_of(row.path, settings)};
 }
 
-/// What a mount shows there.
+/// Describes what a mount shows under a name.
 std::string shown(InProcess& mount, const std::string& name) {
   const struct stat st = mount.stat(name);
   return S_ISDIR(st.st_mode) ? "directory" : fmt::format("{} bytes", st.st_size);
@@ -231,7 +234,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_the_same_in_a_file_and_in_an_object) {
 
 BOOST_AUTO_TEST_CASE(mounts_of_files_and_of_objects_show_the_same) {
   for (const Row& row : rows()) {
-    // A mount of objects refuses that option.
+    // A mount of objects refuses the option `unsupported`.
     if (std::string(row.options).starts_with("unsupported")) continue;
     BOOST_TEST_CONTEXT(row.what) {
       Places places(row);

@@ -17,7 +17,7 @@ namespace frame = bloscfs::frame;
 using bloscfs::test::TempDir;
 using frame::test::errno_of;
 
-/// Nothing more can be opened.
+/// Lets the process open no more files.
 class NoDescriptors {
  public:
   NoDescriptors() {

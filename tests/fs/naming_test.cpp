@@ -10,7 +10,7 @@ using namespace bloscfs::fs;
 
 namespace {
 
-/// Shown names of a directory by both ways: listed as a whole, and looked up one by one.
+/// Returns the full names of a directory by shown name, and checks that no shown name occurs twice.
 std::map<std::string, std::string> listed(const std::vector<NamedEntry>& entries) {
   std::map<std::string, std::string> full_by_shown;
   const std::vector<std::string> names = shown_names(entries);

@@ -14,7 +14,7 @@ Paths paths_of(const NodeTable& table, const Node& node) {
   return texts;
 }
 
-/// How many nodes the table drops now.
+/// Returns how many nodes the table drops now.
 std::size_t dropped_by(NodeTable& table) { return table.drop_unused().nodes.size(); }
 
 }  // namespace
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(newer_node_stands_for_the_object) {
   BOOST_TEST(dropped_by(table) == 1u);
   BOOST_TEST(table.current({1, 1}) == &recent);
   Node& other = table.add(root, "b", {1, 2});
-  // The number of a file that is gone is given out again.
+  // Another file gets the inode number of a removed file.
   table.set_identity(other, {1, 1});
   BOOST_TEST(table.current({1, 1}) == &other);
   BOOST_TEST(table.current({1, 2}) == nullptr);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(newer_node_stands_for_the_object) {
   BOOST_TEST(table.current({1, 3}) == &recent);
 }
 
-// Whoever may write to SOURCE can link a temporary.
+// Every user who may write to SOURCE can make hard links to a temporary.
 BOOST_AUTO_TEST_CASE(waiting_node_stays_where_its_temporary_is) {
   NodeTable table;
   Node& root = table.node(kRootId);

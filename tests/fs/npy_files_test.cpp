@@ -1,5 +1,5 @@
-// The NPY files that containers written by other programs are shown as, with the sums of what
-// numpy.save writes for the same arrays.
+// The NPY files as which the mount shows containers of other programs. Their checksums are those of
+// the files that numpy.save() writes for the same arrays.
 
 #include <boost/test/unit_test.hpp>
 
@@ -33,7 +33,7 @@ void check_sum(const test::CorpusEntry& entry) {
   BOOST_TEST(test::sha256(file) == entry.text("npy_sha256"));
 }
 
-/// Arrays with unsupported codecs (the corpus has them as optional) are left out.
+/// Leaves out arrays with unsupported codecs, which the corpus has under "optional/".
 int check_all(const test::fs_std::path& root) {
   int count = 0;
   for (const test::CorpusEntry& entry : test::containers_in(root)) {

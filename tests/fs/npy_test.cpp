@@ -53,7 +53,7 @@ std::string view_of(const frame::FrameInfo& info) {
 
 BOOST_AUTO_TEST_SUITE(npy)
 
-// Sizes and texts: numpy.save of NumPy 1.24.2.
+// The expected sizes and texts are from numpy.save() of NumPy 1.24.2.
 BOOST_AUTO_TEST_CASE(builds_the_headers_of_numpy_save) {
   BOOST_TEST(built("'<f8'", false, {}) ==
              padded("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 128));
@@ -69,11 +69,12 @@ BOOST_AUTO_TEST_CASE(leaves_room_for_the_growing_dimension) {
   const auto size_of = [](std::size_t name, bool fortran_order, const Shape& shape) {
     return built("[('" + std::string(name, 'x') + "', '|i1')]", fortran_order, shape).size();
   };
-  // A header that ends on the boundary gets 64 blanks more.
+  // NumPy adds 64 blanks to a header that already ends on the boundary.
   BOOST_TEST(size_of(31, false, {3}) == 128u);
   BOOST_TEST(size_of(32, false, {3}) == 192u);
   BOOST_TEST(size_of(32, false, {30}) == 192u);
-  // True takes one letter less; the last dimension grows then.
+  // "True" is one letter shorter than "False". NumPy reserves room for the growing dimension: the
+  // last one in Fortran order, the first one otherwise.
   BOOST_TEST(size_of(29, false, {3, 20}) == 192u);
   BOOST_TEST(size_of(29, true, {3, 20}) == 128u);
 }
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(takes_nameless_fields_of_headers_for_gaps) {
       "'offsets': [2], 'itemsize': 4}, (2,))], 'offsets': [0, 8], 'titles': [None, 'title'], "
       "'itemsize': 20}");
   BOOST_TEST(parse_numpy_dtype(header.dtype.stored)->descr == descr);
-  // Where a frame has the list, NumPy makes up names.
+  // In the dtype of a frame, NumPy makes up names for the nameless fields.
   BOOST_TEST(parse_numpy_dtype("[('', '|V4'), ('a', '<i4')]")->stored ==
              "[('f0', '|V4'), ('a', '<i4')]");
 }

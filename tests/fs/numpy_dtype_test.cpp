@@ -8,7 +8,7 @@ using namespace bloscfs::fs;
 
 namespace {
 
-/// "itemsize descr", or "none".
+/// Returns "itemsize descr", or "none" if the dtype cannot be parsed.
 std::string parsed(std::string_view stored) {
   const std::optional<NumpyDtype> dtype = parse_numpy_dtype(stored);
   return dtype ? std::to_string(dtype->itemsize) + " " + dtype->descr : "none";
@@ -23,7 +23,7 @@ void check(std::initializer_list<std::pair<const char*, const char*>> cases) {
 
 BOOST_AUTO_TEST_SUITE(numpy_dtype)
 
-// All expectations: np.dtype() and dtype.descr of NumPy 1.24.2 on x86-64.
+// All expected values are from np.dtype() and dtype.descr of NumPy 1.24.2 on x86-64.
 
 BOOST_AUTO_TEST_CASE(parses_type_strings) {
   check({{"<f8", "8 '<f8'"},

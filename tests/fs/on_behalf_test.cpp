@@ -1,4 +1,5 @@
-// Whose identity changes of SOURCE have, and that the daemon has its own back.
+// Changes of SOURCE on behalf of a user: they have the user's identity, and the daemon gets its own
+// back afterwards.
 
 #include "fs/source/local/files/on_behalf.hpp"
 

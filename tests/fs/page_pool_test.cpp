@@ -22,21 +22,21 @@ BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
     PooledBytes bytes(pages, 100'000);
     first = bytes.span().data();
   }
-  BOOST_TEST(PooledBytes(pages, 100'001).view().data() == first);  // within the same page
+  BOOST_TEST(PooledBytes(pages, 100'001).view().data() == first);  // both sizes need the same pages
   BOOST_TEST(PagePool::piece_size(100'000) == PagePool::piece_size(100'001));
 }
 
 BOOST_AUTO_TEST_CASE(pieces_of_a_size_in_use_stay_beside_many_of_another,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   PagePool pages;
-  std::vector<PooledBytes> many;  // more than is kept
+  std::vector<PooledBytes> many;  // more than the pool keeps
   for (int i = 0; i < 32; i++) many.emplace_back(pages, 1 << 20);
   {
     PooledBytes bytes(pages, 64 << 10);
     bytes.span().back() = 7;
   }
   many.clear();
-  // Memory that was given back to the system would be zero.
+  // Memory that the pool had given back to the system would be zero.
   BOOST_TEST(PooledBytes(pages, 64 << 10).view().back() == 7);
 }
 
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(any_size_can_be_had) {
   pages.trim();
   PooledBytes again(pages, 32 << 10);
   if (!bloscfs::test::kAddressSanitizer)
-    BOOST_TEST(again.view().front() == 0);  // its memory had gone back to the system
+    BOOST_TEST(again.view().front() == 0);  // the system had its memory
 }
 
 BOOST_AUTO_TEST_CASE(many_threads_take_and_give_pieces) {

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(writes_control_characters_as_escapes) {
   BOOST_TEST(printable("a\nb") == "a\\nb");
   BOOST_TEST(printable("\x1b[31mred\r\t\x7f") == "\\x1b[31mred\\x0d\\x09\\x7f");
   BOOST_TEST(printable(std::string("nul\0", 4)) == "nul\\x00");
-  BOOST_TEST(printable("\xc2\x9b") == "\\x9b");  // U+009B begins sequences, too
+  BOOST_TEST(printable("\xc2\x9b") == "\\x9b");  // U+009B begins control sequences
   BOOST_TEST(printable("\u202Etxt.exe\u2066") == "\\x202etxt.exe\\x2066");
 }
 

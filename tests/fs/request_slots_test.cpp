@@ -12,7 +12,7 @@ namespace {
 
 constexpr uid_t kA = 1, kB = 2, kC = 3;
 
-/// Slots, and what was done in those that somebody has waited for.
+/// Slots, and in `done` the names of the waiting requests that got one.
 struct Log {
   explicit Log(unsigned most_of_one) : slots(most_of_one) {}
 
@@ -24,7 +24,7 @@ struct Log {
     RequestSlots::Waiting waiting{&names.emplace_back(name), [this, name] { done += name; }};
     return slots.take_or_wait(user, owner, waiting, [is_over] { return is_over; });
   }
-  /// Gives back a slot of that user; who has it now.
+  /// Gives back a slot of that user. Returns the user who gets it, or 0.
   uid_t end(uid_t user) {
     const auto next = slots.give_back(user);
     if (!next) return 0;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(users_who_wait_take_turns) {
   BOOST_TEST(log.end(kC) == kB);
   BOOST_TEST(log.end(kA) == kC);
   BOOST_TEST(log.end(kB) == kA);
-  BOOST_TEST(log.end(kC) == 0u);  // whoever has a slot already leaves the last one free
+  BOOST_TEST(log.end(kC) == 0u);  // the last free slot is for users who have none
   BOOST_TEST(log.end(kA) == kA);
   BOOST_TEST(log.end(kA) == 0u);
   BOOST_TEST(log.done == "c1 a1 b1 c2 a2 a3 ");
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_over_does_not_wait) {
 BOOST_AUTO_TEST_CASE(request_takes_one_slot_when_it_needs_it) {
   RequestSlots slots(1);
   const Caller caller{kA};
-  Request().need_slot();  // that nobody waits for
+  Request().need_slot();  // takes none: the request came without slots
   Request first(&slots, caller);
   BOOST_TEST(!first.has_slot());
   first.need_slot();

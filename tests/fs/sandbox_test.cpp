@@ -1,4 +1,4 @@
-// What each layer of the sandbox takes from a process for good, each in a process of its own.
+// What each layer of the sandbox takes from a process for good. Each case runs in its own process.
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -34,8 +34,8 @@ using boost::unit_test::precondition;
 
 constexpr int kThrown = 255;
 
-/// What `work` returns, 0 to 254, in a process that is forked for it; kThrown if it throws, and the
-/// negative number of a signal that ended it.
+/// Runs `work` in a forked process. Returns its result (0 to 254), kThrown if it throws, or the
+/// negative number of the signal that ended the process.
 int outcome_in_child(const std::function<int()>& work) {
   const pid_t child = ::fork();
   BOOST_REQUIRE(child >= 0);
@@ -99,7 +99,7 @@ bool works_in_threads() {
   return worked && maps(PROT_READ | PROT_WRITE);
 }
 
-/// What this process has of the set, a line of /proc/self/status.
+/// Returns one of this process's capability sets, as in that line of /proc/self/status.
 std::uint64_t capabilities(const std::string& set) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -152,7 +152,8 @@ BOOST_AUTO_TEST_CASE(filter_takes_what_reaches_further, *precondition(needs_plai
 }
 
 #ifdef __x86_64__
-/// A thread that is missing would leave a daemon that neither serves nor ends.
+/// The filter must end the whole process. If it ended only the thread, the daemon would neither
+/// serve requests nor end.
 BOOST_AUTO_TEST_CASE(filter_ends_who_calls_by_another_architecture,
                      *precondition(needs_plain_build)) {
   BOOST_TEST(outcome_in_child([] {

@@ -1,4 +1,4 @@
-// What one user may have of what there is for all.
+// The share that one user may have of something limited.
 
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@ using test::comes_true;
 using test::JumpingClock;
 using test::SetClock;
 
-/// How often somebody can take so much in a row.
+/// Returns how often the user can take that amount in a row.
 std::size_t taken_by(uid_t user, FairShare& share, std::size_t amount,
                      std::vector<FairShare::Part>& parts) {
   for (std::size_t count = 0;; count++) {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_remembered_of_so_many_users) {
 
 BOOST_AUTO_TEST_CASE(of_dirty_bytes_leave_room_for_users_whose_commits_work) {
   Stats stats;
-  // Nobody waits for the commits that are asked for.
+  // The commits that are asked for do not run. The clock makes the waits for them end at once.
   JumpingClock clock;
   DirtyBudget budget(
       1000, stats, [](bool) {}, clock);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(of_dirty_bytes_count_what_a_failing_commit_may_bring_back) 
       1000, stats, [](bool) {}, clock);
   budget.change(1, {}, {900});
   budget.commit_ended(1, std::make_error_code(std::errc::no_space_on_device));
-  // Another try has stored most of it, and has not ended.
+  // A retry has stored most of the bytes, but has not ended yet.
   budget.change(1, {900}, {100, 800});
   BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
   budget.change(1, {100, 800}, {900});
@@ -168,7 +168,8 @@ struct WaitingWrites {
     comes_true([&] { return answered >= count; });
     return answered == count;
   }
-  /// Commits are pressed for each time that the waiting writes were looked through in vain.
+  /// Returns true if a look at the waiting writes finds no room for them. Each such look asks for
+  /// commits.
   bool looks_again() {
     const int before = pressed;
     return comes_true([&] {
@@ -183,7 +184,8 @@ BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_as_many_waiting_writes_as_have_roo
   for (std::size_t i = 0; i < 3; i++) BOOST_TEST(wait(i, 300));
   BOOST_TEST(looks_again());
   BOOST_TEST(answered == 0);
-  // 400 bytes are taken. With 300 more there is room, with 600 more there is none.
+  // 400 bytes are taken. A second write of 300 bytes has room after the first one, and a third has
+  // not.
   budget.change(1, {900}, {400});
   BOOST_TEST(is_answered(2));
   budget.change(1, {400}, {});
@@ -232,7 +234,7 @@ BOOST_AUTO_TEST_CASE(of_descriptors_leave_some_for_commits) {
 }
 
 BOOST_AUTO_TEST_CASE(are_waited_for_until_they_are_given_back) {
-  const SetClock clock;  // which never comes to the end of the wait
+  const SetClock clock;  // stands still, so the wait cannot time out
   FairShare share(10);
   std::optional<FairShare::Part> all(share.take(0, 5));
   BOOST_TEST(!share.take(0, 1, std::chrono::milliseconds(0), clock));

@@ -28,7 +28,7 @@ bool fits(const std::string& shown_name, const std::string& full_name, ShownAs s
   return shows_as(shown_name, full_name, shown, probe_of(others));
 }
 
-/// Full names to shown names.
+/// Returns the shown names of a directory, by full name.
 std::map<std::string, std::string> shown(const Directory& directory) {
   std::vector<NamedEntry> entries;
   for (const auto& [name, as] : directory) entries.push_back({name, as});
@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(refuses_names_that_are_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_names_that_others_have_given_way_for) {
-  // Neither is shown as m, and a third one would not be either.
+  // m.b2frame and m.blp compete for the shown name m, so neither gets it. A third file would not
+  // get it either.
   const Directory rivals = {{"m.b2frame", flat}, {"m.blp", flat}};
   BOOST_TEST(!fits("m", "m.b2", flat, rivals));
   BOOST_TEST(fits("m", "m", itself, rivals));

@@ -1,4 +1,4 @@
-// What a SOURCE tells whose directories are watched, while another program changes it.
+// What a SOURCE with watched directories reports while another program changes it.
 
 #include "fs/source/local/files/watched_directories.hpp"
 
@@ -38,7 +38,7 @@ std::optional<Identity> identity_at(const fs_std::path& path) {
   return ::lstat(path.c_str(), &st) == 0 ? std::optional(identity_of(st)) : std::nullopt;
 }
 
-/// A directory that one root watches.
+/// A directory that `root` watches, and that `asking` does not watch.
 struct WatchedPlace {
   TempDir directory;
   SourceRoot root{opened(directory.path())};
@@ -47,7 +47,8 @@ struct WatchedPlace {
 
   fs_std::path operator/(const std::string& path) const { return directory / path; }
 
-  /// As the tree asks for it: by the directory that it knows, which may be elsewhere by now.
+  /// Looks up a name as the tree does: in the directory `meant`, which may have moved away from the
+  /// path `in`.
   static std::optional<Identity> seen_by(const SourceRoot& root, const std::string& in,
                                          const std::optional<Identity>& meant,
                                          const std::string& name, OneLook* within = nullptr) {
@@ -64,7 +65,7 @@ struct WatchedPlace {
     const auto meant = identity_at(directory / in);
     return meant ? seen(in, meant, name) : std::nullopt;
   }
-  /// True if the same object is given twice: it was not opened again.
+  /// Returns true if two lookups return the same object, so the second one did not open the file.
   bool is_watched(const std::string& name) const {
     const auto first = root.find_any({name});
     return first && first == root.find_any({name});
@@ -83,7 +84,7 @@ std::size_t open_descriptors() {
       std::distance(fs_std::directory_iterator("/proc/self/fd"), fs_std::directory_iterator()));
 }
 
-/// One change of another program. Names are few, so that changes meet.
+/// Makes one random change, as another program does. There are few names, so that changes collide.
 void change(const fs_std::path& root, const fs_std::path& elsewhere, Random& random) {
   const std::vector<std::string> directories{"", "a", "b", "a/c", "a/c/d"};
   const std::vector<std::string> names{"a", "b", "c", "d", "x", "y"};
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(tell_each_of_several_who_look_at_once_what_was_done_before)
         const bool is_there = place.root.find_any({name(before)}) != nullptr;
         const bool is_next_there = place.root.find_any({name(before + 2)}) != nullptr;
         const int after = made;
-        // A name goes when the one behind it has come, which comes before it is told here.
+        // File n+1 is made before `made` becomes n+1 and before file n is removed.
         if (!is_there && after == before) wrong++;
         if (is_next_there && after < before + 1) wrong++;
         if (is_there) seen++;
@@ -243,7 +244,7 @@ BOOST_AUTO_TEST_CASE(are_none_any_more_where_their_path_does_not_lead_to_them) {
   make_file(place / "a/b/x");
   const auto meant = identity_at(place / "a/b");
   for (int i = 0; i < 10; i++) BOOST_TEST(place.seen("a/b", meant, "x").has_value());
-  // The directory itself stays what it is, but not where it was.
+  // The directory keeps its identity, but it has moved.
   fs_std::rename(place / "a", elsewhere / "a");
   BOOST_TEST(!place.seen("a/b", meant, "x").has_value());
   fs_std::create_directories(place / "a/b");
@@ -294,7 +295,7 @@ BOOST_AUTO_TEST_CASE(are_let_go_of_when_nobody_asks_for_them) {
   for (int i = 0; i < 1000; i++) place.seen("", std::to_string(i));
   BOOST_TEST(open_descriptors() > before);
   BOOST_TEST(open_descriptors() < before + 260);
-  // What somebody has removed must not take room any longer than that.
+  // Removed files must not keep descriptors open any longer than this.
   for (int i = 0; i < 3; i++) place.root.tidy();
   BOOST_TEST(open_descriptors() < before + 3);
   for (int i = 0; i < 10; i++) place.root.tidy();
@@ -318,7 +319,8 @@ BOOST_AUTO_TEST_CASE(are_asked_again_where_something_is_mounted_over_them,
 BOOST_AUTO_TEST_CASE(are_not_accessed_by_being_watched) {
   const WatchedPlace place;
   make_file(place / "x");
-  // Older than the last change: any look would count, also with relatime.
+  // The access time is older than the last change. So the kernel would update it even with relatime
+  // if a read of the directory counted.
   const timespec times[2] = {{1, 0}, {2, 0}};
   ::utimensat(AT_FDCWD, place.directory.path().c_str(), times, 0);
   place.watch("x");
@@ -336,7 +338,7 @@ BOOST_AUTO_TEST_CASE(are_watched_at_once_when_all_that_is_in_them_will_be_looked
   place.root.expect_looks(directory, 1);
   BOOST_TEST(place.root.find_any(join_path(directory, "x")) !=
              place.root.find_any(join_path(directory, "x")));
-  place.root.tidy();  // counts anew
+  place.root.tidy();  // starts a new count
   place.root.expect_looks(directory, 3);
   const auto seen = place.root.find_any(join_path(directory, "x"));
   BOOST_TEST_REQUIRE(seen);
@@ -359,7 +361,7 @@ BOOST_AUTO_TEST_CASE(keep_nothing_open_of_what_the_mount_takes_away) {
   for (const char* name : {"x", "y", "z"}) place.root.let_go({}, name);
   BOOST_TEST(x.expired());
   BOOST_TEST(y.expired());
-  // The names are what the directory says.
+  // The names that remain are those in the directory.
   BOOST_TEST(!place.root.find_any({"x"}));
   BOOST_TEST((place.seen("", "y") == identity_at(place / "y")));
 }

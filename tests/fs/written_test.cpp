@@ -14,8 +14,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::int64_t kMost = 600;
 
-/// Does the same to a value of Written and to a plain vector, over a committed file that commits
-/// replace.
+/// Applies each random change to a Written and to a plain vector. Both lie over a committed file,
+/// which commits replace.
 class Pair {
  public:
   explicit Pair(std::uint64_t seed) : random_(seed) {}
@@ -100,7 +100,8 @@ class Pair {
     if (!is_committing_) return;
     is_committing_ = false;
     if (fails) return written_.unfreeze();
-    // A commit of the first part stores a file of the present size, which lacks the rest.
+    // A commit of the first part stores a file of the present size, but without the bytes of the
+    // rest.
     if (!stores_all_) {
       const Layer& first = *written_.frozen();
       to_commit_ = read(committed_, first.lower_end, std::ssize(to_commit_), first);

@@ -1,4 +1,4 @@
-// Which chunks a commit stores anew.
+// Which chunks a commit stores again.
 
 #include "fs/commit/chunk_changes.hpp"
 
@@ -29,7 +29,7 @@ void check_changes(const ChunkChanges& changes, const ChunkChanges& expected) {
   }
 }
 
-/// 4 rows of 6 bytes in chunks of 2 rows and 4 columns, which are one block each.
+/// An array of 4 rows of 6 bytes. Its chunks have 2 rows and 4 columns, and one block each.
 frame::ArrayInfo small_array() {
   frame::ArrayInfo array;
   array.shape = {4, 6};
@@ -92,7 +92,8 @@ BOOST_FIXTURE_TEST_CASE(changes_of_a_range_count_from_its_start, WrittenLayer) {
 
 BOOST_FIXTURE_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them, WrittenLayer) {
   const frame::ArrayGeometry geometry(small_array(), 1);
-  // The file has 8 bytes of header: this is the last byte of row 0 and the first of row 1.
+  // After the 8 bytes of the header, the write changes the last byte of row 0 and the first byte of
+  // row 1.
   layer.bytes.write(8 + 5, ByteVector(2, 7));
   const auto changes = changes_of_array(geometry, layer, 8, 32, 32);
   BOOST_REQUIRE(changes.size() == 2u);
@@ -109,12 +110,12 @@ BOOST_FIXTURE_TEST_CASE(header_of_an_array_is_no_change_of_its_chunks, WrittenLa
 
 BOOST_FIXTURE_TEST_CASE(rows_of_an_array_that_came_back_are_zeros, WrittenLayer) {
   const frame::ArrayGeometry geometry(small_array(), 1);
-  layer.lower_end = 8 + 18;  // the last row
+  layer.lower_end = 8 + 18;  // keeps all rows but the last
   const auto changes = changes_of_array(geometry, layer, 8, 32, 32);
   BOOST_REQUIRE(changes.size() == 2u);
   check_changes(changes.at(2), {{4, 4, nullptr}});
   check_changes(changes.at(3), {{4, 2, nullptr}});
-  // Nor are those that came only now.
+  // Rows that the array did not have before are no changes.
   BOOST_TEST(changes_of_array(geometry, layer, 8, 32, 26).empty());
 }
 

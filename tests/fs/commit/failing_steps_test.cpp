@@ -1,5 +1,5 @@
-// Commits of which one system call fails, whichever it is: what was written stays dirty, and the
-// next commit stores it.
+// Commits in which one system call fails. Whichever call it is, the written bytes stay dirty, and
+// the next commit stores them.
 
 #include <atomic>
 #include <cerrno>
@@ -15,7 +15,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Fails the call of that number, counted from 0, of those that change SOURCE.
+/// Makes one call fail with EIO. `number` counts the calls that change SOURCE, from 0.
 class FailedStep {
  public:
   explicit FailedStep(int number)
@@ -26,7 +26,8 @@ class FailedStep {
           return EIO;
         }) {}
   bool has_failed() const { return has_failed_; }
-  /// What is to be removed gets the name of a temporary first.
+  /// True if the call removes a file. A commit gives a file the name of a temporary before it
+  /// removes it.
   bool is_removal() const { return is_removal_; }
 
  private:
@@ -41,26 +42,27 @@ ByteVector npy_file(std::int64_t rows) {
   return with_bytes(bytes_of(header), header.size(), make_contents("floats", 4, size, 8));
 }
 
-/// A commit of one kind, of the file that is shown as `shown`.
+/// A kind of commit, and the file that it commits. `shown` is its name in the mount, `stored` its
+/// name in SOURCE.
 struct Kind {
   std::string shown, stored, options;
   void (*prepare)(const fs_std::path& source, InProcess& mount);
-  /// What is to be committed; nobody has the file open behind it.
+  /// Makes the change that the commit stores, and leaves no file open.
   void (*change)(InProcess& mount);
   ByteVector expected;
-  /// That the file may keep when its commit fails behind the step that placed it there.
+  /// The name that the file may keep if the commit fails after it has published the file there.
   std::string placed_as = stored;
 };
 
 void prepare_nothing(const fs_std::path&, InProcess&) {}
 
-/// SOURCE and the mount hold the file under that name, and nothing else.
+/// Checks that SOURCE and the mount have the file under that name, and nothing else.
 void check_stored(const Kind& kind, const std::string& name, const fs_std::path& source) {
   BOOST_TEST(stored_names(source) == Names{name}, boost::test_tools::per_element());
   BOOST_CHECK(shown_contents(source / name) == kind.expected);
 }
 
-/// False if a commit makes fewer calls than that.
+/// Makes the given call of a commit fail. Returns false if the commit makes fewer calls.
 bool fail_step(const Kind& kind, int step) {
   const TempDir source;
   InProcess mount(source.path(), kind.options);
@@ -83,15 +85,15 @@ bool fail_step(const Kind& kind, int step) {
   BOOST_TEST(mount->stats().dirty_bytes == 0u);
   BOOST_CHECK(mount.read(kind.shown) == kind.expected);
   mount.end();
-  // What could not be removed may stay, and may be taken for another program's; and a frame may
-  // keep the name that it had for a moment.
+  // A file that could not be removed may stay, since a commit may take it for another program's. A
+  // frame may also keep the name `placed_as`.
   if (may_leave_names) return true;
   const bool has_own_name = fs_std::exists(source / kind.stored);
   check_stored(kind, has_own_name ? kind.stored : kind.placed_as, source.path());
   return true;
 }
 
-/// For each call that a commit of that kind makes.
+/// Tests the failure of each call that such a commit makes.
 void fail_each_step(const Kind& kind) {
   int step = 0;
   for (bool has_more = true; has_more; step++)

@@ -1,4 +1,5 @@
-// When files are committed, with which others, and what becomes of those that cannot be.
+// When the daemon commits files, which files it commits together, and what happens to files that it
+// cannot commit.
 
 #include <atomic>
 #include <cerrno>
@@ -182,8 +183,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
               with_bytes(with_bytes(old, 1000, first), 3000, second));
 }
 
-/// Renames while what is to be committed is made durable for the first time. Returns what the
-/// commit tells.
+/// Renames the file during the first fsync of its commit. Returns the error number of the commit.
 int sync_while_renamed(InProcess& mount, const InProcess::File& file, const std::string& from,
                        const std::string& to) {
   std::atomic<bool> is_done{false}, is_renamed{false};
@@ -194,7 +194,7 @@ int sync_while_renamed(InProcess& mount, const InProcess::File& file, const std:
       mount.rename(from, to);
       is_renamed = true;
     });
-    // Or else it comes later, which is as good.
+    // If the rename waits for the commit, it comes later, and the test is still valid.
     comes_true([&] { return is_renamed.load(); }, std::chrono::milliseconds(100));
     return 0;
   });
@@ -222,7 +222,8 @@ BOOST_AUTO_TEST_CASE(renamed_while_they_are_committed) {
   BOOST_TEST(stored_names(source / "d") == Names{}, boost::test_tools::per_element());
 }
 
-// What becomes another kind of frame is a new file until it gets the name.
+// A commit that makes an array of flat bytes writes a new file, which has a temporary's name until
+// it is published.
 BOOST_AUTO_TEST_CASE(moved_while_they_are_committed_as_other_frames) {
   const TempDir source;
   fs_std::create_directory(source / "d");

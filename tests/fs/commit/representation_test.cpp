@@ -23,7 +23,7 @@ std::ostream& operator<<(std::ostream& out, Chosen chosen) {
   return out << static_cast<int>(chosen);
 }
 
-/// Facts of a file without changes, and what was asked for of those that cost something.
+/// The facts of a file without changes. `asked` records which of the costly facts were asked for.
 struct Case {
   explicit Case(Stored stored) {
     facts.stored = stored;
@@ -55,7 +55,7 @@ struct Case {
   std::set<std::string> asked;
 };
 
-/// The rules, without their order.
+/// Returns what the rules say, without regard to the order in which facts are looked at.
 Chosen expected(const Case& it) {
   const RepresentationFacts& facts = it.facts;
   const bool is_array = facts.stored == Stored::array;
@@ -74,7 +74,7 @@ Chosen expected(const Case& it) {
   return facts.has_links ? Chosen::refused : Chosen::flat;
 }
 
-/// A NPY file of 8-byte floats.
+/// Makes a NPY file of 8-byte floats.
 test::ByteVector npy_file(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
   std::size_t items = 1;
   for (const std::int64_t extent : shape) items *= static_cast<std::size_t>(extent);
@@ -83,7 +83,8 @@ test::ByteVector npy_file(const std::vector<std::int64_t>& shape, std::uint64_t 
                           test::make_contents("floats", seed, items * 8, 8));
 }
 
-/// Sets the facts by the digits of a number; false behind the last one.
+/// Sets the facts from the bits of a number. Returns false if the number has more bits than there
+/// are facts.
 bool set_facts(Case& it, unsigned number) {
   const auto bit = [&] { return std::exchange(number, number / 2) % 2 != 0; };
   it.facts.is_writable = bit();
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(fsync_makes_an_array_of_a_complete_file_that_is_open) {
   file.sync();
   BOOST_TEST(test::stored_names(source.path()) == test::Names{"t.b2nd"},
              boost::test_tools::per_element());
-  // It is one for whoever writes on, until it is no such file any more.
+  // The file stays an array while a program writes to it, until its bytes are no NPY file any more.
   contents = test::with_bytes(contents, 1000, test::bytes_of("elements"));
   file.write(1000, test::bytes_of("elements"));
   file.sync();
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(fsync_makes_an_array_of_a_complete_file_that_is_open) {
   file.sync();
   BOOST_TEST(test::stored_names(source.path()) == test::Names{"t.npy.b2frame"},
              boost::test_tools::per_element());
-  // What is written over all that was there is as new.
+  // After a truncation to 0, the new contents may become an array again.
   file.truncate(0);
   contents = npy_file({7, 11, 13}, 2);
   file.write(0, contents);

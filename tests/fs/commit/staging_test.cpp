@@ -1,4 +1,4 @@
-// New files that are larger than what may be dirty, and writers that wait for room.
+// New files that are larger than the limit for dirty bytes, and writers that wait for room.
 
 #include <cerrno>
 #include <thread>
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(changed_file_is_committed_where_there_is_no_room) {
   BOOST_CHECK(file.contents() == now);
 }
 
-// Who has files that cannot be committed leaves others room.
+// A user whose files cannot be committed leaves room for other users.
 BOOST_AUTO_TEST_CASE(writer_is_told_why_there_is_no_room_and_others_go_on) {
   const TempDir source;
   const ByteVector old = make_contents("noise", 1, kLarge, 1);

@@ -25,7 +25,7 @@ using fs::kCellSize;
 constexpr std::size_t kHeaders = sizeof(fuse_in_header) + sizeof(fuse_write_in);
 constexpr std::size_t kLargeWrite = kCellSize + kCellSize / 4;
 
-/// Reads what it has sent itself.
+/// Sends requests to itself, and reads them.
 class Reader {
  public:
   Reader() {
@@ -35,7 +35,7 @@ class Reader {
     daemon = Fd(ends[1]);
   }
 
-  /// A request that reads as a whole, wherever its bytes are.
+  /// Sends a request and reads it back. Returns true if it is complete, in the buffer or in cells.
   bool reads(std::uint32_t opcode, const ByteVector& body) {
     fuse_in_header header{};
     header.opcode = opcode;
@@ -58,7 +58,7 @@ class Reader {
   Fd kernel, daemon;
 };
 
-/// Whether `holds` in a process of its own, which may get no more memory.
+/// Runs `holds` in its own process, which cannot get more memory. Returns its result.
 bool holds_without_memory(const std::function<bool()>& holds) {
   const pid_t child = fork();
   if (child == 0) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(have_large_writes_after_the_first_one) {
   BOOST_REQUIRE(reader.cells.written().size() == 2U);
   BOOST_TEST(reader.cells.written()[0].size() == kCellSize);
   BOOST_TEST(reader.cells.written()[1].size() == kLargeWrite - kCellSize);
-  // Whoever takes a cell gets its bytes, and the next request another one.
+  // If the caller takes a cell, it keeps these bytes, and the next request gets another cell.
   const fs::PooledBuffer taken(std::move(reader.cells.written()[0]));
   BOOST_TEST(reader.reads(FUSE_WRITE, make_contents("noise", 1, kLargeWrite, 2)));
   BOOST_TEST(std::equal(taken.data(), taken.data() + kCellSize, large.begin()));

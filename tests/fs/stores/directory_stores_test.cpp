@@ -1,4 +1,5 @@
-// Stores that are directories, changed: files as anywhere, and nothing that is embedded.
+// Changes of stores that are directories: their files can be changed, and their embedded leaves
+// cannot.
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +14,8 @@
 namespace bloscfs::test {
 namespace {
 
-/// Runs `change` on a store, which refuses it: the store is as it was, for a new mount, too.
+/// Runs `change` on a store, which must refuse it. Checks that the store is unchanged, in a new
+/// mount, too.
 void check_refused(const EmbeddedStore& store, const char* name, int error,
                    const std::function<void(InProcess&)>& change) {
   BOOST_TEST_CONTEXT(name) {
@@ -29,7 +31,7 @@ void check_refused(const EmbeddedStore& store, const char* name, int error,
 
 const std::string kOtherLeaf = "s/temp0/leaf2.npy";
 
-/// The store of the example: /a/small is embedded, and /a/big is a file.
+/// A store with two leaves: /a/small is embedded, and /a/big is a file.
 struct MixedStore : EmbeddedStore {
   MixedStore() {
     write_file(path / "embed.b2e", embed_frame({{"/a/small", flat_frame("small")}}));
@@ -81,7 +83,7 @@ BOOST_AUTO_TEST_CASE(embedded_leaves_are_not_replaced) {
   check_refused(store, "by another leaf", EROFS, [](InProcess& mount) {
     mount.write("s/new.npy", {'a'});
     mount.rename("s/new.npy", "s/moved.npy");
-    // What was made above stays, so that the store is as before but for this.
+    // Removes the file that was made above, so that the store is unchanged.
     const int error = error_of([&] { mount.rename("s/moved.npy", kLeaf); });
     mount.remove("s/moved.npy");
     throw std::system_error(error, std::generic_category());
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(names_of_embedded_keys_are_taken) {
   const auto refuse = [&](const char* name, const std::function<void(InProcess&)>& change) {
     check_refused(store, name, EEXIST, change);
   };
-  // Has the key of the array leaf9.npy.
+  // The name has the key of the array leaf9.npy.
   refuse("a file", [](InProcess& mount) { mount.create("s/x12/leaf9"); });
   refuse("a symlink", [](InProcess& mount) { mount.make_symlink("target", "s/x12/leaf9"); });
   refuse("a renamed file", [](InProcess& mount) {
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(new_leaves_are_called_as_python_calls_them) {
   const EmbeddedStore store;
   {
     InProcess mount(store.source.path());
-    // A group that only the map knows becomes a directory.
+    // The mount makes a directory for a group that only the map has.
     mount.write("s/x12/text", {'a'});
     mount.make_directory("s/new");
     mount.write("s/new/text", {'b'});
@@ -205,7 +207,7 @@ BOOST_AUTO_TEST_CASE(groups_that_hold_embedded_leaves_stay) {
     BOOST_TEST(error_of([&] { mount.rename("s/x12", "d/y"); }) == EROFS);
     BOOST_TEST(error_of([&] { mount.rename("d", "s/x12"); }) == EROFS);
     BOOST_TEST(error_of([&] { mount.remove_directory("s/x12"); }) == ENOTEMPTY);
-    mount.write("s/x12/new", {'a'});  // now it is a directory, too
+    mount.write("s/x12/new", {'a'});  // makes the group a directory
   }
   BOOST_TEST(error_of([&] { mount.remove_directory("s"); }) == ENOTEMPTY);
   BOOST_TEST(error_of([&] { mount.rename("d", "s"); }) == ENOTEMPTY);
@@ -215,7 +217,7 @@ BOOST_AUTO_TEST_CASE(groups_that_hold_embedded_leaves_stay) {
   BOOST_TEST(leaves_of(mount, "d/t").size() == before.size());
 }
 
-/// With attributes of the groups /g and /h embedded, and a leaf in /g that has a file.
+/// The attributes of the groups /g and /h are embedded. A leaf in /g is a file.
 BOOST_AUTO_TEST_CASE(groups_that_have_embedded_attributes_stay) {
   const EmbeddedStore store;
   const ByteVector attributes = flat_frame("");

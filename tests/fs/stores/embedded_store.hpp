@@ -1,5 +1,5 @@
 #pragma once
-// A store that is a directory, of which everything is embedded, and what a mount shows of it.
+// A store that is a directory with embedded leaves only, and what a mount shows of it.
 
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@ inline const fs_std::path kEmbedded =
     fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores/embed0.b2e";
 inline constexpr uid_t kOther = 12345;
 
-/// With no groups but this process's.
+/// Makes a caller who has no groups but those of this process.
 inline fs::Caller other_caller() {
   fs::Caller caller;
   caller.user = caller.group = kOther;
@@ -28,7 +28,7 @@ inline fs::Caller other_caller() {
 
 using Leaves = std::map<std::string, ByteVector>;
 
-/// A store s.b2d in a SOURCE of its own, of whose 11 leaves all are embedded.
+/// A store s.b2d in its own SOURCE. All of its 11 leaves are embedded.
 struct EmbeddedStore {
   EmbeddedStore() : EmbeddedStore("s.b2d") {}
   explicit EmbeddedStore(const std::string& name) : path(source / name) {
@@ -42,7 +42,7 @@ struct EmbeddedStore {
   const fs_std::path path;
 };
 
-/// An embed.b2e with these frames in it, by key.
+/// Makes an embed.b2e that holds these frames, by key.
 inline ByteVector embed_frame(const Leaves& leaves) {
   ByteVector heap;
   nlohmann::json map = nlohmann::json::object();

@@ -18,7 +18,7 @@ namespace {
 
 ByteVector store() { return read_file(kEmbedded); }
 
-/// An EmbedStore without a map, and so without leaves.
+/// Makes an EmbedStore without a map, and so without leaves.
 ByteVector empty_store() {
   Cut cut;
   cut.metalayers = {{"b2embed", nlohmann::json::to_msgpack({{"version", 1}})}};
@@ -29,7 +29,7 @@ bool is_directory(InProcess& mount, const std::string& path) {
   return S_ISDIR(mount.stat(path).st_mode);
 }
 
-/// The leaves of embed0.b2e, by their paths below it.
+/// Returns the leaves of embed0.b2e, by their paths in the store.
 Leaves expected_leaves() {
   const TempDir source;
   write_file(source / "s.b2e", store());
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(another_program_makes_a_frame_a_store_and_back) {
     check_leaves(mount, "x");
     replace(flat_frame("contents"));
     BOOST_TEST((mount.read("x") == bytes_of("contents")));
-    // In place: the inode stays.
+    // Writes in place, so the inode stays.
     write_file(file, store());
     check_leaves(mount, "x");
     write_file(file, flat_frame("changed"));
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(an_object_of_any_name_is_a_store_once_it_is_looked_at) {
   const auto tree = objects.tree(true);
   for (const std::string& name : kFiles) tree->put(name, store(), {}, {});
   InProcess mount(objects.tree(false));
-  // A listing goes by suffixes alone.
+  // A listing looks only at suffixes, not into objects.
   BOOST_TEST(mount.names() == (Names{"a", "b.cframe", "c.npy", "d", "e.dat", "f", "g"}),
              boost::test_tools::per_element());
   for (const std::string& name : kShown) check_leaves(mount, name);

@@ -1,4 +1,4 @@
-// Stores that are directories, where other users and other programs are at them.
+// Stores that are directories, while other users and other programs use or change them.
 
 #include <algorithm>
 #include <cerrno>
@@ -18,13 +18,13 @@ BOOST_AUTO_TEST_SUITE(store_rivals)
 
 BOOST_AUTO_TEST_CASE(the_access_list_of_a_store_is_that_of_its_leaves) {
   constexpr const char* kList = "system.posix_acl_access";
-  // rw for the owner, nothing for kOther (0x3039), r for the group, the mask and others.
+  // rw for the owner, nothing for kOther (0x3039), r for the group, the mask and others
   const ByteVector list{2, 0,    0,    0,   1,   0,   6,  0, 255, 255, 255, 255, 2,   0,  0,
                         0, 0x39, 0x30, 0,   0,   4,   0,  4, 0,   255, 255, 255, 255, 16, 0,
                         4, 0,    255,  255, 255, 255, 32, 0, 4,   0,   255, 255, 255, 255};
   const EmbeddedStore store;
   if (::setxattr((store.path / "embed.b2e").c_str(), kList, list.data(), list.size(), 0) != 0) {
-    BOOST_TEST(errno == EOPNOTSUPP);  // a filesystem without such lists
+    BOOST_TEST(errno == EOPNOTSUPP);  // the filesystem has no ACLs
     return;
   }
   InProcess mount(store.source.path());
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(states_that_have_gone_take_no_memory) {
   write_file(store.path / "embed.b2e", embed_frame(leaves));
   InProcess mount(store.source.path(), "cache_size=8M");
   std::vector<Reference> known;
-  // Each change of embed.b2e by another program makes a state.
+  // Each change of embed.b2e by another program makes a new state of the store.
   for (int i = 1000; i < 1060; i++) {
     known.push_back(mount.find("s/" + std::to_string(i + 1)));
     leaves.erase("/" + std::to_string(i));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(states_that_have_gone_take_no_memory) {
   BOOST_CHECK(mount.read("s/1060") == bytes_of("leaf"));
 }
 
-/// Another program's embed.b2e takes the place of the store's.
+/// Replaces the store's embed.b2e by a new one, as another program does.
 void replace_embed(const EmbeddedStore& store, const Leaves& leaves) {
   write_file(store.source / "new", embed_frame(leaves));
   fs_std::rename(store.source / "new", store.path / "embed.b2e");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(two_nodes_of_one_leaf_let_go_of_its_store_at_the_end) {
   replace_embed(store, {{"/g/leaf", flat_frame("other")}});
   const Reference after = mount.find("s/g/leaf");
   BOOST_TEST(*before != *after);
-  // Opened by a path to it that is known from before, it goes on to what is embedded now.
+  // Opens the leaf by its earlier node. It gets the leaf that is embedded now.
   const auto opened = mount->open(mount.request(), *before, O_RDONLY);
   mount->release(mount.request(), opened.handle);
   mount.end();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_directory_in_place_of_a_group_keeps_what_waits_in_it) {
   fs_std::create_directory(store.path / "g");
   const InProcess::File made = mount.create("s/g/new");
   made.write(0, bytes_of("new"));
-  // Whoever has the group open from before has to look for it again.
+  // A program that listed the group before must look it up again.
   fs::Request request;
   BOOST_TEST(error_of([&] { mount.source().list(request, *group, [] { return true; }); }) ==
              ESTALE);

@@ -1,4 +1,5 @@
-// Stores of python-blosc2 in a mount: as directories of files, from a tree and as SOURCE.
+// Stores of python-blosc2 in a mount, shown as directories. The store is a file in SOURCE, or is
+// SOURCE itself.
 
 #include <algorithm>
 #include <cerrno>
@@ -27,7 +28,7 @@ nlohmann::json stores() {
   return found;
 }
 
-/// Copies of these, in a directory of their own.
+/// Copies of the named stores in a directory.
 struct Source {
   explicit Source(const std::vector<std::string>& names) {
     for (const std::string& name : names)
@@ -37,7 +38,7 @@ struct Source {
   const TempDir directory;
 };
 
-/// Paths below a directory of what is none.
+/// Returns the paths below `path` that are not directories.
 Names leaves(InProcess& mount, const std::string& path) {
   Names found;
   for (const std::string& name : mount.names(path)) {
@@ -56,7 +57,7 @@ std::string digest_of_elements(const ByteVector& npy) {
   return sha256(codec::Bytes(npy).subspan(header));
 }
 
-/// What the manifest says of a store is what a directory of the mount has.
+/// Checks that a directory of the mount has the members that the manifest lists for the store.
 void check_store(InProcess& mount, const nlohmann::json& entry, const std::string& root) {
   const std::string stem = root.empty() ? std::string() : root + "/";
   Names expected;
@@ -89,8 +90,8 @@ std::size_t rfind(const ByteVector& bytes, const std::string& text) {
   return std::string(bytes.begin(), bytes.end()).rfind(text);
 }
 
-/// A .b2z with an embed.b2e, and in its directory members "g/<number>/<...>" whose names have so
-/// many characters: nothing is where they should be.
+/// Makes a .b2z with an embed.b2e. Its directory also lists `members` names of the form
+/// "g/<number>/<...>" with that many characters. No data lies at their offsets.
 ByteVector zip_store(std::uint32_t members, std::size_t name_size) {
   const ByteVector embed = read_file(kStores / "dict0.b2d/embed.b2e");
   const std::string embed_name = "embed.b2e";
@@ -263,7 +264,7 @@ BOOST_AUTO_TEST_CASE(damage_in_a_leaf_is_that_leafs_alone) {
     }
 }
 
-/// The magic number of the entry that has this name, in the directory of a ZIP file, is gone.
+/// Overwrites the magic number of the named entry in the directory of a ZIP file.
 void break_entry(const fs_std::path& zip, const std::string& name) {
   ByteVector bytes = read_file(zip);
   const std::size_t at = rfind(bytes, name);
@@ -291,9 +292,9 @@ BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
   const Source source({"tree.b2d"});
   const fs_std::path embed = source.directory / "tree.b2d/embed.b2e";
   ByteVector bytes = read_file(embed);
-  const std::size_t at = rfind(bytes, std::string("\xc6"));  // of the map's layer
+  const std::size_t at = rfind(bytes, std::string("\xc6"));  // the marker of the map's metalayer
   BOOST_TEST_REQUIRE(at != std::string::npos);
-  bytes[at + 5] = 0xff;  // the version of the chunk that it is
+  bytes[at + 5] = 0xff;  // the version in the header of the chunk there
   bytes[at + 5 + 3] = 0;
   write_file(embed, bytes);
   InProcess mount(source.directory.path());
@@ -306,7 +307,7 @@ BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
              EIO);
 }
 
-/// Of a user who has given up.
+/// The user of this request has given up.
 BOOST_AUTO_TEST_CASE(listing_ends_where_nobody_waits_for_it) {
   const Source source({"embed0.b2e"});
   InProcess mount(source.directory.path());

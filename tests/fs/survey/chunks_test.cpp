@@ -1,4 +1,4 @@
-// Chunks by the cells of a grid.
+// Chunks in the cells of a grid.
 
 #include <numeric>
 
@@ -22,7 +22,7 @@ frame::FrameInfo info_of(std::vector<std::int64_t> shape, std::vector<std::int32
   return info;
 }
 
-/// Each chunk is in one cell, and in that which says so.
+/// Checks that each chunk is counted in exactly one cell.
 void check_cells(const ChunkGrid& grid, std::int64_t chunks) {
   std::vector<std::int64_t> found(static_cast<std::size_t>(grid.cell_count()));
   for (std::int64_t chunk = 0; chunk < chunks; chunk++)

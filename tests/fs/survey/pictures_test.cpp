@@ -1,4 +1,4 @@
-// Elements that pictures are made of: which are read, what that costs, and what damage leaves.
+// Elements for pictures: which are read, what reading them costs, and what damage leaves of them.
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kRows = 64, kColumns = 4096;
 constexpr std::int32_t kChunk = 16 * kColumns, kBlock = 4 * kColumns;
 
-/// An array of bytes whose blocks are four of its rows, so that they lie in order.
+/// Makes an array of bytes. Each block is four whole rows, so the blocks lie in order.
 FrameBuilder array_frame() {
   FrameBuilder frame = simple_frame(pattern(kRows * kColumns, 3), kChunk, kBlock);
   frame.metalayers = {{"b2nd", array_layer({kRows, kColumns}, {16, kColumns}, {4, kColumns})}};
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_line_has_what_all_elements_span) {
   BOOST_TEST(std::abs(line.bins[1].mean - sum / 250) < 1e-9);
   damage_block(frame, 3);
   const ArrayLine damaged = read_line(request, sampler(frame), limits);
-  // Blocks that are so small are decoded together.
+  // The reader decodes small neighbouring blocks together, so the whole chunk is unreadable.
   BOOST_TEST(damaged.range.unreadable == 1000);
   BOOST_TEST(damaged.bins[1].range.unreadable == 250);
   BOOST_TEST(damaged.bins[4].range.unreadable == 0);

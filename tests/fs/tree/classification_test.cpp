@@ -1,4 +1,4 @@
-// What a file of SOURCE is taken for, and for how long.
+// What the mount takes a file of SOURCE for, and how long it keeps the verdict.
 
 #include <cerrno>
 
@@ -48,7 +48,8 @@ BOOST_AUTO_TEST_CASE(verdicts_are_kept_while_the_file_is_the_same) {
   const TempDir source;
   for (const char* name : {"a.b2frame", "b.b2frame"}) write_file(source / name, flat_frame("one"));
   write_file(source / "plain", bytes_of("text"));
-  // A file that has just changed may change again within the clock's tick.
+  // Sets old times. A file that has just changed may change again within the clock's tick, so its
+  // verdict would not be kept.
   for (const auto& entry : fs_std::directory_iterator(source.path())) {
     const timespec times[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
     ::utimensat(AT_FDCWD, entry.path().c_str(), times, 0);
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(plain_file_that_another_program_makes_a_frame_is_shown_as_o
   BOOST_CHECK(mount.read("a.b2frame") == bytes_of("text again"));
 }
 
-// A disk that fails for a moment must not make raw bytes of frames for the rest of the mount.
+// After a disk failed for a moment, the mount must not show the raw bytes of frames until it ends.
 BOOST_AUTO_TEST_CASE(verdict_of_a_failed_look_is_not_kept) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("contents"));
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(plain_file_with_the_bytes_of_a_frame_becomes_one_at_its_las
     file.write(0, frame);
     BOOST_CHECK(mount.read("a") == frame);
   }
-  // What was written stays what is read.
+  // After the last close, reads still return the written bytes.
   BOOST_CHECK(mount.read("a") == frame);
   mount.end();
   InProcess again(source.path());
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-/// SOURCE with a frame, and with two that nobody can decode, of which one has a sidecar.
+/// SOURCE with a frame, and with two frames that have an unknown codec. One of those has a sidecar.
 struct UnsupportedSource {
   UnsupportedSource() {
     write_file(source / "good.b2frame", flat_frame(std::string(1000, 'x')));
@@ -138,7 +139,7 @@ struct UnsupportedSource {
   ByteVector frame;
 };
 
-/// A frame of a format version that nobody knows.
+/// Gives a frame an unknown format version.
 ByteVector with_later_version(ByteVector frame) {
   constexpr std::size_t kVersion = 0x19;
   frame.at(kVersion) |= 0x0f;
@@ -210,7 +211,8 @@ BOOST_AUTO_TEST_CASE(are_shown_as_they_are_stored_where_they_shall_be_raw) {
              boost::test_tools::per_element());
   BOOST_TEST(mount.names("d") == Names{"t.b2nd"}, boost::test_tools::per_element());
   BOOST_CHECK(mount.read("odd.b2frame") == unsupported.frame);
-  // Opened for writing and closed it stays what it is, and becomes no frame in a frame.
+  // A program opens it for writing and closes it. The file stays unchanged, and does not become a
+  // frame within a frame.
   { const InProcess::File file = mount.open("odd.b2frame"); }
   mount.end();
   BOOST_CHECK(read_file(unsupported.source / "odd.b2frame") == unsupported.frame);

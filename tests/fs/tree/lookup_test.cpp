@@ -1,4 +1,4 @@
-// What is found by name, and for how long it is known.
+// Which files lookups find by name, and how long the daemon remembers the result.
 
 #include <cerrno>
 

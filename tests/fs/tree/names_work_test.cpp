@@ -1,4 +1,4 @@
-// Operations on names, and what they lack.
+// Operations on names, and the needs that they have.
 
 #include "fs/source/local/tree/names_work.hpp"
 
@@ -17,13 +17,13 @@ namespace {
 
 using fs::Need;
 
-/// Counts its calls, and what was done for it.
+/// An operation that counts its calls and the works that were done for it.
 struct Operation {
   fs::Request request;
   fs::NamesWork work{request};
   fs::NamesLock lock;
   int calls = 0, works = 0;
-  bool is_locked = false, was_locked = false;  ///< now; while something was done
+  bool is_locked = false, was_locked = false;  ///< now; during a work
 
   std::function<void()> done() {
     return [this] {
@@ -31,7 +31,7 @@ struct Operation {
       was_locked |= is_locked;
     };
   }
-  /// Calls `body` with the lock alone until it lacks nothing.
+  /// Calls `body` with the lock until it has no need.
   void run(const std::function<Need()>& body) {
     work.run([&] {
       calls++;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(never_does_under_the_lock_what_takes_that) {
   BOOST_TEST(error_of([&] { it.run([&] { return Need{it.done(), true}; }); }) == EBUSY);
   BOOST_TEST(it.works == 5);
   BOOST_TEST(!it.was_locked);
-  // Nor where everything else is done under it by now.
+  // The need is met without the lock even if all other needs are by now met under it.
   Operation other;
   int commits = 0;
   other.run([&] {

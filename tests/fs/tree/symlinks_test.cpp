@@ -1,4 +1,4 @@
-// Symlinks lead to what is shown.
+// Symlinks lead to shown names.
 
 #include <cerrno>
 

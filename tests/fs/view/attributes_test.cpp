@@ -16,7 +16,7 @@ using namespace bloscfs::frame::test;
 
 namespace {
 
-/// What a frame's header says, without any frame.
+/// A snapshot of a header only, without a frame.
 class HeaderOnly final : public frame::Snapshot {
  public:
   explicit HeaderOnly(frame::FrameInfo info) : Snapshot(std::move(info), nullptr, {}) {}
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_header_tells_that_there_is_nothing_to_list) {
 
 BOOST_AUTO_TEST_CASE(the_cache_of_attributes_forgets_what_was_used_longest_ago) {
   MemoryBudget budget(std::size_t{1} << 20, [] { return false; });
-  AttributeCache cache(budget);  // so that it may have 64 KiB
+  AttributeCache cache(budget);  // allows it 64 KiB
   const auto key = [](std::uint64_t number) { return AttributeKey{{}, number}; };
   const auto found = [](std::size_t size) {
     FrameAttributes attributes;

@@ -87,9 +87,10 @@ BOOST_AUTO_TEST_CASE(takes_small_steps_through_one_value_for_one_use) {
   for (int i = 0; i < 1000; i++)
     for (int step = 0; step < 10; step++) get(i, 10'000);
   made = 0;
-  // Had the steps counted, the first values would fill the budget and the last would be gone.
+  // If each step counted as a use, the first values would fill the budget, and the last would be
+  // evicted.
   for (int i = 950; i < 1000; i++) get(i, 10'000);
-  BOOST_TEST(made <= 5);  // shards are not quite equal
+  BOOST_TEST(made <= 5);  // shards differ a little in size
 }
 
 BOOST_AUTO_TEST_CASE(never_frees_a_value_in_use) {
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_the_first_to_go) {
   BOOST_TEST(made == 0);
   get(100, 10'000);
   BOOST_TEST(made == 1);
-  cache.given_to_kernel(key_of(12345));  // nothing of that name
+  cache.given_to_kernel(key_of(12345));  // the cache has no such value
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_back_after_the_kernel_had_it_stays) {
@@ -205,10 +206,10 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   }
   BOOST_TEST(stats.cache_evictions.load() > 20);
   for (int i = 0; i < 60; i++) BOOST_TEST(!cache.lacks(key_of(i)));
-  // The kernel does not keep what it is given.
+  // A read of a value that the kernel had shows that the kernel does not keep its pages.
   get(1, 10'000);
   BOOST_TEST(cache.lacks(key_of(2)));
-  // Much has come since.
+  // The cache forgets that the kernel has a value after much more was given to the kernel.
   get(100, 10'000);
   cache.given_to_kernel(key_of(100));
   for (int i = 1000; i < 8000; i++) {

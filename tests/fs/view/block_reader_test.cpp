@@ -1,4 +1,4 @@
-// Blocks, tiny and large, and what decoding them needs.
+// Tiny and large blocks, and the memory that decoding them takes.
 
 #include "fs/view/block_reader.hpp"
 
@@ -21,7 +21,7 @@ Buffer slow_slope() {
   return content;
 }
 
-/// One chunk in blocks of 8192 bytes, which refer to the first.
+/// Makes a frame of one chunk. Its blocks have 8192 bytes, and refer to the first block.
 FrameBuilder delta_frame(const Buffer& content) {
   codec::EncodeSettings encode;
   encode.filters.back() = {codec::FilterId::delta, 0};
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(keeps_tiny_blocks_together) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_tiny_blocks_that_lie_far_apart) {
-  // Block 1 lies behind half a megabyte that belongs to nobody.
+  // Half a megabyte that belongs to no block precedes block 1.
   Buffer chunk = make_block_chunk({1, 2, 3, 4}, 1, 2);
   const std::size_t second = chunk.size() - 6;
   const std::size_t moved = chunk.size() + (512 << 10);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(reads_tiny_blocks_of_different_sizes) {
 }
 
 BOOST_AUTO_TEST_CASE(wants_only_the_blocks_that_hold_wanted_bytes_of_an_array) {
-  // The frame speaks of one block, the chunk has blocks of its own.
+  // The frame's header says that a chunk is one block. The chunk has smaller blocks.
   constexpr std::int32_t kSize = 256 << 10;
   const Buffer content = pattern(kSize, 1);
   FrameBuilder frame;
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(chunk_that_shrinks_under_its_reader_is_an_error) {
   packed.offsets = false;
   std::shared_ptr<MemorySource> source;
   const FileView file = view(SharedSnapshot(open_blp(packed.build(), &source)));
-  source->bytes[packed.position(0) + 5] = 0;  // nbytes is 16 now; no stamp tells
+  source->bytes[packed.position(0) + 5] = 0;  // nbytes becomes 16; the stamp stays
   source->bytes[packed.position(0) + 4] = 16;
   BOOST_CHECK_EXCEPTION(read(file, 8192, 100), codec::Error, is_malformed_frame);
   BOOST_CHECK_EXCEPTION(file.prefetch(request, 8192, 100, not_reached), codec::Error,
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(decodes_blocks_of_a_stored_chunk_past_the_cache) {
     BOOST_TEST((decoded == Buffer(begin, begin + 8192)), "block " << block);
   }
   BOOST_TEST(stats.blocks_decoded.load() == 4);
-  // A stream's first size, which is none.
+  // Overwrites the size of the first stream in block 1 with an invalid one.
   for (std::size_t i = 0; i < 4; ++i)
     stored[static_cast<std::size_t>(opened->chunk.block_stored(1).offset) + i] = 0xFF;
   Buffer decoded(8192);

@@ -1,4 +1,4 @@
-// Which values go, told by traces of reads.
+// Which values the policy evicts after traces of reads.
 
 #include "fs/view/eviction_policy.hpp"
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_scan_does_not_push_out_what_is_used_again) {
 BOOST_AUTO_TEST_CASE(small_steps_through_one_value_are_one_use) {
   for (std::size_t key = 0; key < 1000; key++)
     for (int step = 0; step < 10; step++) read(key);
-  // Had the steps counted, the first values would fill the cache.
+  // If each step counted as a use, the first values would fill the cache.
   BOOST_TEST(count_kept(900, 1000) == 100);
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(small_reads_keep_a_small_part) {
     for (int step = 0; step < 3; step++) read(key, Purpose::small_read);
   BOOST_TEST(cache.held() < 150'000);
   BOOST_TEST(cache.has(1000));
-  // What comes back keeps its place beside the others.
+  // A value that comes back to the cache stays in it.
   for (std::size_t key = 0; key < 60; key++) read(key, Purpose::small_read);
   BOOST_TEST(count_kept(0, 60) == 60);
 }

@@ -1,4 +1,4 @@
-// What reading costs, with files that make it dear.
+// What reading costs, with files that make it expensive.
 
 #include "fs/view/frame_reader.hpp"
 
@@ -16,7 +16,7 @@ using namespace bloscfs::test;
 
 namespace {
 
-/// A source whose reads can be made to fail.
+/// A source whose reads a test can make fail.
 class FailingSource final : public frame::ByteSource {
  public:
   explicit FailingSource(Buffer bytes) : bytes_(std::move(bytes)) {}
@@ -45,11 +45,11 @@ BOOST_AUTO_TEST_CASE(keeps_no_tiny_chunks) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_requests_that_need_endless_decoding) {
-  // Each byte of the array is alone in a block of 8 MiB.
+  // Each byte of the array is the only one in its block of 8 MiB.
   constexpr std::int32_t kBlock = 8 << 20;
   constexpr std::int64_t kRows = 4096;
   Buffer chunk = make_value_chunk({7}, kBlock);
-  chunk[0x1f] = 0;  // no special chunk but a block that is one run
+  chunk[0x1f] = 0;  // not a special chunk: one block that is a run
   chunk[2] = 0x35;
   std::fill_n(chunk.begin() + 8, 4, std::uint8_t{0});
   chunk[10] = kBlock >> 16;
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(adds_nothing_that_it_could_not_read) {
   BOOST_TEST(reply.size() == 0);
 }
 
-// A chunk of which it is not known how many blocks it has may have some in the cache.
+// If it is not known how many blocks a chunk has, some of them may stay in the cache.
 BOOST_AUTO_TEST_CASE(tells_where_a_chunk_cannot_be_forgotten) {
   const Buffer content = pattern(40'000, 1);
   const auto source = std::make_shared<FailingSource>(simple_frame(content, 20'000, 5000).build());

@@ -13,7 +13,7 @@ using namespace bloscfs::test;
 
 namespace {
 
-/// Pages of two chunks each, which lie where a test says.
+/// A snapshot whose index has pages of two chunks. The test places the chunks.
 class PlacedChunks final : public frame::Snapshot {
  public:
   explicit PlacedChunks(std::vector<frame::ChunkPlace> places)
@@ -66,7 +66,7 @@ class PlacedChunks final : public frame::Snapshot {
   std::vector<frame::ChunkPlace> places_;
 };
 
-/// Chunks of ten bytes, one behind the other.
+/// Makes chunks of ten bytes, one after the other.
 std::vector<frame::ChunkPlace> chunks_in_a_row(std::int64_t count) {
   std::vector<frame::ChunkPlace> places;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
 
 BOOST_AUTO_TEST_CASE(snapshots_keep_neither_index_nor_vlmetalayers) {
   FrameBuilder frame = repeated(make_memcpy_chunk({9}, 1), 1, 50'000);
-  frame.index_chunk = make_block_chunk(Buffer(8 * 50'000), 8, 8);  // a block for every chunk
+  frame.index_chunk = make_block_chunk(Buffer(8 * 50'000), 8, 8);  // one block for every chunk
   for (int i = 0; i < 1000; ++i)
     frame.vlmetalayers.emplace_back("name of a layer " + std::to_string(i), Buffer());
   const SharedSnapshot snapshot(open_bytes(frame.build()));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
 
-/// Values of one MiB each that give way.
+/// A budget of 8 MiB, and cached values of 1 MiB that can be evicted.
 struct BudgetFixture {
   Request request;
   MemoryBudget budget{8 * kMiB, [this] {
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(values_give_way_to_what_is_taken_beside_them) {
   BOOST_TEST(values == 5);
   dirty.resize(kMiB);
   BOOST_TEST(budget.used() == 6 * kMiB);
-  dirty.resize(10 * kMiB);  // nobody waits for more
+  dirty.resize(10 * kMiB);  // more than the budget, without a wait
   BOOST_TEST(values == 0);
   BOOST_TEST(budget.used() == 10 * kMiB);
 }
@@ -117,16 +117,16 @@ BOOST_AUTO_TEST_CASE(permits_have_half_of_it_together) {
   for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(most == 1u);
   const MemoryBudget::LargeWork first(request, budget, 2 * kMiB + 1);
-  const MemoryBudget::LargeWork small(request, budget, 2 * kMiB);  // needs none
+  const MemoryBudget::LargeWork small(request, budget, 2 * kMiB);  // needs no permit
 }
 
 BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
   std::vector<MemoryBudget::Held> held;
   BOOST_CHECK_THROW(for (int i = 0; i < 100; i++) held.emplace_back(request, budget, kMiB),
                     std::system_error);
-  BOOST_TEST(held.size() == 10u);  // half of what the others leave of 8 / 2 + 16 MiB
+  BOOST_TEST(held.size() == 10u);  // half of what others leave of (8 / 2 + 16) MiB
   BOOST_TEST(budget.used() == held.size() * kMiB);
-  // The message tells which of the two it is, and what helps.
+  // The message says which of the two limits it is, and what to do.
   const auto refusal = [&](std::size_t bytes) -> std::string {
     try {
       const MemoryBudget::Held more(request, budget, bytes);

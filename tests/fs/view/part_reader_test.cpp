@@ -1,4 +1,5 @@
-// Arrays of all shapes, in chunks of all kinds, against their elements put together one by one.
+// Arrays of all shapes, in chunks of all kinds, compared with arrays that are put together element
+// by element.
 
 #include "fs/view/part_reader.hpp"
 
@@ -30,7 +31,7 @@ std::int64_t blocks_along(const Shapes& shapes, std::size_t d) {
   return (shapes.chunk[d] + shapes.block[d] - 1) / shapes.block[d];
 }
 
-/// The chunk of an element, and where it is in the chunk's contents.
+/// Returns the chunk of an element, and the element's offset in the chunk's contents.
 std::pair<std::size_t, std::size_t> place_of(const Shapes& shapes, std::int64_t element) {
   std::int64_t chunk = 0, block = 0, in_block = 0, block_size = 1, chunks = 1, blocks = 1;
   for (std::size_t d = shapes.shape.size(); d-- > 0;) {
@@ -47,7 +48,7 @@ std::pair<std::size_t, std::size_t> place_of(const Shapes& shapes, std::int64_t 
   return {static_cast<std::size_t>(chunk), static_cast<std::size_t>(block * block_size + in_block)};
 }
 
-/// Blocks of the chunks are those of the array, or others, or there are none.
+/// Each chunk has the array's blocks, or smaller ones, or a single one.
 Sample make_sample(const Shapes& shapes, std::mt19937& random) {
   Sample sample;
   std::int64_t elements = 1;
@@ -87,7 +88,7 @@ Shapes random_shapes(std::mt19937& random) {
   Shapes shapes;
   const int dimensions = pick(1, 5);
   for (int d = 0; d < dimensions; ++d) {
-    // Blocks above and below the 4 KiB that are decoded at once.
+    // Some blocks are smaller and some larger than the 4 KiB that the reader decodes at once.
     const int extent = pick(0, 4) == 0 ? 1 : pick(1, dimensions > 3 ? 13 : 40);
     shapes.shape.push_back(extent);
     shapes.chunk.push_back(pick(0, 2) == 0 ? extent : pick(1, extent));

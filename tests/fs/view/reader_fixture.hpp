@@ -1,5 +1,5 @@
 #pragma once
-// Readers of frames in memory, for the tests of what reads them.
+// Readers of frames in memory, for tests of the code that reads them.
 
 #include <algorithm>
 #include <atomic>
@@ -22,7 +22,7 @@ using frame::test::Buffer;
 using frame::test::FrameBuilder;
 using SharedSnapshot = std::shared_ptr<const frame::Snapshot>;
 
-/// A source that several threads read, and which notices how many large reads there are at once.
+/// A source for several threads. It records how many large reads ran at the same time.
 class BusySource final : public frame::ByteSource {
  public:
   explicit BusySource(Buffer bytes) : bytes_(std::move(bytes)) {}
@@ -49,7 +49,7 @@ class BusySource final : public frame::ByteSource {
   mutable std::atomic<int> now_{0}, most_{0};
 };
 
-/// The b2nd metalayer of an array of bytes.
+/// Makes the b2nd metalayer of an array of bytes.
 inline Buffer array_layer(const std::vector<std::int64_t>& shape,
                           const std::vector<std::int32_t>& chunks,
                           const std::vector<std::int32_t>& blocks) {
@@ -71,7 +71,7 @@ inline Buffer array_layer(const std::vector<std::int64_t>& shape,
   return out;
 }
 
-/// A frame that repeats one chunk.
+/// Makes a frame that repeats one chunk.
 inline FrameBuilder repeated(const Buffer& chunk, std::int32_t chunksize, std::size_t times) {
   FrameBuilder frame;
   frame.chunksize = frame.blocksize = chunksize;
@@ -89,7 +89,7 @@ inline bool is_malformed_frame(const codec::Error& error) {
   return error.code() == codec::FormatErrc::malformed;
 }
 
-/// Where a sequential reader has come to that reads nothing.
+/// The position of a sequential reader that has not read anything, for prefetch().
 inline const std::atomic<std::int64_t> not_reached{0};
 
 struct ReaderFixture {

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(knows_the_last_64_mib) {
 
 BOOST_AUTO_TEST_CASE(a_read_shows_that_the_kernel_keeps_nothing) {
   add(0, 64);
-  given.read(1000);  // of something else
+  given.read(1000);  // a value that is not remembered
   BOOST_TEST(given.contains(1));
   given.read(0);
   BOOST_TEST(!given.contains(1));

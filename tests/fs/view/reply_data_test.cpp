@@ -19,7 +19,7 @@ Bytes joined(const ReplyData& data) {
   return out;
 }
 
-/// A reply of alternating parts of two sizes, and what it must hold.
+/// A reply of parts that alternate between shared bytes and zeros, and its expected bytes.
 struct Mixture {
   Mixture(std::size_t shared_size, std::size_t zeros) {
     while (reply.size() + shared_size + zeros <= kLargestReply) {

@@ -1,5 +1,5 @@
 #pragma once
-// A cache without values: what EvictionPolicy would keep of a trace of reads.
+// A cache without values. It shows which values EvictionPolicy would keep after a trace of reads.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace bloscfs::test {
 
 class SimulatedCache {
  public:
-  /// `capacity` in bytes.
+  /// `capacity` is in bytes.
   SimulatedCache(std::size_t capacity, const fs::EvictionRules& rules)
       : capacity_(capacity), uses_(rules), policy_(rules, uses_) {}
   explicit SimulatedCache(std::size_t capacity)
@@ -23,7 +23,7 @@ class SimulatedCache {
   SimulatedCache& operator=(const SimulatedCache&) = delete;
 
   bool has(std::size_t key) const { return items_.count(key) != 0; }
-  /// Reads a value of `size` bytes; false where it had to be made.
+  /// Reads a value of `size` bytes. Returns false on a miss.
   bool read(std::size_t key, std::size_t size, fs::Purpose purpose = fs::Purpose::read) {
     if (const auto there = items_.find(key); there != items_.end()) {
       uses_.use(there->second, purpose);
