@@ -11,7 +11,7 @@ namespace bloscfs::test {
 class CallCounter {
  public:
   CallCounter();
-  /// False where the kernel does not permit counting.
+  /// False if the kernel does not permit counting.
   explicit operator bool() const { return static_cast<bool>(fd_); }
   int count() const;
 
@@ -19,7 +19,7 @@ class CallCounter {
   Fd fd_;
 };
 
-/// System calls can be counted, and neither ASan nor TSan adds any.
+/// Requires that system calls can be counted, and that neither ASan nor TSan adds any.
 Precondition needs_call_counts(boost::unit_test::test_unit_id);
 
 }  // namespace bloscfs::test

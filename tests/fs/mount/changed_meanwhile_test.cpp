@@ -1,5 +1,5 @@
-// Another program changes SOURCE at each moment of an operation: what comes of both is what would
-// have come of them one after the other.
+// Another program changes SOURCE at each moment of an operation of the mount. The result must be
+// the same as if the two had come one after the other.
 
 #include <cerrno>
 #include <map>
@@ -88,7 +88,7 @@ void describe_shown(InProcess& mount, const std::string& path, std::string& text
   }
 }
 
-/// What SOURCE has, by names that the mount does not know.
+/// Returns a text with all paths in SOURCE and the bytes of their files.
 std::string stored_tree(const fs_std::path& source) {
   std::set<std::string> lines;
   for (const auto& entry : fs_std::recursive_directory_iterator(source)) {
@@ -106,8 +106,8 @@ std::string stored_tree(const fs_std::path& source) {
   return text;
 }
 
-/// What a mount that begins now shows, and what is stored that none shows. It is the same for the
-/// same files.
+/// Describes what a new mount of SOURCE shows, and the temporaries that it leaves there. The text
+/// depends only on the files, so it is cached.
 std::string shown_later(const fs_std::path& source) {
   static std::map<std::string, std::string> known;
   const auto [found, is_new] = known.try_emplace(stored_tree(source));
@@ -129,13 +129,13 @@ void make_files(const fs_std::path& source) {
 struct ChangedTree {
   std::string tree;
   int error = 0;  ///< of the operation
-  int looks = 0;  ///< at names, by it
+  int looks = 0;  ///< the operation's lookups of names
 };
 
-/// When the other program makes its change.
+/// Values of `at_look`: the other program makes its change before the operation, or after it.
 constexpr int kBefore = 0, kAfter = -1;
 
-/// Nothing where what others want to change is gone by then.
+/// Returns nullopt if the other program's change fails because the operation has removed the file.
 std::optional<ChangedTree> changed_tree_of(const OwnChange& operation, const OthersChange& change,
                                            int at_look) {
   const TempDir source;
@@ -150,7 +150,8 @@ std::optional<ChangedTree> changed_tree_of(const OwnChange& operation, const Oth
   {
     InProcess mount(source.path());
     int looks = 0;
-    // Not between the last look and what it leads to: that goes by name, whatever has it by then.
+    // Changes between the last look and the system call that follows are not tested. That call goes
+    // by name, and affects the file that has the name then.
     const auto at_call = [&, thread = std::this_thread::get_id()](Call call, const std::string&) {
       const bool is_own = call == Call::look && std::this_thread::get_id() == thread;
       if (is_own && ++looks == at_look) make_change();

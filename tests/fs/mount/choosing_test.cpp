@@ -1,4 +1,4 @@
-// codec=auto: settings of new files by their contents.
+// The option codec=auto: the mount chooses the settings of new files by their contents.
 
 #include <cmath>
 #include <cstring>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kSize = 9 << 20;
 
-/// Nearly even steps: bytes of items apart, and what is between them, are a tenth of the whole.
+/// Makes 4-byte counters with nearly even steps. Shuffled bytes and their differences compress to a
+/// tenth of the size.
 ByteVector counters() {
   ByteVector bytes(kSize);
   std::uint32_t random = 1;
@@ -35,7 +36,7 @@ ByteVector counters() {
 struct FileSettings {
   std::string codec, clevel, filters, typesize;
   std::uint64_t size = 0;
-  /// Sizes depend on when commits come.
+  /// Leaves out `size`, which depends on when commits come.
   bool operator==(const FileSettings& other) const {
     return codec == other.codec && clevel == other.clevel && filters == other.filters &&
            typesize == other.typesize;
@@ -47,7 +48,7 @@ std::ostream& operator<<(std::ostream& out, const FileSettings& stored) {
              << stored.typesize << ' ' << stored.size;
 }
 
-/// As a mount with these options stores a new file. It is read again, too.
+/// Stores a new file in a mount with these options, and reads it again. Returns its settings.
 FileSettings stored_with(const std::string& options, const std::string& name,
                          const ByteVector& bytes) {
   const TempDir source;
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(items_of_arrays_are_known) {
   const FileSettings chosen = stored_with("codec=auto:ratio", "a.npy", file);
   BOOST_TEST(chosen.typesize == "4");
   BOOST_TEST(chosen.filters == "shuffle,bytedelta");
-  // Larger than what filters take apart.
+  // The items are larger than those that filters can split into bytes.
   ByteVector records = bytes_of(npy_header("|V300", {30000}));
   records.resize(records.size() + std::size_t{300} * 30000, 7);
   BOOST_TEST(stored_with("codec=auto:ratio", "b.npy", records).typesize == "300");
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(nothing_else_chooses_what_is_chosen) {
   for (const char* list : {"codec=auto,clevel=3", "filters=none,codec=auto:speed"})
     BOOST_TEST(message_of(list).find("chooses level and filters") != std::string::npos, list);
   BOOST_TEST(message_of("codec=auto:best").find("or auto, which may have") != std::string::npos);
-  // The last one counts.
+  // The last `codec` option counts.
   BOOST_TEST(message_of("codec=auto,codec=lz4,clevel=3") == "");
   BOOST_TEST(message_of("codec=auto,chunk_size=1M,block_size=64K") == "");
 }

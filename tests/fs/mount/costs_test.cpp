@@ -35,8 +35,8 @@ namespace {
 std::atomic<int> seconds_ahead{0};
 }
 
-/// The mount judges a file anew as long as it changed less than 2 s ago, and no program can set a
-/// file's time of change. So this moves the wall clock of the whole test program instead.
+/// Moves the wall clock of the whole test program. The mount judges a file again as long as it
+/// changed less than 2 s ago, and no program can set a file's time of change.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = ::syscall(SYS_clock_gettime, clock, time);
   if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += seconds_ahead;
@@ -50,7 +50,7 @@ constexpr std::size_t kContentsSize = 300'000;
 
 std::string frame_name(int i) { return fmt::format("d/{:02}", i); }
 
-/// The example files, by their names in SOURCE.
+/// Returns the example files by their names in SOURCE.
 std::map<std::string, ByteVector> example_files() {
   Cut cut;
   cut.chunksize = 32'768;
@@ -68,27 +68,27 @@ struct Operation {
   const char* name;
   const char* requests;  ///< to an object store
   const char* reads;     ///< of local files of SOURCE
-  int calls;             ///< system calls for local files, at most
+  int calls;             ///< most system calls for local files
   void (*work)(KernelSide&);
 };
 
-/// They follow each other in one mount. A comment tells what the requests are for.
+/// These operations follow each other in one mount. A comment says what its requests are for.
 const std::vector<Operation> kOperations{
-    // GET: its first 64 KiB, with the header that tells what it is; its end, with the index of its
-    // chunks, since a vlmetalayer may make it an array.
+    // GET: the first 64 KiB, with the header that says what the file is; and the end, with the
+    // index of its chunks. Both are needed, since a vlmetalayer may make it an array.
     {"first lookup of a frame", "2 GET", "2 of 8192 bytes", 13, [](KernelSide& k) { k.node("c"); }},
     {"second lookup", "none", "none", 4, [](KernelSide& k) { k.look_up("c"); }},
-    // GET: whether it still has that state.
+    // GET: asks whether the object is unchanged.
     {"lookup a minute later", "1 GET", "none", 4, [](KernelSide& k) { k.look_up_later("c"); }},
     {"stat", "none", "none", 2,
      [](KernelSide& k) { k.source.attributes(k.mount.request(), k.node("c")); }},
-    // The byte is in the first 64 KiB. Its vlmetalayers are read to see whether they say that
-    // contents are missing.
+    // The byte is in the first 64 KiB. The mount reads the vlmetalayers to see whether they say
+    // that contents are missing.
     {"open it, read 1 byte", "none", "7 of 24865 bytes", 16,
      [](KernelSide& k) { k.file.emplace(k.open("c")).read(0, 1); }},
     {"read that byte by another handle", "none", "none", 3,
      [](KernelSide& k) { k.open("c").read(0, 1); }},
-    // GET: what lies between.
+    // GET: the bytes between the first 64 KiB and the end.
     {"read all of it", "1 GET", "27 of 284048 bytes", 57,
      [](KernelSide& k) { k.open("c").read(0, kContentsSize); }},
     {"read all of it again", "none", "none", 3,
@@ -98,18 +98,18 @@ const std::vector<Operation> kOperations{
     {"list and read its extended attributes", "none", "7 of 8380 bytes", 19,
      [](KernelSide& k) { k.read_attributes("c"); }},
     {"list and read them again", "none", "none", 5, [](KernelSide& k) { k.read_attributes("c"); }},
-    // GET: its chunks.b2frame.
+    // GET: the chunks.b2frame of the frame.
     {"first lookup of a sparse frame", "1 GET", "2 of 224 bytes", 22,
      [](KernelSide& k) { k.node("s"); }},
-    // GET: the block, and those around it.
+    // GET: the block, and the blocks around it.
     {"open that, read 1 byte", "1 GET", "4 of 16660 bytes", 39,
      [](KernelSide& k) { k.open("s").read(0, 1); }},
-    // GET: all of it, up to 64 KiB.
+    // GET: the whole file, up to 64 KiB.
     {"first lookup of a plain file", "1 GET", "1 of 4 bytes", 10,
      [](KernelSide& k) { k.node("t.txt"); }},
     {"open that, read 1 byte", "none", "none", 6,
      [](KernelSide& k) { k.open("t.txt").read(0, 1); }},
-    // LIST: its directory.
+    // LIST: the directory.
     {"lookup of a missing name", "1 LIST", "none", 3,
      [](KernelSide& k) { k.mount.has("missing"); }},
     {"second lookup of it", "none", "none", 3, [](KernelSide& k) { k.mount.has("missing"); }},
@@ -122,7 +122,7 @@ const std::vector<Operation> kOperations{
     // GET: each frame, as for the first lookup above.
     {"list it, look up each frame", "20 GET", "none", 157,
      [](KernelSide& k) { k.look_up_all("d"); }},
-    // GET: all of it, up to 64 KiB.
+    // GET: the whole file, up to 64 KiB.
     {"list a .b2z store", "1 GET", "21 of 29853 bytes", 50,
      [](KernelSide& k) { k.mount.names("dict"); }},
     {"list it again", "none", "none", 6, [](KernelSide& k) { k.mount.names("dict"); }},
@@ -130,39 +130,39 @@ const std::vector<Operation> kOperations{
      [](KernelSide& k) { k.open("dict/a.npy").read(0, 1000); }},
     {"read the leaf again", "none", "3 of 3283 bytes", 40,
      [](KernelSide& k) { k.open("dict/a.npy").read(0, 1000); }},
-    // PUT: the directory's own object. LIST: its parent and itself, after that.
+    // PUT: the object of the directory. LIST: then its parent and the new directory.
     {"mkdir", "2 LIST, 1 PUT", "none", 14, [](KernelSide& k) { k.make_directory("e"); }},
-    // LIST: whether it is empty. DELETE: its object.
+    // LIST: asks whether the directory is empty. DELETE: its object.
     {"rmdir", "1 DELETE, 1 LIST", "none", 35, [](KernelSide& k) { k.remove_directory("e"); }},
-    // LIST: whether the name is free.
+    // LIST: asks whether the name is free.
     {"create a file, write to it", "1 LIST", "none", 14, [](KernelSide& k) { k.create("new"); }},
-    // PUT: chunk and index.
+    // PUT: the chunk and the index.
     {"commit that", "2 PUT", "none", 28, [](KernelSide& k) { k.commit(); }},
     // LIST: the directory, which has changed.
     {"look it up", "1 LIST", "none", 7, [](KernelSide& k) { k.look_up("new"); }},
     // GET: the chunk.
     {"read it", "1 GET", "2 of 340 bytes", 9, [](KernelSide& k) { k.open("new").contents(); }},
-    // GET: the chunk. PUT: chunk and index.
+    // GET: the chunk. PUT: the chunk and the index.
     {"overwrite it, commit", "1 GET, 2 PUT", "7 of 825 bytes", 57,
      [](KernelSide& k) { k.overwrite("new"); }},
-    // GET: whether the index is the same; the chunk twice. PUT: chunk and index.
+    // GET: asks whether the index is unchanged; and the chunk, twice. PUT: the chunk and the index.
     {"change a byte of a sparse frame, commit", "3 GET, 2 PUT", "4 of 65872 bytes", 169,
      [](KernelSide& k) { k.change("s"); }},
     {"set an extended attribute", "none", "2 of 459 bytes", 17,
      [](KernelSide& k) { k.set_attribute("new"); }},
     // PUT: the index.
     {"commit that", "1 PUT", "3 of 291 bytes", 137, [](KernelSide& k) { k.commit(); }},
-    // GET: the index twice. PUT: the index.
+    // GET: the index, twice. PUT: the index.
     {"chmod", "2 GET, 1 PUT", "1 of 298 bytes", 14, [](KernelSide& k) { k.chmod("new"); }},
-    // GET: the index. PUT: copies of the chunk, the index, a tombstone of the old name. DELETE: the
-    // tombstone.
+    // GET: the index. PUT: a copy of the chunk, the index, and a tombstone for the old name.
+    // DELETE: the tombstone.
     {"rename", "1 DELETE, 1 GET, 3 PUT", "2 of 596 bytes", 36,
      [](KernelSide& k) { k.rename("new", "other"); }},
-    // LIST: the directory. PUT, DELETE: the tombstone.
+    // LIST: the directory. PUT and DELETE: the tombstone.
     {"remove", "1 DELETE, 1 LIST, 1 PUT", "none", 9, [](KernelSide& k) { k.remove("other"); }},
 };
 
-/// `counted` returns what was counted since its last call.
+/// `counted` returns the counts since its last call.
 void check_each(InProcess& mount, SetClock& clock, const std::function<std::string()>& counted,
                 const char* Operation::*expected) {
   KernelSide kernel{mount, clock};
@@ -175,8 +175,8 @@ void check_each(InProcess& mount, SetClock& clock, const std::function<std::stri
 
 bool removes_many(const HttpRequest& request) { return request.head.starts_with("POST "); }
 
-/// How many requests of each kind there are behind the first `begin` ones, but for those that
-/// remove many objects: they are sent in the background.
+/// Returns the number of requests of each kind, from the request number `begin` on. Leaves out
+/// requests that remove many objects, which the daemon sends in the background.
 std::string told(const std::vector<HttpRequest>& requests, std::size_t begin) {
   std::map<std::string, int> counts;
   for (std::size_t i = begin; i < requests.size(); i++) {
@@ -191,14 +191,14 @@ std::string told(const std::vector<HttpRequest>& requests, std::size_t begin) {
   return text.empty() ? "none" : text;
 }
 
-/// A mount of local files that has ended its search for leftovers, which takes memory.
+/// A mount of local files. Its search for leftovers has ended, since that takes memory.
 struct LocalMount : InProcess {
   LocalMount(const fs_std::path& source, const frame::Clock& clock) : InProcess(source, {}, clock) {
     BOOST_TEST_REQUIRE(comes_true([&] { return is_swept(lock_file_in(source)); }));
   }
 };
 
-/// A mount of the example files. It takes them for older than 2 s.
+/// A mount of the example files. The moved clock makes them older than 2 s.
 struct LocalExamples {
   LocalExamples() {
     fs_std::create_directory(directory / "d");
@@ -216,7 +216,8 @@ struct LocalExamples {
   std::optional<LocalMount> mount;
 };
 
-/// Small files that are stored as "00000" and so on with `stored_end`, and shown with `shown_end`.
+/// Small files, which are stored as "00000" and so on with `stored_end`, and shown with
+/// `shown_end`.
 struct ManyFiles {
   std::size_t count;
   std::string stored_end, shown_end;
@@ -226,7 +227,8 @@ struct ManyFiles {
   void make(const std::function<void(const std::string&, const ByteVector&)>& write) const {
     for (std::size_t i = 0; i < count; i++) write(number(i) + stored_end, bytes);
   }
-  /// Bytes of memory for each once the kernel knows them all, and nobody asks for them any more.
+  /// Returns the bytes of memory for each file after the kernel has looked up all of them, and
+  /// nothing has used them for a while.
   std::size_t memory_of_each(InProcess& mount) const {
     const auto in_use = [] {
       const struct mallinfo2 info = ::mallinfo2();
@@ -262,7 +264,7 @@ BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
     return told(requests, std::exchange(begin, requests.size()));
   };
   check_each(mount, clock, counted, &Operation::requests);
-  // Replaced chunks are removed when readers on other hosts no longer need them.
+  // The daemon removes replaced chunks when readers on other hosts no longer need them.
   clock.move(std::chrono::minutes(11));
   mount.source().tidy();
   BOOST_TEST(comes_true([&] {
@@ -287,7 +289,7 @@ BOOST_AUTO_TEST_CASE(reads_of_local_files) {
 
 BOOST_AUTO_TEST_CASE(system_calls_for_local_files,
                      *boost::unit_test::precondition(needs_call_counts)) {
-  // Takes the fewest of three mounts: a process makes some calls only once.
+  // Takes the fewest calls in three mounts, since a process makes some calls only once.
   std::vector<int> fewest(kOperations.size(), std::numeric_limits<int>::max());
   for (int round = 0; round < 3; round++) {
     LocalExamples examples;
@@ -318,8 +320,8 @@ BOOST_AUTO_TEST_CASE(memory_for_each_file_that_the_kernel_knows,
     InProcess mount(store.tree(true), {}, clock);
     return files.memory_of_each(mount);
   };
-  // Limits are 10 % above what was measured. Objects are so many since their connections take
-  // memory.
+  // Limits are 10 % above the measured values. There are so many objects because their connections
+  // take memory, too.
   BOOST_TEST(of_local({5'000, ".txt", ".txt", bytes_of("text")}) <= 277U);
   BOOST_TEST(of_local({2'000, ".b2frame", "", flat_frame("text")}) <= 265U);
   BOOST_TEST(of_objects({4'000, ".txt", ".txt", bytes_of("text")}) <= 869U);

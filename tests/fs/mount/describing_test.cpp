@@ -1,4 +1,4 @@
-// Extended attributes: those of containers, of metalayers, and of source files.
+// Extended attributes of containers, of metalayers, and of source files.
 
 #include <cerrno>
 
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(computed_values_are_told_and_not_set) {
   BOOST_TEST(error_of([&] { mount.attribute("a", "security.x"); }) == EOPNOTSUPP);
 }
 
-// Its settings are known before there is a frame.
+// The settings are known before the frame exists.
 BOOST_AUTO_TEST_CASE(file_that_was_never_committed_tells_what_it_will_be) {
   const TempDir source;
   InProcess mount(source.path(), "codec=lz4,clevel=3");

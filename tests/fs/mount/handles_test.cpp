@@ -1,4 +1,4 @@
-// What may be asked of an open file, which is the same of plain files and containers.
+// Operations on open files, which do the same for plain files and for containers.
 
 #include <cerrno>
 #include <functional>
@@ -23,7 +23,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// A source with the plain file `plain` and the frame `frame` of the same contents.
+/// A SOURCE with the plain file `plain` and the frame `frame`, which have the same contents.
 class TwoKinds {
  public:
   explicit TwoKinds(const ByteVector& contents, const std::string& options = {}) {
@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(what_is_appended_goes_to_the_end_and_pages_stay_in_place) {
     }
 }
 
-// Its descriptor is not open for appending where fcntl(2) has asked for that later: the kernel's
-// offset counts then.
+// If a program sets O_APPEND later with fcntl(2), the daemon's descriptor is not open for
+// appending. Then the offset that the kernel sends counts.
 BOOST_AUTO_TEST_CASE(plain_file_that_is_appended_to_later_takes_the_offset) {
   TwoKinds mount(bytes_of("contents"));
   write(mount.open("plain"), {8, true}, "end");
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(data_and_holes_are_found) {
       const InProcess::File file = mount.open(name);
       file.truncate(kEnd);
       write(file, {kEnd}, "end");
-      file.sync();  // of a container what waits for a commit is all data
+      file.sync();  // until its commit, all of a container counts as data
       const fs::FileHandle& handle = file.handle();
       BOOST_TEST(handle.seek(mount->request(), 1, SEEK_DATA) == 1);
       BOOST_TEST(handle.seek(mount->request(), 0, SEEK_HOLE) == kHole);
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(ranges_are_copied_between_plain_files_alone) {
                }) == EOPNOTSUPP);
 }
 
-// A commit, or a flush of SOURCE, may take long.
+// A commit or a flush of SOURCE may take long, so each of them needs a slot.
 BOOST_AUTO_TEST_CASE(what_has_to_store_something_takes_a_slot) {
   TwoKinds mount(bytes_of("contents"));
   const InProcess::File reader = mount.open("frame", O_RDONLY), plain = mount.open("plain");

@@ -1,4 +1,4 @@
-// Several hosts that write to one object store: two mounts without a kernel, and a store in memory.
+// Several hosts that write to one object store: mounts without a kernel, and a store in memory.
 
 #include <algorithm>
 #include <cerrno>
@@ -24,10 +24,10 @@ using namespace bloscfs::test;
 
 std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// Contents of three chunks.
+/// Makes contents that take three chunks.
 ByteVector large(std::uint64_t seed) { return make_contents("noise", seed, 9'000'000, 1); }
 
-/// One host, which knows what it knows until the clock is moved.
+/// One host. Its cached knowledge of the store stays valid until a test moves the clock.
 struct Host {
   explicit Host(FakeStore& store) : mount(store.tree(true), {}, clock) {}
 
@@ -44,7 +44,7 @@ struct Host {
   InProcess mount;
 };
 
-/// The errno of fsync on one host whose open file "one" another host changes.
+/// Returns the errno of an fsync on one host, after another host has changed the open file "one".
 int error_of_syncing_after(FakeStore& store, const std::function<void(InProcess&)>& change) {
   Host left(store);
   left.write("one", bytes_of("text"));
@@ -55,7 +55,7 @@ int error_of_syncing_after(FakeStore& store, const std::function<void(InProcess&
   return left.syncing(file);
 }
 
-/// What a new host finds beside "one".
+/// Checks that a new host finds one more file next to "one", a conflict file. Returns its contents.
 std::string only_one_beside(FakeStore& store) {
   Host third(store);
   Names beside = third.mount.names();
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_given_away_is_taken_back) {
   Host host(store);
   const ByteVector contents = large(4), other = large(5);
   host.write("one", contents);
-  // The chunks of the old name are removed meanwhile: no index may name them again.
+  // Each rename removes the chunks of the old name, so no index may refer to them again.
   host.mount.rename("one", "two");
   host.mount.rename("two", "one");
   BOOST_TEST((host.mount.read("one") == contents));
@@ -229,8 +229,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_given_away_is_taken_back) {
   BOOST_TEST((Host(store).mount.read("one") == other));
 }
 
-/// How many objects are asked for, in the end, once the first few of a directory were looked up in
-/// that order.
+/// Looks up the first few objects of a directory in the given order. Returns how many objects the
+/// mount has then asked for.
 std::size_t asked_for(
     const std::function<bool(const fs::DirectoryEntry&, const fs::DirectoryEntry&)>& less) {
   constexpr int kObjects = 60, kLookedUp = 8;
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(who_goes_through_a_listing_is_looked_ahead_of) {
   BOOST_TEST(asked_for([](const Entry& a, const Entry& b) { return a.shown_name < b.shown_name; }) >
              8U);
   BOOST_TEST(asked_for([](const Entry& a, const Entry& b) { return a.inode < b.inode; }) > 8U);
-  // The last digit first: neither.
+  // In the order of the last digit, which is neither the order of names nor of inodes.
   BOOST_TEST(asked_for([](const Entry& a, const Entry& b) {
                return a.shown_name.substr(1) + a.shown_name < b.shown_name.substr(1) + b.shown_name;
              }) == 8U);
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(what_a_listing_tells_counts_for_as_long_as_its_names) {
   FakeStore store;
   store.add("d/one.txt", bytes_of("text"));
   SetClock clock;
-  // A listing that takes 2 s is believed for 20 s.
+  // A listing that took 2 s is valid for 20 s.
   store.when_listing = [&] { clock.move(std::chrono::seconds(2)); };
   InProcess mount(store.tree(false), {}, clock);
   BOOST_TEST(mount.has("d/one.txt"));
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(files_are_what_was_written_to_them) {
       FakeStore store;
       RandomFiles files(seed, RandomFiles::Renames::of_closed_files);
       Host(store).mount.make_directory("d");
-      // What was committed is there for the next host.
+      // Each host must find what the previous host has committed.
       for (int round = 0; round < 2; round++) {
         Host host(store);
         files.compare(host.mount);

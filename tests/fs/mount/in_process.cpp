@@ -28,7 +28,7 @@ void require(std::int64_t result, const char* what) {
   if (result < 0) throw_errno(what);
 }
 
-/// As the kernel does, which sends a program's next write when the last one is answered.
+/// Waits until the write is answered. The kernel, too, sends a program's next write only then.
 void wait_for_answer(fs::DirtyBudget& budget, const fs::FileHandle& handle, std::size_t written) {
   const auto user = handle.dirty_user();
   if (!user || budget.has_room(*user)) return;

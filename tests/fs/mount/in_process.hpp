@@ -1,6 +1,6 @@
 #pragma once
-// A mount without a kernel that is asked by paths: of files in a SOURCE that it has locked, or of
-// objects.
+// A mount without a kernel, which tests use by paths. SOURCE is a directory, which the mount has
+// locked, or an object tree.
 
 #include <atomic>
 #include <cstdint>
@@ -23,43 +23,44 @@ namespace bloscfs::test {
 
 using Names = std::vector<std::string>;
 
-/// What the kernel counts as one reference to a node, while it lives.
+/// One of the kernel's references to a node. The destructor gives it back.
 using Reference = std::shared_ptr<const fs::NodeId>;
 
-/// The errno of a std::system_error that `work` throws, EIO for what no errno stands for, and 0 if
-/// it throws nothing.
+/// Returns the errno of a std::system_error that `work` throws, EIO for an error without an errno,
+/// and 0 if it throws nothing.
 int error_of(const std::function<void()>& work);
 
-/// A path is made of shown names, from the root; the root is the empty path. Functions throw what
-/// fs::Mount throws, and ENOENT as std::system_error. As the kernel does, they look up a name
-/// before they change it, and forget nodes that are not used. Each mount collects the log; while
-/// there are several, the last one gets all lines.
+/// Paths consist of shown names from the root; the empty path is the root. Functions throw what
+/// fs::Mount throws, and std::system_error(ENOENT). Like the kernel, they look up a name before
+/// they change it, and forget nodes that are not used.
+/// Each mount collects the log. If there are several mounts, the last one gets all lines.
 class InProcess {
  public:
-  /// `options` as after -o. `clock` outlives the mount.
+  /// `options` are as after -o. `clock` outlives the mount.
   explicit InProcess(const fs_std::path& source, const std::string& options = {},
                      const frame::Clock& clock = frame::system_clock());
   explicit InProcess(const std::shared_ptr<frame::ObjectTree>& tree,
                      const std::string& options = {},
                      const frame::Clock& clock = frame::system_clock());
-  /// Ends suddenly, unless it has ended.
+  /// Ends the mount suddenly, without commits, unless end() was called.
   ~InProcess();
   InProcess(const InProcess&) = delete;
   InProcess& operator=(const InProcess&) = delete;
 
   fs::Mount* operator->() { return mount_.get(); }
-  /// A new request of the caller, until this thread asks for its next one.
+  /// Returns a new request of `caller`. It lives until this thread calls request() again.
   fs::Request& request() const;
   fs::Source& source() { return mount_->source(); }
-  /// Of files.
+  /// Only for mounts of files.
   fs::LocalSource& local() { return dynamic_cast<fs::LocalSource&>(source()); }
   std::string log() const;
-  /// How often somebody asked that the kernel should forget pages.
+  /// Returns how often the daemon asked the kernel to forget pages.
   int forgotten() const { return forgotten_; }
-  /// As an unmount. Nothing is asked any more. Throws as Mount::commit_all().
+  /// Ends the mount like an unmount. No function may be called afterwards. Throws like
+  /// Mount::commit_all().
   void end();
 
-  /// An open file. Released by the destructor, as by the last close.
+  /// An open file. The destructor releases it, as the last close does.
   class File {
    public:
     File(InProcess& mount, Reference node, std::uint64_t number)
@@ -71,12 +72,12 @@ class InProcess {
     fs::FileHandle& handle() const { return *mount_->mount_->handle(number_); }
     ByteVector read(std::int64_t offset, std::int64_t size) const;
     ByteVector contents() const;
-    /// At the end where there is no offset.
+    /// Without an offset, writes at the end.
     void write(std::optional<std::int64_t> offset, const ByteVector& bytes) const;
     void truncate(std::int64_t size) const;
     void allocate(int mode, std::int64_t offset, std::int64_t size) const;
     void sync() const;
-    /// What close(2) of a copy of the descriptor does.
+    /// Does what close(2) of a copy of the descriptor does.
     void flush() const;
     struct stat stat() const;
     fs::NodeId node() const { return *node_; }
@@ -91,13 +92,13 @@ class InProcess {
   Reference find(std::string_view path);
   bool has(std::string_view path);
   struct stat stat(std::string_view path);
-  /// Shown names of a directory, sorted, as a listing tells them.
+  /// Returns the shown names in a listing of the directory, sorted.
   Names names(std::string_view path = {});
 
   File open(std::string_view path, int flags = O_RDWR);
   File create(std::string_view path, int flags = O_RDWR);
   ByteVector read(std::string_view path);
-  /// Creates or replaces it, as a program does that writes all and closes.
+  /// Creates or replaces the file, like a program that writes all of it and closes it.
   void write(std::string_view path, const ByteVector& bytes);
   void resize(std::string_view path, std::int64_t size);
 
@@ -116,7 +117,7 @@ class InProcess {
   void remove_attribute(std::string_view path, const std::string& name);
   void set(std::string_view path, const fs::NewAttributes& wanted);
 
-  /// Who asks for all that.
+  /// The user of all requests.
   fs::Caller caller;
 
  private:
@@ -135,11 +136,12 @@ class InProcess {
   std::atomic<int> forgotten_{0};
 };
 
-/// Names in a directory of SOURCE, sorted; temporaries count as ".tmp", the lock file not at all.
+/// Returns the names in a directory of SOURCE, sorted. Temporaries are returned as ".tmp". The lock
+/// file is left out.
 Names stored_names(const fs_std::path& directory);
-/// What a container of SOURCE holds, as a mount that has just begun would show it.
+/// Returns the contents of a container of SOURCE, as a new mount shows them.
 ByteVector shown_contents(const fs_std::path& stored);
-/// A copy with other bytes in it, longer if they do not fit.
+/// Returns a copy with `bytes` written at `offset`. The copy is longer if they do not fit.
 ByteVector with_bytes(ByteVector contents, std::size_t offset, const ByteVector& bytes);
 
 }  // namespace bloscfs::test

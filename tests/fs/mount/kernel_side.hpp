@@ -1,5 +1,5 @@
 #pragma once
-// The kernel's part in a test of a mount: it looks a name up once, and uses the node from then on.
+// The kernel's part in a test of a mount. It looks up a name once, and then uses the node.
 
 #include <chrono>
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace bloscfs::test {
 
 inline constexpr const char* kNoteAttribute = "user.blosc2.vlmeta.note";
 
-/// Operations on a mount as the kernel sends them. It keeps each node that it has looked up.
-/// Changes of names are in the root.
+/// Sends operations to a mount, as the kernel does. It keeps each node that it has looked up. It
+/// changes names only in the root.
 struct KernelSide {
   InProcess& mount;
   SetClock& clock;
@@ -48,7 +48,7 @@ struct KernelSide {
     mount->extended_attributes().list(mount.request(), node(path));
     mount->attribute(mount.request(), node(path), kNoteAttribute);
   }
-  /// What `ls -l` asks for.
+  /// Does what `ls -l` asks for.
   void list_with_attributes(const std::string& path) {
     const fs::NodeId id = node(path);
     fs::DirectoryHandles& directories = mount->directories();

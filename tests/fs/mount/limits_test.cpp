@@ -1,4 +1,4 @@
-// What one user's requests may cost the others.
+// Limits for what one user's requests may take from other users.
 
 #include <cerrno>
 
@@ -13,7 +13,8 @@
 namespace bloscfs::test {
 namespace {
 
-/// For daemons that are started while it lives.
+/// Limits the descriptors of this process. Mounts that are made while it lives share this limit
+/// among their users.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {
@@ -29,7 +30,7 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-/// Opens it as a directory; false where the request gets no slot for that.
+/// Opens a path as a directory. Returns false if the request gets no slot for that.
 bool is_opened(InProcess& mount, std::string_view path, fs::Request& request) {
   fs::DirectoryHandles& directories = mount->directories();
   const Reference node = mount.find(path);
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(user_with_too_many_open_files_leaves_others_some) {
   mount->release(mount.request(), handles.back());
 }
 
-// Their files are committed instead, so that descriptors are given back.
+// The daemon commits closed files early, which gives back their descriptors.
 BOOST_AUTO_TEST_CASE(closed_files_give_way_to_new_ones) {
   const TempDir source;
   fs_std::permissions(source.path(), fs_std::perms(0777));

@@ -30,7 +30,7 @@ std::optional<std::string> RandomFiles::known_name() {
 }
 
 ByteVector RandomFiles::any_bytes() {
-  // Long ones seldom: most changes are small.
+  // Most changes are small; one in eight may be long.
   ByteVector bytes(below(8) == 0 ? below(kLongest) : below(5'000));
   const auto step = random_();
   for (std::size_t i = 0; i < bytes.size(); i++)
@@ -89,7 +89,7 @@ void RandomFiles::rename_one(InProcess& mount) {
   if (renames_ == Renames::of_closed_files)
     open_.remove_if([&](const Open& one) { return one.contents == files_[*from]; });
   const int error = error_of([&] { mount.rename(*from, to); });
-  // Objects: a name that was given away is not taken back while chunks of it may be read.
+  // A mount of objects refuses to give a name back while readers may still need its old chunks.
   BOOST_TEST((error == 0 || error == EXDEV), "errno " << error);
   if (error == 0) files_[to] = std::exchange(files_[*from], nullptr);
   std::erase_if(files_, [](const auto& one) { return !one.second; });

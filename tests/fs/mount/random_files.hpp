@@ -15,11 +15,11 @@ namespace bloscfs::test {
 
 class RandomFiles {
  public:
-  /// Whether files are renamed while they are open. RemoteSource makes a new node for a renamed
-  /// file, so that handles of the old node do not follow.
+  /// Says whether files are renamed while they are open. RemoteSource makes a new node for a
+  /// renamed file, and handles of the old node do not follow.
   enum class Renames { of_open_files, of_closed_files };
 
-  /// Files are in the root and in its directory "d", which is there.
+  /// Uses files in the root and in its directory "d", which must exist.
   explicit RandomFiles(std::uint64_t seed, Renames renames = Renames::of_open_files)
       : renames_(renames), random_(seed) {}
 
@@ -27,7 +27,7 @@ class RandomFiles {
   void step(InProcess& mount);
   /// Compares all names and contents with the model.
   void compare(InProcess& mount) const;
-  /// To be called before the mount ends.
+  /// Call this before the mount ends.
   void close_all() { open_.clear(); }
   const std::string& last() const { return last_; }
 

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(files_are_what_was_written_to_them) {
         const TempDir source;
         fs_std::create_directory(source / "d");
         RandomFiles files(seed);
-        // What was committed is there in the next mount.
+        // The next mount must find what this one has committed.
         for (int round = 0; round < 2; round++) {
           InProcess mount(source.path(), options);
           files.compare(mount);

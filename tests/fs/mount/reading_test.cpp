@@ -1,4 +1,4 @@
-// Reading: from open files, ahead of their readers, and from disks that fail.
+// Reads of open files, readahead, and reads from disks that fail.
 
 #include <cerrno>
 #include <chrono>
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(short_runs_are_not_read_ahead_for) {
   BOOST_TEST(mount->stats().readahead_blocks == 0u);
 }
 
-// As who takes a block out of a mapped array, plane by plane.
+// A program reads in this way if it takes a block out of a mapped array, plane by plane.
 BOOST_AUTO_TEST_CASE(readers_by_equal_strides_are_read_ahead_for) {
   const TempDir source;
   const ByteVector contents = make_contents("text", 1, 4 << 20, 1);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(readers_by_equal_strides_are_read_ahead_for) {
   write_file(source / "a.b2frame", flat_frame(contents, cut));
   InProcess mount(source.path());
   {
-    // Neither jumps backwards nor to and fro.
+    // Neither jumps backwards nor jumps to and fro cause readahead.
     const InProcess::File file = mount.open("a", O_RDONLY);
     for (const std::int64_t at : {3'000'000, 2'000'000, 1'000'000}) file.read(at, 4096);
     for (const std::int64_t at : {1, 2, 1, 2, 1, 2}) file.read(at << 20, 4096);
@@ -86,12 +86,12 @@ BOOST_AUTO_TEST_CASE(readers_by_equal_strides_are_read_ahead_for) {
   const std::uint64_t before = stats.blocks_decoded;
   const InProcess::File file = mount.open("a", O_RDONLY);
   for (const std::int64_t at : {100'000, 200'000, 300'000}) file.read(at, 4096);
-  // Three blocks were read, and the fourth that is next.
+  // Three blocks were read, and the next one was read ahead.
   BOOST_TEST(comes_true([&] { return stats.blocks_decoded == before + 4; }));
   BOOST_TEST(stats.readahead_blocks == 1U);
   const auto expected = contents.begin() + 400'000;
   BOOST_CHECK(file.read(400'000, 4096) == ByteVector(expected, expected + 4096));
-  // That was the third equal jump: two jumps on.
+  // After the third equal jump, the mount reads two jumps ahead.
   BOOST_TEST(comes_true([&] { return stats.readahead_blocks == 2U; }));
   BOOST_CHECK(file.contents() == contents);
 }
@@ -129,7 +129,8 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_read_on_is_not_taken_for_mapped) {
   BOOST_TEST(!mount->open(request, found.id, O_RDONLY).may_be_mapped);
 }
 
-// Frames get their times from their contents; of others SOURCE's files take them.
+// The content of a frame stores its times. For other containers the mount sets the times of the
+// file in SOURCE, which must not look like a change of contents.
 BOOST_AUTO_TEST_CASE(setting_times_disturbs_no_reader) {
   const TempDir source;
   const ByteVector contents = make_contents("text", 1, 300000, 1);
@@ -214,8 +215,8 @@ BOOST_AUTO_TEST_CASE(direct_readers_keep_others_from_relying_on_the_kernel) {
   BOOST_TEST(is_kept_by_kernel());
 }
 
-/// SIGTERM, by which an idle mount ends, is only noted while this lives. Threads that are begun
-/// meanwhile inherit that.
+/// Blocks SIGTERM while it lives, since an idle mount sends SIGTERM to its own process. Threads
+/// that start in that time inherit the blocked signal.
 class NotedEnd {
  public:
   NotedEnd() {
@@ -259,7 +260,7 @@ BOOST_AUTO_TEST_CASE(idle_watch_ends_a_mount_of_which_nothing_is_open) {
   }));
 }
 
-// The clock jumps to the time that a thread waits for. While it stands still no thread waits for a
+// The clock jumps to each time that a thread waits for. If it stands still, no thread waits for a
 // time.
 BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
   const TempDir source;
@@ -267,7 +268,7 @@ BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
   InProcess mount(source.path(), {}, clock);
   fs::IdleWatch watch(*mount.operator->(), std::chrono::seconds(0), clock);
   const auto falls_asleep = [&](std::chrono::nanoseconds since) {
-    constexpr int kLooks = 20;  // a thread that is only slow goes on between two of them
+    constexpr int kLooks = 20;  // a slow thread goes on between two of these looks
     auto passed = since;
     return comes_true([&, looks = 0]() mutable {
       const auto before = std::exchange(passed, clock.passed());
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
   BOOST_TEST(falls_asleep(std::chrono::nanoseconds(0)));
   const auto asleep = clock.passed();
   BOOST_CHECK(asleep < std::chrono::seconds(25));
-  // A request may have left work that is done later.
+  // A request may leave work that the daemon does later.
   watch.note_use();
   BOOST_TEST(falls_asleep(asleep));
   const auto asleep_again = clock.passed();
@@ -291,7 +292,7 @@ BOOST_AUTO_TEST_CASE(nothing_wakes_a_mount_that_nobody_uses) {
   BOOST_TEST(falls_asleep(asleep_again));
   BOOST_TEST(mount->stats().cache_bytes == 0U);
   const auto asleep_read = clock.passed();
-  // What a walk has found leaves memory to be freed when the kernel forgets it.
+  // When the kernel forgets the nodes that a walk has found, the daemon can free their memory.
   const auto found = mount.source().lookup(mount.request(), fs::kRootId, "b").value();
   const std::uint64_t forgotten = mount->forgotten();
   mount->forget(found.id, 1);

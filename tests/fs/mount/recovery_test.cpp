@@ -1,4 +1,5 @@
-// What a mount cannot commit before it ends is kept, and given a name later.
+// Changes that a mount cannot commit before it ends: it keeps them, and `b2frame recover` gives
+// them a name later.
 
 #include "fs/source/local/recovery.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 ByteVector lost_contents() { return make_contents("noise", 5, 30000, 1); }
 
-/// A SOURCE of which a mount could not write to the frame `d/a`.
+/// A SOURCE in which a mount could not write to the frame `d/a`.
 struct Lost {
   Lost() {
     fs_std::create_directory(source / "d");
@@ -29,7 +30,7 @@ struct Lost {
     const FailedCalls failed(Call::write, EIO, "/a.b2frame");
     BOOST_CHECK_THROW(mount.end(), std::runtime_error);
   }
-  /// Paths that were recovered, by those that were lost.
+  /// Recovers all kept files. Returns pairs of the lost and the recovered path.
   std::vector<std::pair<std::string, std::string>> recover() const {
     fs::MountSource opened = fs::open_source(source.path(), false, true);
     fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));

@@ -1,4 +1,5 @@
-// A request that gets no slot is served again from its beginning: nothing may come of that.
+// A request that gets no slot is served again from its beginning. The first try must have no
+// effect.
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +36,8 @@ namespace {
 constexpr std::int64_t kUsedSize = 300'000;
 constexpr const char* kUsedNote = "user.blosc2.vlmeta.note";
 
-/// Gets no slot at the `refused`-th need, and keeps none that it gets before.
+/// A request that needs a slot several times. It gets none at the need number `refused`, and
+/// records needs before that without taking a slot.
 class RefusedRequest final : public fs::Request {
  public:
   RefusedRequest(fs::RequestSlots& slots, const fs::Caller& caller, int refused)
@@ -49,17 +51,18 @@ class RefusedRequest final : public fs::Request {
   int needs_ = 0;
 };
 
-/// Serves requests as a session does, each of which gets no slot at that need: 0 for none.
+/// Serves requests like a session. Each request gets no slot at the need number `refused`; if that
+/// is 0, it gets all slots.
 class ServedRequests {
  public:
   ServedRequests(InProcess& mount, int refused) : mount_(mount), refused_(refused) {}
 
-  /// The most needs that a request had.
+  /// The largest number of needs that one request had.
   int most_needs() const { return most_needs_; }
   int served_again() const { return served_again_; }
 
   using Body = std::function<void(fs::Request& request)>;
-  /// `body` is called again where it got no slot. Errors are a part of what comes of it.
+  /// Calls `body`, and calls it again if it got no slot. Records its error.
   void serve(const std::string& name, const Body& body) {
     int error = 0;
     try {
@@ -133,7 +136,7 @@ class ServedRequests {
     for (const std::uint8_t byte : bytes) sum = sum * 31 + byte;
     told_ += fmt::format("  {} bytes, {}\n", bytes.size(), sum);
   }
-  /// A session serves it without slots, but for what waits for another program.
+  /// A session serves a write without a slot, unless the write waits for another program.
   void write(std::uint64_t handle, std::int64_t offset, const std::string& text) {
     const ByteVector bytes = bytes_of(text);
     told_ += fmt::format("write: {}\n", error_of([&] {
@@ -208,7 +211,8 @@ class ServedRequests {
           [&](fs::Request& request) { source().sync_directory(request, node(path)); });
   }
 
-  /// Gives back each reference that a reply has told of, and tells which nodes the mount keeps.
+  /// Gives back each reference that replies have returned. Records nodes that the mount still
+  /// knows.
   void forget_all() {
     for (const auto& [path, all] : nodes_)
       for (const auto& [id, references] : all) source().forget(id, references);
@@ -261,12 +265,12 @@ class ServedRequests {
   fs::RequestSlots slots_{4};
   int most_needs_ = 0, served_again_ = 0;
   std::string told_;
-  /// By path: nodes, the last one last, and how often replies told of each.
+  /// By path: the nodes in the order of replies, and how many replies returned each.
   std::map<std::string, std::vector<std::pair<fs::NodeId, std::uint64_t>>> nodes_;
 };
 
-/// What a user does with a tree of "c", a frame of 300,000 bytes, "s", a sparse one, "t.txt",
-/// plain, "d" with frames "d/0" and "d/1", and the store "dict".
+/// Does what a user does with a tree that has these files: "c", a frame of 300,000 bytes; "s", a
+/// sparse frame; "t.txt", a plain file; "d" with the frames "d/0" and "d/1"; the store "dict".
 void use_files(ServedRequests& ask, bool has_links) {
   const std::string note = "x", longer = "longer text";
   for (const char* const path : {"c", "s", "t.txt", "d", "d/0", "d/1", "dict", "dict/a.npy", "no"})
@@ -322,7 +326,7 @@ void use_files(ServedRequests& ask, bool has_links) {
   ask.sync_directory("");
 }
 
-/// All that can be seen of a tree.
+/// Describes all that can be seen of a tree.
 void describe_served(InProcess& mount, const std::string& path, std::string& text) {
   for (const std::string& name : mount.names(path)) {
     const std::string inside = path.empty() ? name : path + "/" + name;
@@ -340,8 +344,8 @@ void describe_served(InProcess& mount, const std::string& path, std::string& tex
   }
 }
 
-/// What came of all requests: replies, the tree as the mount shows it and as another one does
-/// later, and counters of what was stored.
+/// The result of all requests. `told` has the replies, the tree as this mount and a later one show
+/// it, and counters of what was stored.
 struct ServedOutcome {
   std::string told;
   int most_needs = 0, served_again = 0;
@@ -405,7 +409,7 @@ ServedOutcome outcome_for_objects(int refused) {
   return outcome;
 }
 
-/// The first line that is not the same.
+/// Returns the first line that differs, and the line before it.
 std::string first_difference(const std::string& one, const std::string& other) {
   std::istringstream ones(one), others(other);
   std::string before, line, expected;
@@ -424,7 +428,8 @@ void check_each_need(const std::function<ServedOutcome(int refused)>& outcome_fo
   const ServedOutcome undisturbed = outcome_for(0);
   BOOST_TEST(undisturbed.served_again == 0);
   BOOST_TEST_REQUIRE(undisturbed.most_needs > 2);
-  // A request that is served again finds more at hand, so that later ones need fewer turns.
+  // The first try of a request may have filled caches. So the second one, and later requests, may
+  // need fewer slots.
   for (int refused = 1; refused <= undisturbed.most_needs; refused++)
     BOOST_TEST_CONTEXT("no turn at need " << refused) {
       const ServedOutcome outcome = outcome_for(refused);
@@ -441,8 +446,8 @@ BOOST_AUTO_TEST_CASE(requests_for_files_leave_no_trace) { check_each_need(outcom
 
 BOOST_AUTO_TEST_CASE(requests_for_objects_leave_no_trace) { check_each_need(outcome_for_objects); }
 
-// Two threads are kept for quick requests. Two requests that waited for locks without a slot would
-// take both.
+// Two threads are reserved for quick requests. Two requests that waited for locks without a slot
+// would take both.
 BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) {
   const TempDir source;
   write_file(source / "known.b2frame", flat_frame("known"));
@@ -464,7 +469,7 @@ BOOST_AUTO_TEST_CASE(requests_need_a_slot_before_they_wait_for_another_program) 
     locked.emplace_back(::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC));
     BOOST_TEST_REQUIRE(::flock(locked.back().get(), LOCK_EX | LOCK_NB) == 0);
   }
-  // A request that would wait for a lock fails at once instead.
+  // Makes a request that would wait for a lock fail at once.
   const frame::LockTimeout none(std::chrono::seconds(0));
   fs::RequestSlots slots(4);
   const auto gets_no_slot = [&](const std::function<void(fs::Request&)>& body) {

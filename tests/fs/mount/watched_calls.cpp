@@ -55,7 +55,7 @@ bool flush_fails(int fd) {
   return fails(is_directory ? Call::flush_directory : Call::flush_file, fd);
 }
 
-/// The C library's own.
+/// Returns the C library's own function.
 template <typename Function>
 Function* library(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));

@@ -1,6 +1,6 @@
 #pragma once
-// System calls of this process that a test fails, delays, or acts at: what a store can do to a
-// mount, which makes its stores itself.
+// System calls of this process that a test makes fail, delays, or acts at. So a test can do to a
+// mount in the same process what a store can do.
 
 #include <atomic>
 #include <functional>
@@ -8,15 +8,16 @@
 
 namespace bloscfs::test {
 
-/// `look`: at a name, to stat it or to open it.
+/// `look` is a stat or an open of a name.
 enum class Call { look, read, write, flush_file, flush_directory, flush_all, rename, remove };
 
-/// Returns the errno that the call is to fail with, or 0: then it is made. `path` is the file's, or
-/// for names the name itself, for renames the new one. In the thread that calls, and so in several
-/// at once; its own calls are not watched.
+/// Returns the errno that the call fails with. If it returns 0, the call is made. `path` is the
+/// path of the file. For calls on names it is the name itself; for renames, the new name.
+/// Runs in the calling thread, so several threads may call it at the same time. Its own calls are
+/// not watched.
 using Watcher = std::function<int(Call call, const std::string& path)>;
 
-/// While it lives all threads' calls are watched. One at a time.
+/// Watches the calls of all threads while it lives. There can be only one at a time.
 class WatchedCalls {
  public:
   explicit WatchedCalls(Watcher watcher);
@@ -25,7 +26,7 @@ class WatchedCalls {
   WatchedCalls& operator=(const WatchedCalls&) = delete;
 };
 
-/// Calls of one kind, of paths with such an end, fail.
+/// Makes calls of one kind fail if their paths end with `path_end`.
 class FailedCalls {
  public:
   FailedCalls(Call call, int error, std::string path_end = {});

@@ -65,7 +65,8 @@ BOOST_AUTO_TEST_CASE(writes_without_an_offset_go_to_the_end) {
   BOOST_CHECK(other.contents() == bytes_of("onetwothree"));
 }
 
-/// The frames' codecs and filters go by the array's shape; those of f33-3-3 lose more each time.
+/// The codecs and filters of these frames depend on the array's shape. Those of f33-3-3 lose more
+/// each time that they are used.
 BOOST_AUTO_TEST_CASE(arrays_keep_what_is_written_to_them_and_what_is_beside_it) {
   const TempDir source;
   fs_std::path data;
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(readers_do_not_write) {
   BOOST_TEST(!file.handle().has_writers());
 }
 
-// Bloscpack files have no place for changes.
+// The mount shows Bloscpack files read-only.
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_refused_when_it_is_opened) {
   const TempDir source;
   const ByteVector contents = make_contents("text", 1, 5000, 1);
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(sparse_frame_has_one_mode) {
     BOOST_TEST((entry.status().permissions() == fs_std::perms(0640)), entry.path().string());
 }
 
-// A commit removes chunk files that the change of mode has found.
+// The commit may remove a chunk file just after the change of mode has found it.
 BOOST_AUTO_TEST_CASE(mode_of_a_sparse_frame_is_set_while_it_is_committed) {
   constexpr int kChanges = 30;
   const TempDir source;
@@ -279,7 +280,6 @@ BOOST_AUTO_TEST_CASE(changes_are_made_as_who_asks, *boost::unit_test::preconditi
   BOOST_TEST(mount.source().owner(*mount.find("a")) == 0u);
 }
 
-// Between the look at a file and its opening another one may have closed it.
 BOOST_AUTO_TEST_CASE(commit_of_a_closed_file_begins_within_the_time_that_was_asked_for) {
   const TempDir source;
   SetClock clock;
@@ -289,6 +289,8 @@ BOOST_AUTO_TEST_CASE(commit_of_a_closed_file_begins_within_the_time_that_was_ask
   BOOST_TEST(comes_true([&] { return mount->stats().commits == 1U; }));
 }
 
+// Another handle may close the file, and so make it a frame, after the look at the file and before
+// its opening.
 BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
   const TempDir source;
   write_file(source / "p", bytes_of("plain"));

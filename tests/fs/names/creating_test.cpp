@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(array_gets_the_name_of_one) {
   BOOST_TEST(stored_names(source.path()) == (Names{"a.b2nd", "no.npy.b2frame"}),
              boost::test_tools::per_element());
   BOOST_CHECK(mount.read("a.npy") == file);
-  // It changes into the other kind with what is written to it.
+  // New contents of the other kind change how the file is stored.
   mount.write("a.npy", bytes_of("text"));
   mount.write("no.npy", file);
   mount->commit_written();
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_made_for_nothing_goes_again) {
     fs::NewTemporary known(change, in, 0600);
     kept = known.name();
     known.keep();
-    // As rmdir clears a directory of what it hides.
+    // Another function, such as rmdir, may remove the temporary.
     const fs::NewTemporary cleared(change, in, 0600);
     fs_std::remove(source / cleared.name());
     BOOST_TEST(!cleared.is_in(in));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(of_many_who_make_a_file_at_once_one_has_made_it) {
     BOOST_TEST(made == 1);
     BOOST_TEST(refused == kMakers - 1);
   }
-  // No temporary stays of those who came too late.
+  // The threads that came too late leave no temporary.
   BOOST_TEST(stored_names(source.path()) == Names(kRounds, ".tmp"),
              boost::test_tools::per_element());
 }
@@ -152,11 +152,12 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_free_when_it_was_chosen_may_be_gone) {
   constexpr int kRounds = 300;
   const TempDir source;
   InProcess mount(source.path());
-  // Younger than two seconds, so that whoever chooses a name reads it, each time without the lock.
+  // A file younger than 2 s has no verdict yet. So each operation that chooses a name reads the
+  // file without the lock on names.
   write_file(source / "x.blp", bytes_of("none"));
   for (int round = 0; round < kRounds; round++) {
     if (round % 50 == 0) write_file(source / "x.blp", bytes_of("none"));
-    // Keeps that suffix, and so gets another full name than a new file.
+    // Keeps the suffix .b2f when it is renamed, and so gets another full name than the new file.
     write_file(source / "q.b2f", flat_frame("one"));
     std::barrier together(2);
     int create_error = 0, rename_error = 0;
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_free_when_it_was_chosen_may_be_gone) {
       together.arrive_and_wait();
       rename_error = error_of([&] { mount.rename("q", "x", RENAME_NOREPLACE); });
     }
-    // Two that want one name are both shown by their full ones.
+    // If both got the name, the mount would show both under their full names.
     BOOST_REQUIRE_MESSAGE((create_error == 0) != (rename_error == 0), "round " << round);
     BOOST_TEST(mount.has("x"));
     mount.remove("x");
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_free_when_it_was_chosen_may_be_gone) {
   }
 }
 
-// Such a name of SOURCE would be shown without its suffix.
+// A name of SOURCE that ends with .b2frame would be shown without its suffix.
 BOOST_AUTO_TEST_CASE(file_with_the_suffix_of_frames_keeps_its_name) {
   const TempDir source;
   InProcess mount(source.path());
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(special_files_are_made_as_they_are) {
   const auto found = mount.source().make_special(request, fs::kRootId, "pipe", S_IFIFO | 0600, 0);
   BOOST_TEST(S_ISFIFO(found.attributes.st_mode));
   BOOST_TEST(fs_std::is_fifo(source / "pipe"));
-  // A regular file that nobody opens is an empty frame.
+  // A regular file that was made but never opened is an empty frame.
   mount.source().make_special(request, fs::kRootId, "a", S_IFREG | 0600, 0);
   mount->commit_written();
   BOOST_CHECK(shown_contents(source / "a.b2frame").empty());

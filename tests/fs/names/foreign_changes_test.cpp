@@ -1,4 +1,4 @@
-// Files that other programs change in SOURCE while what was written to them waits.
+// Files that other programs change in SOURCE while they have dirty bytes.
 
 #include <atomic>
 #include <cerrno>
@@ -23,7 +23,7 @@ const std::regex& conflict_name() {
   return name;
 }
 
-/// A frame that is open, with something that was written to it and waits.
+/// A frame that is open and has dirty bytes.
 struct Waiting {
   explicit Waiting(const std::string& options = {}) {
     write_file(stored(), flat_frame(old));
@@ -32,12 +32,12 @@ struct Waiting {
     file->write(70000, bytes);
   }
   fs_std::path stored() const { return source / "a.b2frame"; }
-  /// Another program gives another file the name.
+  /// Renames another file over the frame, as another program does.
   void replace(const ByteVector& contents) const {
     write_file(source / "theirs", flat_frame(contents));
     fs_std::rename(source / "theirs", stored());
   }
-  /// The shown name of what was kept.
+  /// Returns the shown name of the conflict file; an empty string if there is none.
   std::string conflict() {
     std::string found;
     for (const std::string& name : mount->names())
@@ -53,7 +53,7 @@ struct Waiting {
   std::optional<InProcess::File> file;
 };
 
-/// An array of one element whose dtype takes so many bytes, which an open file keeps.
+/// Makes an array of one element. Its dtype takes `size` bytes, which an open file keeps in memory.
 ByteVector with_large_header(std::size_t size) {
   FrameBuilder frame = repeated(make_memcpy_chunk({9}, 1), 1, 1);
   Buffer layer = array_layer({1}, {1}, {1});
@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(change_in_the_midst_of_a_commit_is_seen) {
   Waiting it;
   std::atomic<bool> is_done{false};
   {
-    // Others come between its first look at the file and what it writes.
+    // Another program replaces the file after the commit's first look at it, before the commit
+    // writes.
     const WatchedCalls watched([&](Call call, const std::string& path) {
       if (call != Call::write || !path.ends_with("/a.b2frame") || is_done.exchange(true)) return 0;
       it.replace(it.theirs);
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(readers_keep_the_state_that_they_have_opened) {
   BOOST_CHECK(it.mount->read("a") == it.theirs);
 }
 
-/// One whose user has as much open as he may.
+/// A frame with dirty bytes, whose user holds as much memory by open files as one user may.
 struct Crowded : Waiting {
   Crowded() : Waiting("cache_size=8M") {
     for (int i = 0; i < 300; i++) {
@@ -185,7 +186,7 @@ struct Crowded : Waiting {
   std::vector<InProcess::File> others;
 };
 
-// The file stays overtaken, with what was written to it, until there is room for the new state.
+// The file stays overtaken and keeps its dirty bytes until there is room for the new state.
 BOOST_AUTO_TEST_CASE(state_that_no_room_is_for_is_gone_on_from_later) {
   Crowded it;
   it.replace(it.theirs);
@@ -210,7 +211,8 @@ BOOST_AUTO_TEST_CASE(own_state_that_no_room_is_for_is_committed_again) {
   BOOST_TEST(it.conflict() == "");
 }
 
-// Between the look at what has taken the name of a new file and the change of names.
+// The file is renamed after the mount has found the file that took its name, before the mount
+// changes names.
 BOOST_AUTO_TEST_CASE(new_file_that_is_renamed_meanwhile_keeps_its_new_name) {
   const TempDir source;
   InProcess mount(source.path());

@@ -1,4 +1,4 @@
-// What a mount that has ended suddenly leaves, and what the next one does about it.
+// Leftovers of a mount that ended suddenly, and how the next mount removes them.
 
 #include <cstdlib>
 
@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(only_what_is_known_to_be_left_is_removed) {
   BOOST_TEST(fs_std::exists(source / "d" / strangers));
 }
 
-// Another process, for each makes names of its own. Run by the case below.
+// Runs in another process, started by the case below, since each process makes temporaries of its
+// own.
 BOOST_AUTO_TEST_CASE(leave_some, *boost::unit_test::precondition(is_told_where)) {
   InProcess mount(std::getenv(kLeaveIn));
   mount.write("d/new", make_contents("noise", 1, 100000, 1));

@@ -1,4 +1,4 @@
-// What is removed, and what stays of it for who has it open.
+// Removed names, and removed files that programs still have open.
 
 #include <atomic>
 #include <cerrno>
@@ -19,10 +19,10 @@
 namespace bloscfs::test {
 namespace {
 
-/// Files of a directory that this process has open.
+/// The files of a directory that this process has open.
 struct OpenFiles {
   int present = 0;
-  int removed = 0;  ///< of no name any more
+  int removed = 0;  ///< files without a name
 };
 
 OpenFiles open_files_of(const fs_std::path& directory) {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(removed_files_that_are_forgotten_are_closed) {
     write_file(source / ("file" + std::to_string(i) + ".b2frame"),
                flat_frame(bytes_of("contents")));
   InProcess mount(source.path());
-  // What is listed is watched, and kept open to be looked at again.
+  // The mount watches files that it has listed, and keeps them open for later lookups.
   for (const std::string& name : mount.names()) BOOST_TEST(mount.has(name));
   BOOST_TEST(open_files_of(source.path()).present == 8);
   for (int i = 0; i < 8; i++) mount.remove("file" + std::to_string(i));
@@ -54,7 +54,8 @@ BOOST_AUTO_TEST_CASE(removed_files_that_are_forgotten_are_closed) {
   BOOST_TEST(open_files_of(source.path()).removed == 0);
 }
 
-// Another program has removed the name that was seen last, and nobody has looked for it since.
+// Another program removes the name that the mount saw last, and the mount has not looked it up
+// since.
 BOOST_AUTO_TEST_CASE(file_is_committed_by_its_other_name_when_a_directory_is_gone) {
   const TempDir source;
   const ByteVector contents = make_contents("noise", 1, 300000, 1);
@@ -195,8 +196,8 @@ BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
   BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
 }
 
-// Everybody waits for who has the lock on names, and a flush of all may take long. One that fails
-// is tried again when there are as many more.
+// Other operations wait for the lock on names, and a flush of the whole filesystem may take long.
+// If such a flush fails, it is retried after as many more unsynced names.
 BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
   const TempDir source;
   InProcess mount(source.path());

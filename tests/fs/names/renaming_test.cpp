@@ -1,4 +1,4 @@
-// Files that get other names, perhaps of others.
+// Files that get other names, which other files may have.
 
 #include <cerrno>
 
@@ -13,7 +13,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Objects of all kinds that have a shown name of one letter.
+/// One object of each kind. Its shown name has one letter.
 struct AllKinds {
   AllKinds() {
     write_file(source / "f.b2frame", flat_frame("flat"));

@@ -1,4 +1,4 @@
-// What stands under a name, and what takes its place: each kind over each kind, by renames, by
+// Objects that replace others under their names: each kind over each kind, by renames, by
 // exchanges, and by commits that store a file as another kind.
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// A file of the kind that arrays are shown as.
+/// Makes a NPY file, which can be stored as an array.
 ByteVector npy_file(std::uint64_t seed) {
   const std::string header = npy_header("<i4", {250});
   return with_bytes(bytes_of(header), header.size(), make_contents("noise", seed, 1000, 4));
@@ -39,9 +39,9 @@ enum class Kind {
   sframe,
   array,           ///< NAME.b2nd
   array_npy,       ///< NAME.npy.b2nd
-  pending,         ///< text that waits for its commit as NAME.npy.b2frame
-  pending_array,   ///< the same of an NPY file, which will be an array
-  pending_before,  ///< the same in front of a frame of that name
+  pending,         ///< text that will be NAME.npy.b2frame after its commit
+  pending_array,   ///< a NPY file that will be NAME.b2nd after its commit
+  pending_before,  ///< text that will replace a NAME.npy.b2frame that SOURCE has
   directory,
 };
 
@@ -53,7 +53,7 @@ constexpr Kind kReplaced[] = {
     Kind::none,      Kind::plain,   Kind::cframe,        Kind::sframe,         Kind::array,
     Kind::array_npy, Kind::pending, Kind::pending_array, Kind::pending_before, Kind::directory};
 
-/// What one can write to, and has a name in SOURCE.
+/// The kinds that can be written to and have a full name in SOURCE.
 constexpr Kind kFrames[] = {Kind::cframe, Kind::sframe, Kind::array, Kind::array_npy};
 
 const char* text_of(Kind kind) {
@@ -76,21 +76,21 @@ bool is_container(Kind kind) {
   return kind != Kind::none && kind != Kind::plain && kind != Kind::directory;
 }
 
-/// The full name that one has, or waits for.
+/// Returns the full name that an object of this kind has, or will have after its commit.
 std::string full_name(Kind kind, const std::string& name) {
   if (!is_container(kind)) return name + ".npy";
   if (kind == Kind::array) return name + ".b2nd";
   return name + (kind == Kind::array_npy ? ".npy.b2nd" : ".npy.b2frame");
 }
 
-/// What a commit makes of one.
+/// Returns the kind that an object has after its commit.
 Kind committed(Kind kind) {
   if (kind == Kind::pending_array) return Kind::array;
   return is_pending(kind) ? Kind::cframe : kind;
 }
 
-/// The full name that one gets which is renamed to `name`, where another is: that one's, if it is
-/// shown as before there.
+/// Returns the full name of an object that is renamed over another one. It takes the other's full
+/// name if it is shown under the same name there.
 std::string new_full_name(Kind kind, Kind replaced, const std::string& name) {
   const bool fits =
       is_container(kind) && is_container(replaced) && (replaced != Kind::array || is_array(kind));
@@ -100,7 +100,7 @@ std::string new_full_name(Kind kind, Kind replaced, const std::string& name) {
 
 bool has_sidecar(Kind kind) { return kind == Kind::cframe || is_array(kind); }
 
-/// A mount that shows these, and a neighbour. Frames that are one file have a lock sidecar.
+/// A mount that shows these objects and a neighbour. Frames that are one file have a sidecar.
 struct Objects {
   explicit Objects(std::vector<std::pair<Kind, std::string>> made) {
     write_file(source / "n.npy.b2frame", flat_frame("neighbour"));
@@ -109,7 +109,7 @@ struct Objects {
     for (const auto& [kind, name] : made) write(kind, name);
   }
 
-  /// What SOURCE has before the mount.
+  /// Makes what SOURCE has before the mount.
   void store(Kind kind, const std::string& name) {
     const fs_std::path path = source / full_name(kind, name);
     const ByteVector bytes = contents(kind, name);
@@ -122,7 +122,7 @@ struct Objects {
     if (has_sidecar(kind)) write_file(path.string() + kSidecar, ByteVector());
   }
 
-  /// What is made in the mount.
+  /// Makes what the mount adds: the pending files.
   void write(Kind kind, const std::string& name) {
     if (!is_pending(kind)) return;
     mount->write("new", contents(kind, name));
@@ -149,7 +149,8 @@ int error_of_rename(Kind placed, Kind replaced) {
   return placed == Kind::directory ? ENOTDIR : 0;
 }
 
-/// Names in SOURCE: the neighbour's, these, and lock sidecars of those that have one.
+/// Returns the expected names in SOURCE: the neighbour, these names, and the sidecars of those that
+/// have one.
 Names with_neighbour(const std::vector<std::pair<std::string, bool>>& stored) {
   Names names{"n.npy.b2frame"};
   for (const auto& [name, has_lock] : stored) {
@@ -160,8 +161,8 @@ Names with_neighbour(const std::vector<std::pair<std::string, bool>>& stored) {
   return names;
 }
 
-/// What SOURCE has when one has taken the place of another. A file that waits to replace another
-/// keeps that one's sidecar.
+/// Returns the expected names in SOURCE after `placed` has replaced `replaced`. A pending file that
+/// waits to replace a frame keeps the frame's sidecar.
 Names stored_after_move(Kind placed, Kind replaced) {
   const Kind kept = committed(placed);
   std::string name = new_full_name(kept, replaced, "b");
@@ -176,7 +177,7 @@ Names stored_after_exchange(Kind a, Kind b) {
                          {new_full_name(committed(b), committed(a), "a"), has_sidecar(b)}});
 }
 
-/// Another program gives another frame the name that the file has now.
+/// Replaces the stored file by another frame, as another program does.
 void replace_stored(const fs_std::path& source, const ByteVector& contents) {
   for (const std::string& name : stored_names(source)) {
     if (!name.starts_with("b.") || name.ends_with(kSidecar)) continue;
@@ -186,7 +187,7 @@ void replace_stored(const fs_std::path& source, const ByteVector& contents) {
   }
 }
 
-/// The shown name of what was kept of a file.
+/// Returns the shown name of the conflict file of b.npy.
 std::string conflict_in(InProcess& mount) {
   std::string found;
   for (const std::string& name : mount.names())
@@ -284,7 +285,8 @@ BOOST_AUTO_TEST_CASE(commit_stores_each_kind_as_what_is_written) {
       }
 }
 
-// What another program has taken away is not looked for under the name that was given again.
+// Another program has removed the file that the pending one was to replace. The mount must not look
+// for it after the rename.
 BOOST_AUTO_TEST_CASE(what_stood_behind_a_new_file_may_be_gone) {
   for (const Kind placed : {Kind::cframe, Kind::sframe, Kind::pending})
     BOOST_TEST_CONTEXT(text_of(placed)) {
@@ -302,7 +304,8 @@ BOOST_AUTO_TEST_CASE(what_stood_behind_a_new_file_may_be_gone) {
     }
 }
 
-// Its state is nobody's to replace, whichever of the steps it comes before.
+// The commit must not replace another program's state, whichever of its steps comes after the
+// change.
 BOOST_AUTO_TEST_CASE(what_another_program_puts_there_meanwhile_stays) {
   const ByteVector theirs = bytes_of("another program's");
   for (const Kind old : kFrames)
@@ -330,8 +333,8 @@ BOOST_AUTO_TEST_CASE(what_another_program_puts_there_meanwhile_stays) {
       }
 }
 
-/// Flushes of directories while `work` is done, and how many of them somebody who changes names had
-/// to wait for.
+/// Counts the flushes of directories during `work`, and those for which another thread had to wait
+/// before it could change names.
 std::pair<int, int> flushes_and_waits(InProcess& mount, const std::function<void()>& work) {
   std::atomic<int> flushes{0}, waits{0};
   std::vector<std::future<void>> others;
