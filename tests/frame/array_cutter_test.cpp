@@ -1,4 +1,4 @@
-// ArrayCutter against ArrayGeometry, which says where each byte of an array lies.
+// ArrayCutter, compared with ArrayGeometry, which defines where each byte of an array lies.
 
 #include "frame/array/array_cutter.hpp"
 
@@ -15,7 +15,7 @@ using bloscfs::codec::Bytes;
 
 namespace {
 
-using Contents = std::vector<std::vector<std::uint8_t>>;  // of the chunks
+using Contents = std::vector<std::vector<std::uint8_t>>;  // one element for each chunk
 
 struct Sample {
   ArrayInfo array;
@@ -33,7 +33,7 @@ Sample random_sample(std::mt19937& random) {
   std::int64_t size = sample.typesize;
   for (auto i = between(0, 4); i > 0; --i) {
     const std::int64_t extent = between(1, 12);
-    // Whole dimensions and single items are what runs are made of.
+    // Chunks that are as long as a dimension, and those of one item, decide how long runs are.
     const std::int64_t chunk = between(0, 2) == 0 ? extent : between(1, extent + 2);
     const std::int64_t block = between(0, 2) == 0 ? chunk : between(1, chunk);
     sample.array.shape.push_back(extent);

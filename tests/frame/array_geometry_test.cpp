@@ -1,4 +1,4 @@
-// ArrayGeometry against the plain definition of where each item lies (frame/formats/b2nd.md,
+// ArrayGeometry, compared with the plain definition of where each item lies (frame/formats/b2nd.md,
 // "Geometry").
 
 #include "frame/array/array_geometry.hpp"
@@ -15,7 +15,7 @@ using bloscfs::frame::ArrayInfo;
 
 namespace {
 
-using Position = std::pair<std::int64_t, std::int64_t>;  // chunk, byte in its contents
+using Position = std::pair<std::int64_t, std::int64_t>;  // chunk, offset in its contents
 
 struct Model {
   ArrayInfo array;
@@ -187,7 +187,8 @@ BOOST_AUTO_TEST_CASE(knows_the_rows_of_a_plane_as_one) {
   array.blockshape = {4, 16, 16, 16};
   const ArrayGeometry geometry(array, 8);
   geometry.for_each_block(0, geometry.nbytes(), [&](const ArrayGeometry::BlockPart& part) {
-    // Of 1024 rows; the first and the last of the array are for themselves.
+    // A block has 1024 rows, 16 for each of its 64 planes. All rows of a plane count as one, but
+    // the first and the last row of the array are separate.
     BOOST_REQUIRE_LE(part.rows->size(), 4u * 16 + 8);
   });
 }

@@ -1,4 +1,4 @@
-// Arrays: new ones, and shapes that change.
+// New arrays, and arrays whose shape changes.
 
 #include <cerrno>
 
@@ -31,7 +31,7 @@ FrameSettings matrix_settings(std::int64_t rows) {
   return settings;
 }
 
-/// A chunk that holds 96 bytes of four rows, block by block.
+/// Makes a chunk of four rows, 96 bytes, block by block.
 Buffer chunk_of_rows(unsigned first_row) {
   Buffer chunk(96);
   for (unsigned row = 0; row < 4; ++row)
@@ -61,7 +61,7 @@ std::unique_ptr<FrameWriter> make_matrix(const std::shared_ptr<MemoryDisk>& disk
   return writer;
 }
 
-/// Metalayers that push b2nd beyond the first sector.
+/// Puts a long metalayer before b2nd, so that b2nd lies after the first sector.
 FrameSettings with_late_shape(FrameSettings settings) {
   settings.metalayers = {{"b2nd", serialize_b2nd(*settings.array)}};
   settings.metalayers.insert(settings.metalayers.begin(), {"long", pattern(600, 1)});

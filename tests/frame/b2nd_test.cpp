@@ -1,4 +1,4 @@
-// The b2nd metalayer: what it says, what it must not say.
+// The b2nd metalayer: what the parser reads from it, and what it refuses.
 
 #include "frame/header/b2nd.hpp"
 
@@ -47,7 +47,7 @@ struct Layer {
   }
 };
 
-/// The frame of the sample in frame/formats/b2nd.md, "Geometry".
+/// The frame of the example in frame/formats/b2nd.md, "Geometry".
 FrameInfo sample_frame() {
   FrameInfo info;
   info.typesize = 4;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(accepts_an_empty_array_only_without_contents) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_an_array_through_its_frame) {
-  // A 1-d array of 10 items in chunks of 4 and blocks of 3: chunks are padded to 6 items.
+  // A 1-d array of 10 items in chunks of 4 and blocks of 3. Chunks are padded to 6 items.
   const auto layer = changed([](Layer& l) {
     l.shape = {10};
     l.chunks = {4};

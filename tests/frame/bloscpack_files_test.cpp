@@ -1,4 +1,4 @@
-// Files that other programs wrote, with what their manifest says of them.
+// Files that other programs wrote, compared with what their manifest says of them.
 
 #include <algorithm>
 
@@ -38,7 +38,7 @@ void check_entry(const CorpusEntry& entry) {
   try {
     const auto snapshot = open_entry(entry);
     if (entry.is("ok")) check_facts(entry, snapshot->info());
-    // Damaged files may promise contents without end, of which this is enough.
+    // Damaged files may promise any amount of contents. Reading 16 MiB of it is enough.
     Buffer content(
         static_cast<std::size_t>(std::min<std::int64_t>(snapshot->info().nbytes, 1 << 24)));
     ContentReader(*snapshot).read(0, content);

@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(finds_all_chunks_before_one_that_cannot_be_stepped_over) {
   BlpFile file = simple_blp(pattern(400, 2), 1);
   file.offsets = false;
   Buffer bytes = file.build();
-  bytes[file.position(150) + 15] = 0x7f;  // cbytes beyond the file
+  bytes[file.position(150) + 15] = 0x7f;  // cbytes reaches past the end of the file
   const auto snapshot = open_blp(bytes);
   codec::BlockDecoder decoder;
   const auto map = snapshot->read_chunk_map(1 << 20, decoder);

@@ -1,5 +1,5 @@
 #pragma once
-// Builds Bloscpack files byte by byte, with Blosc1 chunks whose contents are stored as they are.
+// Builds Bloscpack files byte by byte. Their Blosc1 chunks store their contents uncompressed.
 
 #include <cstdint>
 #include <memory>
@@ -13,18 +13,18 @@ namespace bloscfs::frame::test {
 
 Buffer make_blosc1_chunk(const Buffer& content);
 
-/// The parts of a metadata section; build() fills in the sizes and the digest.
+/// The parts of a metadata section. build() fills in the sizes and the digest.
 struct BlpMetadata {
   std::string text;
   std::string magic = std::string("JSON\0\0\0\0", 8);
   DigestKind checksum = DigestKind::adler32;
   bool zlib = false;
   std::int64_t claimed_size = -1;  ///< meta-size; -1: the right one
-  std::size_t preallocated = 7;    ///< bytes behind the data
+  std::size_t preallocated = 7;    ///< bytes after the data
   Buffer build() const;
 };
 
-/// The parts of a file of versions 2 and 3. build() lays them out as the format says.
+/// The parts of a file of version 2 or 3. build() lays them out as the format says.
 struct BlpFile {
   std::uint8_t version = 3;
   bool offsets = true;
@@ -33,24 +33,24 @@ struct BlpFile {
   std::int32_t chunk_size = -1, last_chunk = -1;
   std::int64_t nchunks = -1, max_app_chunks = 0;
   std::vector<Buffer> chunks;
-  std::vector<std::int64_t> unknown_offsets;  ///< chunks whose table entry is -1
+  std::vector<std::int64_t> unknown_offsets;  ///< chunks whose offset is stored as -1
   std::vector<BlpMetadata> metadata;          ///< none or one
 
   Buffer build() const;
-  /// File position of a chunk in what build() gives.
+  /// Returns the offset of a chunk in the file that build() returns.
   std::size_t position(std::size_t chunk) const;
 
  private:
   std::size_t first_position() const;
 };
 
-/// A file of `content` in chunks, with all that the header can say.
+/// Makes a file of `content` in chunks, whose header has all optional fields.
 BlpFile simple_blp(const Buffer& content, std::int32_t chunk_size);
 
 /// `source` may be null.
 std::unique_ptr<Snapshot> open_blp(Buffer bytes, std::shared_ptr<MemorySource>* source = nullptr);
 
-/// The contents as they are stored, in one piece.
+/// Returns all contents.
 Buffer read_contents(const Snapshot& snapshot);
 
 }  // namespace bloscfs::frame::test

@@ -1,4 +1,4 @@
-// Contiguous frames: round trips through frames that were put together byte by byte.
+// Contiguous frames that tests put together byte by byte, and read back.
 
 #include "frame/cframe/cframe.hpp"
 
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(compares_the_header_when_the_time_of_change_is_recent) {
   const Buffer bytes =
       bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(3000, 1), 1000, 500).build();
   const auto source = std::make_shared<bloscfs::frame::test::MemorySource>(bytes);
-  source->file_stamp.mtime_s = std::int64_t{1} << 40;  // not in the past
+  source->file_stamp.mtime_s = std::int64_t{1} << 40;  // later than now
   const auto snapshot = open_cframe(source, {});
   BOOST_CHECK(snapshot->unchanged());
   source->bytes[0x20] ^= 1;

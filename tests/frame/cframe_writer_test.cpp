@@ -1,4 +1,4 @@
-// Writing to contiguous frames: what a commit leaves, for every kind of change.
+// Commits to contiguous frames: the resulting frame, for every kind of change.
 
 #include "frame/cframe/cframe_writer.hpp"
 

@@ -1,4 +1,4 @@
-// The vlmetalayer bloscfs.xxh3: computed, kept up, dropped.
+// The vlmetalayer bloscfs.xxh3: how writers compute it, update it, and drop it.
 
 #include <boost/test/unit_test.hpp>
 #include <xxhash.h>
@@ -14,7 +14,7 @@ using namespace bloscfs::frame::test;
 
 namespace {
 
-/// Compares every recorded sum with one of the chunk's stored bytes.
+/// Checks every recorded checksum against the chunk's stored bytes.
 void check_sums(const Snapshot& snapshot) {
   codec::BlockDecoder decoder;
   for (std::int64_t chunk = 0; chunk < snapshot.info().nchunks; ++chunk) {
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(are_kept_no_more_without_their_layer) {
   BOOST_CHECK(!recorded_checksum(*transaction->commit(), 0, decoder));
 }
 
-/// A frame that had that layer when its first chunk was changed.
+/// Returns a frame that had this vlmetalayer when a commit changed its first chunk.
 std::shared_ptr<const Snapshot> changed_frame(const Buffer& layer) {
   FrameBuilder frame = simple_frame(pattern(4 * 4096, 1), 4096, 512);
   frame.vlmetalayers = {{"bloscfs.xxh3", layer}, {"other", make_memcpy_chunk(pattern(16, 1), 8)}};
@@ -90,11 +90,12 @@ bool keeps_layer(const Buffer& layer) {
   return snapshot->vlmetalayers().size() == 2 && recorded_checksum(*snapshot, 0, decoder);
 }
 
-// To compute them for all chunks again would take as long, and as much memory, as a file wants.
+// If the writer computed the checksums of all chunks instead, a hostile file could make it take any
+// time and memory.
 BOOST_AUTO_TEST_CASE(that_cannot_be_read_are_dropped) {
   BOOST_TEST(keeps_layer(make_memcpy_chunk(pattern(32, 1), 8)));
   BOOST_TEST(!keeps_layer(pattern(40, 1)));
-  // Another size of items, and blocks of 2 MiB.
+  // Layers with another item size, and with blocks of 2 MiB.
   BOOST_TEST(!keeps_layer(make_memcpy_chunk(pattern(32, 1), 4)));
   Buffer compressible = pattern(4 << 20, 1);
   for (std::uint8_t& byte : compressible) byte &= 3;

@@ -1,5 +1,5 @@
-// What commits cost: bytes written to frames of very many chunks, and what many small overwrites
-// leave behind.
+// The cost of commits: bytes written to frames with very many chunks, and space that many small
+// overwrites leave unused.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kManyChunks = 120000;
 constexpr std::int32_t kTinyChunk = 40;
 
-/// Bytes that a commit of one changed chunk writes.
+/// Returns how many bytes a commit of one changed chunk writes.
 std::uint64_t cost_of_one_chunk(FrameWriter& writer, MemoryDisk& disk, std::int64_t chunk) {
   disk.log.clear();
   const auto transaction = writer.begin();
@@ -33,7 +33,7 @@ std::uint64_t cost_of_one_chunk(FrameWriter& writer, MemoryDisk& disk, std::int6
   return disk.bytes_written();
 }
 
-/// Grows a frame in steps, as a stream is written.
+/// Grows a frame in steps, as a program does that writes a stream.
 std::unique_ptr<FrameWriter> make_long_frame(const std::shared_ptr<MemoryDisk>& disk) {
   FrameSettings settings;
   settings.chunksize = kTinyChunk;
@@ -50,7 +50,7 @@ std::unique_ptr<FrameWriter> make_long_frame(const std::shared_ptr<MemoryDisk>& 
   return writer;
 }
 
-/// 64 MiB of which each 4 KiB page compresses to a third or so.
+/// Makes 64 MiB. Each page of 4 KiB compresses to about a third.
 Buffer make_pages() {
   Buffer bytes(std::size_t{64} << 20);
   std::mt19937 random(1);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(grow_with_the_index_and_not_with_the_contents,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const auto disk = MemoryDisk::make();
   auto writer = make_long_frame(disk);
-  // Offsets of chunks of equal size take few bytes each.
+  // If chunks have equal sizes, each of their offsets takes a few bytes.
   BOOST_TEST(cost_of_one_chunk(*writer, *disk, 7) < 3u * kManyChunks);
   BOOST_TEST(cost_of_one_chunk(*writer, *disk, kManyChunks - 1) < 3u * kManyChunks);
   writer = open_writer(disk, "f");
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(take_one_write_for_index_and_trailer) {
   const auto writes = std::count_if(
       disk->log.begin(), disk->log.end(),
       [](const StoreOperation& done) { return done.kind == StoreOperation::Kind::write; });
-  BOOST_TEST(writes == 2);  // and the header
+  BOOST_TEST(writes == 2);  // the chunks, and the header
 }
 
 BOOST_AUTO_TEST_CASE(read_again_nothing_that_the_last_one_wrote) {
@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(read_again_nothing_that_the_last_one_wrote) {
   for (int i = 0; i < 20; ++i) {
     const auto before = counters.bytes.load();
     frame.overwrite(random);
-    // The frame's header, to see whether another program has been there, and that of the chunk that
-    // goes: index and trailer would be 2 KiB and more.
+    // The commit reads the frame's header, to see whether another program has changed the frame,
+    // and the header of the replaced chunk. Index and trailer would be 2 KiB or more.
     BOOST_TEST(counters.bytes.load() - before < 1024u);
   }
   const auto known = frame.writer().snapshot();

@@ -47,7 +47,7 @@ void read_every_layer(const Snapshot& snapshot) {
     try {
       snapshot.read_vlmetalayer(entry, kMaxLayer, decoder);
     } catch (const codec::Error&) {
-      continue;  // makes only this one unreadable
+      continue;  // only this one is unreadable
     }
   }
 }
@@ -98,7 +98,7 @@ void check_ok(const json& entry, const std::string& path) {
   BOOST_CHECK(snapshot->unchanged());
 }
 
-/// True if the file was refused.
+/// Returns true if the reader refuses the file.
 bool is_refused(const std::string& path) {
   try {
     const auto snapshot = open_path(path, {});
@@ -138,7 +138,7 @@ void check_entry(const json& entry, const std::string& path) {
   else
     is_refused(path);
   const auto limit = expect == "valid-lazy" ? std::chrono::seconds(2) : kTimeout;
-  // Against hangs alone: what others do on the machine is none of its cost.
+  // This limit finds hangs only. Other programs on the machine may slow the test down.
   BOOST_CHECK(std::chrono::steady_clock::now() - began <
               (bloscfs::test::kSanitized ? 30 : 5) * limit);
 }

@@ -5,7 +5,8 @@
 
 namespace bloscfs::frame::test {
 
-/// Checks every cframe and sframe of `directory`/manifest.json with Boost.Test; returns how many.
+/// Checks every cframe and sframe of `directory`/manifest.json with Boost.Test. Returns how many
+/// there are.
 int check_corpus(const std::string& directory);
 
 }  // namespace bloscfs::frame::test

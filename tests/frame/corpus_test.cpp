@@ -1,4 +1,4 @@
-// Reference files: the few that are kept here, and the whole corpus where it can be found.
+// Reference files: those in this repository, and the larger corpus if it is found.
 
 #include "tests/frame/corpus.hpp"
 

@@ -21,7 +21,8 @@ std::string hex_digest(DigestKind kind, std::string_view text) {
 
 BOOST_AUTO_TEST_SUITE(digest)
 
-// Sums of "abc" from the standards; adler32 and crc32 stand in the files least byte first.
+// The digests of "abc" are from the standards. Files store adler32 and crc32 with the lowest byte
+// first.
 BOOST_AUTO_TEST_CASE(gives_the_published_sums) {
   const std::vector<std::pair<DigestKind, std::string>> known = {
       {DigestKind::none, ""},

@@ -1,4 +1,4 @@
-// The frame layout of before 2.0.
+// The frame layout that Blosc2 used before version 2.0.
 
 #include <boost/test/unit_test.hpp>
 

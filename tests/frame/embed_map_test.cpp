@@ -1,4 +1,4 @@
-// The map of embedded leaves: what is taken from it, and how keys are taken out.
+// The map of embedded leaves: which entries are read, and how keys are removed.
 
 #include "frame/pystore/embed_map.hpp"
 
@@ -26,7 +26,7 @@ Buffer packed(const std::string& json) {
 
 EmbedMap map_from(Bytes bytes) { return {bytes, kHeap}; }
 
-/// A map of these entries.
+/// Returns a map with these entries.
 EmbedMap map_of(const std::string& entries) {
   return {packed(R"({"embed_map":{)" + entries + R"(},"current_offset":0})"), kHeap};
 }
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_map_is_malformed) {
   const Buffer sound = packed(R"({"embed_map":{"/a":{"offset":0,"length":300}}})");
   for (std::size_t size = 0; size < sound.size(); ++size)
     BOOST_TEST(errno_of([&] { map_from(Bytes(sound).first(size)); }) == EIO);
-  // Arrays that nest 100000 deep, and a map that announces more than there is.
+  // Arrays nested 100,000 deep, and a map that announces more entries than the bytes hold.
   Buffer deep{0x81, 0xa1, 'x'};
   deep.insert(deep.end(), 100000, 0x91);
   BOOST_TEST(errno_of([&] { map_from(deep); }) == EIO);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_map_is_malformed) {
 }
 
 BOOST_AUTO_TEST_CASE(of_two_entries_of_a_key_the_later_counts) {
-  // {"embed_map": {"/a": {offset 1, length 1}, "/a": {offset 2, length 1}}}
+  // The bytes below become: {"embed_map": {"/a": {offset 1, length 1}, "/a": {offset 2, length 1}}}
   Buffer bytes =
       packed(R"({"embed_map":{"/a":{"offset":1,"length":1},"/b":{"offset":2,"length":1}}})");
   const std::string second = "/b";

@@ -5,7 +5,7 @@
 
 namespace bloscfs::frame::test {
 
-/// The errno that a call throws; 0 when it throws none.
+/// Returns the errno that a call throws, or 0 if it throws none.
 inline int errno_of(const std::function<void()>& call) {
   try {
     call();

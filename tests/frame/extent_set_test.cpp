@@ -1,4 +1,5 @@
-// Sets of byte ranges, compared with a set of single bytes, and what space a frame punches.
+// Sets of byte ranges, compared with sets of single bytes; and the space of frames where holes are
+// punched.
 
 #include "frame/editing/extent_set.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 constexpr std::uint64_t kBytes = 300;
 
 std::uint64_t lowest_fit(const std::vector<bool>& bytes, std::uint64_t size, std::uint64_t from) {
-  // A fit begins where a run of the set begins.
+  // A fit begins at the start of a range.
   for (std::uint64_t at = from; at < kBytes; ++at) {
     if (!bytes[at] || (at > 0 && bytes[at - 1])) continue;
     std::uint64_t end = at;
@@ -30,7 +31,7 @@ std::uint64_t lowest_fit(const std::vector<bool>& bytes, std::uint64_t size, std
   return kBytes;
 }
 
-/// Space of which every second piece of `size` bytes is free.
+/// Makes a space in which every second piece of `size` bytes is free.
 FrameSpace checkered(std::uint64_t pieces, std::uint64_t size) {
   FrameSpace space(2 * pieces * size, 0, {});
   for (std::uint64_t i = 0; i < pieces; ++i) space.give_back({2 * i * size, size});
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(pieces_too_small_to_punch_cost_nothing_at_each_commit) {
   FrameSpace space = checkered(60000, 50000);
   const std::clock_t before = std::clock();
   for (int commit = 0; commit < 1000; ++commit) space.punch(*file);
-  // Looking at each piece would take half a minute.
+  // A look at each single piece would take half a minute.
   BOOST_TEST(std::clock() - before < 2 * CLOCKS_PER_SEC);
   BOOST_TEST(punched(*disk).empty());
   BOOST_TEST(space.unpunched() == 60000u * 50000u);

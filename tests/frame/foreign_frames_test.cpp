@@ -1,4 +1,4 @@
-// Writing to frames that other programs made: the reference files, the malformed ones included.
+// Writes to frames of other programs: the reference files, including the malformed ones.
 
 #include <cerrno>
 #include <filesystem>
@@ -23,7 +23,7 @@ using namespace bloscfs::frame::test;
 namespace {
 
 constexpr int kCommits = 4;
-/// No frame that tests write to claims to be longer; larger claims are for the readers' tests.
+/// Frames that claim to have longer contents are not written to. They are for the tests of readers.
 constexpr std::int64_t kMaxContents = std::int64_t{64} << 20;
 
 const std::string kData = std::string(BLOSCFS_SOURCE_ROOT) + "/tests/data/frame/";
@@ -33,7 +33,7 @@ nlohmann::json reference_files() {
   return nlohmann::json::parse(file);
 }
 
-/// A copy of a reference file, as "f" in a directory of its own.
+/// A copy of a reference file, named "f", in its own directory.
 class Copy {
  public:
   explicit Copy(const std::string& name) {
@@ -78,7 +78,7 @@ void edit_sound_frame(const std::string& name, std::mt19937& random) {
   BOOST_CHECK_MESSAGE(copy.contents() == model, name << ", compacted");
 }
 
-/// May be refused, but in the right way.
+/// Edits a malformed frame. The writer may refuse it, but only with the right error.
 void edit_malformed_frame(const std::string& name, std::mt19937& random) {
   const Copy copy(name);
   const int error = errno_of([&] {

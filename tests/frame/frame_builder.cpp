@@ -20,7 +20,7 @@ void set_little32(Buffer& out, std::size_t at, std::size_t value) {
   for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
-/// Extended header; cbytes is set by finish().
+/// Makes an extended header. finish() sets cbytes.
 Buffer chunk_header(std::uint8_t flags, int typesize, std::size_t nbytes, std::size_t blocksize,
                     std::uint8_t blosc2_flags = 0) {
   Buffer out = {5, 1, flags, static_cast<std::uint8_t>(typesize > 255 ? 1 : typesize)};
@@ -37,7 +37,7 @@ Buffer finish(Buffer chunk) {
   return chunk;
 }
 
-/// One plane of a shuffled block: a run when all bytes are equal.
+/// Appends one plane of a shuffled block, as a run if all bytes are equal.
 void put_plane(Buffer& out, const Buffer& plane) {
   const bool run = std::all_of(plane.begin(), plane.end(),
                                [&](std::uint8_t byte) { return byte == plane.front(); });
@@ -50,7 +50,7 @@ void put_plane(Buffer& out, const Buffer& plane) {
   if (plane.front() != 0) out.push_back(1);
 }
 
-/// Metalayer map and contents, offsets counted from `base` bytes before the map.
+/// Makes the metalayer map and the contents. Offsets count from `base` bytes before the map.
 Buffer metalayer_section(const std::vector<std::pair<std::string, Buffer>>& layers,
                          std::size_t base) {
   std::size_t map = 7;
@@ -84,7 +84,7 @@ void put_trailer_end(Buffer& out) {
   out.resize(out.size() + 17);
 }
 
-/// The fields that both header layouts start with.
+/// Makes the fields that both header layouts start with.
 Buffer header_start(std::uint8_t array_marker, const std::uint8_t (&flags)[4], std::int64_t nbytes,
                     std::size_t cbytes, std::int32_t typesize) {
   Buffer out = {array_marker, 0xa8, 'b', '2', 'f', 'r', 'a', 'm', 'e', 0, 0xd2, 0, 0, 0, 0, 0xcf};

@@ -1,6 +1,6 @@
 #pragma once
-// Builds frames byte by byte, with chunks whose streams are stored raw, and reads them back through
-// a snapshot. Independent of the writing code, so that tests can damage what they like.
+// Builds frames byte by byte, and reads them through a snapshot. The streams of their chunks are
+// stored uncompressed. Does not use the product's writing code, so that tests can damage any part.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ namespace bloscfs::frame::test {
 
 using Buffer = std::vector<std::uint8_t>;
 
-/// A source in memory that remembers what was read of it.
+/// A source in memory that records which parts of it were read.
 class MemorySource final : public ByteSource {
  public:
   struct Read {
@@ -39,16 +39,17 @@ inline void append(Buffer& out, const Buffer& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
-/// Numbered bytes, different in each chunk.
+/// Makes numbered bytes that differ in each chunk.
 Buffer pattern(std::size_t size, unsigned seed);
 
 Buffer make_memcpy_chunk(const Buffer& content, int typesize);
-/// Blocks of raw streams, no filters.
+/// Makes a chunk of blocks without filters, whose streams are uncompressed.
 Buffer make_block_chunk(const Buffer& content, int typesize, int blocksize);
-/// A repeated-value chunk of `nbytes`.
+/// Makes a chunk of `nbytes` that repeats one value.
 Buffer make_value_chunk(const Buffer& value, std::int32_t nbytes);
 Buffer make_vl_chunk(const std::vector<Buffer>& blocks);
-/// Little-endian entries in blocks of 16 KiB, shuffled; planes of one value take 5 bytes.
+/// Makes an index of little-endian entries in shuffled blocks of 16 KiB. A plane of equal bytes
+/// takes 5 bytes.
 Buffer make_index_chunk(const std::vector<std::int64_t>& entries);
 
 constexpr std::int64_t special_entry(std::uint8_t top) {
@@ -69,10 +70,10 @@ struct FrameBuilder {
   std::vector<std::pair<std::string, Buffer>> vlmetalayers;  ///< contents are chunks
   std::vector<std::int64_t> entries;
   Buffer chunk_area;
-  Buffer index_chunk;     ///< made from the entries when empty
+  Buffer index_chunk;     ///< made from the entries if empty
   std::size_t slack = 0;  ///< bytes between index and trailer
 
-  /// Appends a stored chunk of `content_size` bytes.
+  /// Appends a stored chunk whose contents have `content_size` bytes.
   void add(const Buffer& chunk, std::size_t content_size);
   Buffer header() const;
   Buffer trailer() const;
@@ -82,14 +83,14 @@ struct FrameBuilder {
   Buffer index() const;
 };
 
-/// A fixed-size frame of block chunks that holds `content`.
+/// Makes a frame of fixed-size chunks with `content`, each in blocks.
 FrameBuilder simple_frame(const Buffer& content, std::int32_t chunksize, std::int32_t blocksize);
 
-/// The early layout, with offsets of `width` bytes.
+/// Makes a frame in the early layout, with offsets of `width` bytes.
 Buffer early_frame(const Buffer& content, std::int32_t chunksize, int width,
                    const Buffer& usermeta_chunk, const Buffer& metalayer);
 
-/// A sparse frame in memory.
+/// The files of a sparse frame, in memory.
 class MemoryFiles final : public SframeFiles {
  public:
   explicit MemoryFiles(Buffer index) : index_source(std::make_shared<MemorySource>(index)) {}
@@ -103,15 +104,15 @@ class MemoryFiles final : public SframeFiles {
   std::map<std::uint32_t, std::shared_ptr<MemorySource>> chunks;
 };
 
-/// Reads contents the way the mount does: page, chunk, block; keeps the last of each.
+/// Reads contents as the mount does: page, chunk, block. Keeps the last one of each.
 class ContentReader {
  public:
   explicit ContentReader(const Snapshot& snapshot);
   void read(std::int64_t offset, MutableBytes out);
-  /// Bytes of the array in C order.
+  /// Reads bytes of the array in C order.
   void read_array(std::int64_t offset, MutableBytes out);
   std::int64_t size() const;  ///< of the array, or of the contents
-  Buffer read_all();          ///< the array if there is one, else the contents
+  Buffer read_all();          ///< the array if the frame has one, else the contents
 
  private:
   const OpenedChunk& open(std::int64_t chunk);
@@ -129,11 +130,11 @@ class ContentReader {
 
 Buffer read_all(const Snapshot& snapshot);
 
-/// Opens a frame in memory; `source` may be null.
+/// Opens a frame in memory. `source` may be null.
 std::unique_ptr<Snapshot> open_bytes(Buffer content,
                                      std::shared_ptr<MemorySource>* source = nullptr);
 
-/// The sum that is recorded of a chunk's stored bytes; nullopt where the frame keeps none.
+/// Returns the recorded checksum of a chunk's stored bytes; nullopt if the frame records none.
 std::optional<std::uint64_t> recorded_checksum(const Snapshot& snapshot, std::int64_t chunk,
                                                codec::BlockDecoder& decoder);
 

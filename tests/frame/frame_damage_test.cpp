@@ -1,4 +1,4 @@
-// Each field of a frame damaged, and frames cut short at every byte.
+// Damage to each field of a frame, and frames that end at any byte.
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ Buffer with(Buffer bytes, std::size_t at, std::uint64_t value, int size) {
   return bytes;
 }
 
-/// Opens and reads everything; true if neither complains.
+/// Opens a frame and reads everything. Returns true if neither fails.
 bool readable(const Buffer& bytes) {
   try {
     const auto snapshot = bloscfs::frame::test::open_bytes(bytes);
@@ -101,9 +101,9 @@ BOOST_AUTO_TEST_CASE(refuses_damaged_metalayer_maps) {
   check_refused_at_open(with(bytes, kMap + 4, 0xdf, 1));
   check_refused_at_open(with(bytes, kMap + 5, 17, 2));
   check_refused_at_open(with(bytes, kMap + 5, 0xffff, 2));
-  check_refused_at_open(with(bytes, kMap + 7, 0xd9, 1));   // no fixstr
+  check_refused_at_open(with(bytes, kMap + 7, 0xd9, 1));   // not a fixstr
   check_refused_at_open(with(bytes, kMap + 8, 0, 1));      // NUL in a name
-  check_refused_at_open(with(bytes, kMap + 10, 0xd3, 1));  // no int32
+  check_refused_at_open(with(bytes, kMap + 10, 0xd3, 1));  // not an int32
   for (const std::uint64_t offset : {0xffffffffu, 0x7fffffffu, 0u, 0x80u, 0x2000u})
     check_refused_at_open(with(bytes, kMap + 11, offset, 4));
   const std::size_t content = kMap + 7 + 16 + 3;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_frame_cut_short_at_any_byte) {
 
 BOOST_AUTO_TEST_CASE(survives_a_file_that_shrinks_after_open) {
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  // Too large to be in memory as a whole.
+  // The contents are too large to be kept in memory as a whole.
   const Buffer content = bloscfs::frame::test::pattern(40'000, 1);
   const auto snapshot = bloscfs::frame::test::open_bytes(
       bloscfs::frame::test::simple_frame(content, 10'000, 2500).build(), &source);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(survives_every_flipped_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(allocates_nothing_by_a_claimed_length) {
-  // A header of 2 GiB in a sparse file that is large enough, without anything in it.
+  // The header claims 2 GiB. The sparse file is large enough, but all other bytes are zero.
   class Zeros final : public ByteSource {
    public:
     explicit Zeros(Buffer start) : start_(std::move(start)) {}

@@ -1,4 +1,4 @@
-// What a reader pays for: which bytes are read to open a frame and to read from its middle.
+// Which bytes a reader reads to open a frame, and to read from its middle.
 
 #include <chrono>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kChunks = 2'000'000;
 constexpr std::int64_t kMiddle = 1'123'456;
 
-/// Ten million chunks of zeros and one in the middle that is stored.
+/// Makes a frame of ten million chunks of zeros, and a stored one in the middle.
 FrameBuilder huge_frame() {
   FrameBuilder frame;
   frame.chunksize = 1000;
@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_two_million_chunks,
   reader.read(kMiddle * 1000 + 345, found);
   const Buffer expected = bloscfs::frame::test::pattern(1000, 8);
   BOOST_TEST(found == Buffer(expected.begin() + 345, expected.begin() + 355));
-  // The starts of the index's blocks (4 KB), one of them, one chunk's starts, one block.
+  // Reads the starts of the index's blocks (4 KB), one of these blocks, the starts of one chunk's
+  // blocks, and one block.
   BOOST_CHECK_LE(source->bytes_read(), 60'000);
   BOOST_CHECK_LE(source->reads.size(), 8);
 }

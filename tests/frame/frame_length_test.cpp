@@ -1,5 +1,5 @@
-// The length of a frame: however its edits are spread over writers, it is at most 1.25 times its
-// live bytes plus two of its largest chunks, and no byte that a state needs is written over.
+// The length of a frame: at most 1.25 times its live bytes plus two of its largest chunks,
+// whichever writers make the edits. No edit overwrites a byte that a readable state needs.
 
 #include <algorithm>
 #include <set>
@@ -26,7 +26,7 @@ namespace {
 
 struct FrameSizes {
   std::uint64_t length = 0, live = 0, largest_chunk = 0;
-  /// Of a few hundred bytes, a second trailer is most.
+  /// In a frame of a few hundred bytes, a second trailer takes most of the space.
   std::uint64_t most() const { return live + live / 4 + 2 * largest_chunk + 128; }
 };
 
@@ -69,12 +69,13 @@ void commit_chunk(FrameWriter& writer, std::int64_t chunk, const Buffer& content
   transaction->commit();
 }
 
-/// As a mount does after a commit.
+/// Tidies the frame as a mount does after a commit.
 void tidy_as_needed(FrameWriter& writer) {
   for (int i = 0; i < 5 && writer.is_oversized(); ++i) writer.tidy();
 }
 
-/// Replaces random chunks of a frame of `chunks` by noise of random size: it compresses little.
+/// Replaces random chunks of a frame of `chunks` chunks by noise of random size, which hardly
+/// compresses.
 class RandomOverwrites {
  public:
   RandomOverwrites(std::mt19937& random, std::size_t chunks)
@@ -135,8 +136,9 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_one_writer_makes_every_edit) {
   BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
 }
 
-// While another program has the frame open, space waits for its time, which a writer that is
-// opened anew for each edit must not begin anew: whether the mount still knows the frame or not.
+// While another program has the frame open, superseded space must wait for the grace period. A new
+// writer for each edit must not start that period again, whether the mount still has the frame's
+// snapshot or not.
 BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_grace_period) {
   for (const bool is_known : {true, false}) {
     std::mt19937 random(random_seed());
@@ -153,7 +155,7 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_g
           open_cframe_writer(disk->root(), "f", settings, is_known ? known : nullptr);
       edits.commit(*writer);
       known = writer->snapshot();
-      // What was superseded within the last 30 ms is not dead yet: a few chunks and indexes.
+      // Space that was superseded within the last 30 ms counts as live: a few chunks and indexes.
       FrameSizes sizes = sizes_of_frame(*known);
       sizes.live += 6 * 4400;
       check_length(sizes, commit);
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_g
   }
 }
 
-// What a writer has left says nothing of a frame that another program has changed since.
+// Notes of an earlier writer are invalid if another program has changed the frame since.
 BOOST_AUTO_TEST_CASE(notes_of_recent_writers_are_not_used_after_another_program_s_change) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
@@ -173,13 +175,14 @@ BOOST_AUTO_TEST_CASE(notes_of_recent_writers_are_not_used_after_another_program_
   make_frame(disk, "f", edits.model(), small_chunks(), settings);
   for (int commit = 0; commit < 60; ++commit) {
     edits.commit(*open_cframe_writer(disk->root(), "f", settings));
-    // It knows nothing of those notes, and uses what they call free.
+    // This writer does not have those notes, and uses the space that they call free.
     edits.commit(*open_cframe_writer(disk->root(), "f", kNoGrace));
     BOOST_TEST_REQUIRE(contents_on(disk, "f").bytes == edits.model());
   }
 }
 
-// What the last writer left has been dead since the file was changed last, not since this one came.
+// Space of the previous writer has been superseded since the file's last change, not since the new
+// writer opened it.
 BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_when_edits_are_further_apart_than_that) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
@@ -197,14 +200,14 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_when_edits_are_further_apar
                          nullptr),
         "f", settings);
     edits.commit(*writer);
-    // What this commit has superseded waits.
+    // The space that this commit has superseded waits.
     FrameSizes sizes = sizes_of_frame(*writer->snapshot());
     sizes.live += 2 * 4400;
     check_length(sizes, commit);
   }
 }
 
-// Nothing that is superseded may be used again for 10 s, and each writer begins to wait anew.
+// Superseded space may not be used again for 10 s, and each new writer starts this period again.
 BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_that_stays) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
@@ -313,7 +316,7 @@ BOOST_AUTO_TEST_CASE(falls_when_most_of_the_contents_are_cut_off) {
   }
   tidy_as_needed(*writer);
   FrameSizes sizes = sizes_on(disk);
-  sizes.largest_chunk = 4096 + 32;  // among those that were cut off
+  sizes.largest_chunk = 4096 + 32;  // one of the chunks that were cut off
   check_length(sizes, 0);
   BOOST_TEST(disk->bytes("f").size() <= sizes.most());
   BOOST_TEST(contents_on(disk, "f").bytes ==
@@ -386,7 +389,8 @@ BOOST_AUTO_TEST_CASE(does_not_count_another_frame_in_the_same_file) {
 BOOST_AUTO_TEST_CASE(leaves_chunks_that_share_bytes_whole) {
   std::mt19937 random(random_seed());
   for (int round = 0; round < 40; ++round) {
-    // Chunk 1 lies within chunk 0, whose contents it is part of; 3 is 2; and there are holes.
+    // Chunk 6 lies within the bytes of chunk 0. Chunks 2 and 3 are the same bytes. There are also
+    // holes.
     const Buffer inner = make_memcpy_chunk(pattern(1000, 1), 1);
     Buffer outer_content = pattern(4096, 2);
     const std::size_t inner_at = random() % (4096 - inner.size());
@@ -444,7 +448,7 @@ BOOST_AUTO_TEST_CASE(leaves_alone_what_a_damaged_chunk_may_have) {
     frame.add(make_memcpy_chunk(pattern(4096, chunk), 1), 4096);
   Buffer bytes = frame.build();
   const auto damaged_at = frame.header().size() + static_cast<std::size_t>(frame.entries[1]);
-  bytes[damaged_at + 15] = 0xff;  // its stored size is negative
+  bytes[damaged_at + 15] = 0xff;  // the chunk's stored size is negative
   const Buffer stored(bytes.begin() + static_cast<std::ptrdiff_t>(damaged_at),
                       bytes.begin() + static_cast<std::ptrdiff_t>(damaged_at) + 4096 + 32);
   const auto disk = MemoryDisk::make();
@@ -459,8 +463,8 @@ BOOST_AUTO_TEST_CASE(leaves_alone_what_a_damaged_chunk_may_have) {
 
 // --- power cuts
 
-// A writer's process ends after it has switched the header, before the disk has it. The next one
-// must not use space that the header on the disk reaches.
+// A writer's process ends after it has switched the header, before the header is on the disk. The
+// next writer must not use space that the header on the disk refers to.
 BOOST_AUTO_TEST_CASE(is_of_a_whole_state_after_a_kill_a_new_writer_and_a_power_cut) {
   std::mt19937 random(random_seed());
   for (int round = 0; round < 6; ++round) {
@@ -474,7 +478,8 @@ BOOST_AUTO_TEST_CASE(is_of_a_whole_state_after_a_kill_a_new_writer_and_a_power_c
     for (int commit = 0; commit < 4; ++commit) {
       bool has_switched = false;
       if (commit % 2 == 0) {
-        // Fails behind the switch, and so does everything that would take the header back.
+        // Fails after the switch. Then all operations fail, including those that would restore the
+        // header.
         disk->before_each = [&](const StoreOperation& operation) {
           if (has_switched) throw std::system_error(EIO, std::generic_category());
           has_switched = operation.kind == StoreOperation::Kind::write && operation.offset == 0;
@@ -530,7 +535,7 @@ BOOST_AUTO_TEST_CASE(costs_nothing_to_know_when_a_frame_is_opened) {
   BOOST_TEST(counters.reads.load() < 10u);
   counters.reads = 0, counters.bytes = 0;
   const auto transaction = writer->begin();
-  // Once over the index, and a few chunk headers.
+  // Reads the index once, and a few chunk headers.
   BOOST_TEST(counters.bytes.load() <= index * 11 / 10);
   BOOST_TEST(counters.reads.load() < 1100 + kChunks * 8 / 16384);
 }

@@ -1,4 +1,4 @@
-// Space of superseded states: who it waits for, and that it is used again.
+// The space of superseded states: which readers it waits for, and that writers use it again.
 
 #include <algorithm>
 #include <cerrno>
@@ -21,7 +21,7 @@ void replace_chunk(FrameWriter& writer, std::int64_t chunk, const Buffer& conten
   transaction->commit();
 }
 
-/// Overwrites random chunks of a frame of eight; returns its length afterwards.
+/// Overwrites random chunks of a frame of eight chunks. Returns the frame's length afterwards.
 std::size_t overwrite_often(FrameWriter& writer, const MemoryDisk& disk, int times) {
   std::mt19937 random(1);
   for (int i = 0; i < times; ++i)
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(keeps_old_states_whole_through_random_commits) {
       if (random() % 4 == 0) held.emplace_back(writer->snapshot(), model);
       if (random() % 6 == 0 && !held.empty()) held.erase(held.begin());
       if (random() % 10 == 0) {
-        held.clear();  // a new writer knows of none
+        held.clear();  // a new writer knows no older snapshots
         writer = open_writer(disk, "f", kNoGrace);
       }
       const auto transaction = writer->begin();

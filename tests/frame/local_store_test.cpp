@@ -1,4 +1,4 @@
-// Files and directories of the local system, and writers that work on them.
+// Files and directories of the local system, and writers that use them.
 
 #include "frame/store/local_store.hpp"
 
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(knows_when_nobody_else_has_a_file_open,
   BOOST_TEST(file->is_sole_user());
 }
 
-// Who opens a file with a lease has the kernel send a signal.
+// If a process opens a file with a lease, the kernel sends a signal to the holder of the lease.
 BOOST_AUTO_TEST_CASE(survives_being_opened_while_it_asks,
                      *boost::unit_test::precondition(has_leases)) {
   const ScratchDirectory directory;
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(writers_of_a_file_exclude_each_other) {
   release.join();
 }
 
-// Whoever may only read a file could else keep it from being written to.
+// Otherwise a user with read permission only could block all writers of the file.
 BOOST_AUTO_TEST_CASE(lock_for_reading_is_not_waited_for) {
   const ScratchDirectory directory;
   const auto file = store_at(directory)->create("a", 0600);
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(lock_for_reading_is_not_waited_for) {
   struct flock whole {};
   whole.l_type = F_RDLCK;
   BOOST_REQUIRE(::fcntl(reader.get(), F_OFD_SETLK, &whole) == 0);
-  // Where it would be waited for, the wait ends at once, and is told.
+  // If lock() waited for the lock, the wait would time out at once.
   const LockTimeout none(std::chrono::seconds(0));
   BOOST_CHECK(!file->lock());
 }
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(locks_other_programs_out_during_a_transaction) {
   {
     const auto transaction = writer->begin();
     BOOST_TEST(!can_lock());
-    // Readers of this process go on.
+    // Readers in this process can go on.
     BOOST_TEST(contents_of(*writer->snapshot()).bytes == pattern(8192, 1));
     transaction->commit();
     BOOST_TEST(can_lock());

@@ -1,6 +1,6 @@
 #pragma once
-// A disk in memory: a store that remembers every operation, can fail at one of them, and can be
-// looked at as a power cut would leave it.
+// A disk in memory. It records every operation, can fail at one of them, and can be examined in the
+// state that a power cut leaves.
 
 #include <cstdint>
 #include <functional>
@@ -38,8 +38,8 @@ struct StoreOperation {
   Buffer bytes;
   std::string name, to;
   std::uint64_t to_node = 0;  ///< directory of `to`
-  std::uint64_t target = 0;   ///< what is created, linked, renamed or unlinked
-  std::uint64_t other = 0;    ///< what it is exchanged with
+  std::uint64_t target = 0;   ///< the file that is created, linked, renamed or unlinked
+  std::uint64_t other = 0;    ///< the file that `target` is exchanged with
 };
 
 struct MemoryNode {
@@ -58,11 +58,11 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
   static std::shared_ptr<MemoryDisk> make();
   std::shared_ptr<StoreDirectory> root();
   void put(const std::string& name, Buffer bytes);
-  /// Bytes of a file; `path` has at most one slash.
+  /// Returns the bytes of a file. `path` has at most one slash.
   const Buffer& bytes(const std::string& path) const;
   bool exists(const std::string& path) const;
   std::vector<std::string> names() const;
-  /// Bytes written since the log was cleared.
+  /// Returns how many bytes were written since the log was cleared.
   std::uint64_t bytes_written() const;
 
   /// Applies an operation and logs it.
@@ -70,7 +70,7 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
   std::uint64_t add_node(MemoryNode node);
   std::uint64_t find(std::uint64_t directory, const std::string& name) const;
 
-  /// Applies an operation. What it names need not be there any more, or not yet.
+  /// Applies an operation. Ignores names and files that do not exist (any more, or yet).
   void apply(const StoreOperation& operation);
   std::shared_ptr<MemoryDisk> clone() const;
 
@@ -85,9 +85,10 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
   std::int64_t clock_ = 0;
 };
 
-/// Makes the disk fail with `error` at operation `number` (0: the next one) and all later ones.
+/// Makes the disk fail with `error` at operation `number` and all later ones. Number 0 is the next
+/// operation.
 void fail_from(MemoryDisk& disk, std::size_t number, int error);
-/// At that operation alone.
+/// Makes the disk fail at that operation only.
 void fail_at(MemoryDisk& disk, std::size_t number, int error);
 void stop_failing(MemoryDisk& disk);
 

@@ -1,4 +1,4 @@
-// Changes of fixed metalayers, which move all that stands behind a frame's header.
+// Changes of fixed metalayers, which move everything that follows a frame's header.
 
 #include <cerrno>
 #include <system_error>
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(set_replace_and_remove_keep_everything_else) {
     const Buffer chunk = pattern(4096, 4);
     std::copy(chunk.begin(), chunk.end(), model.bytes.begin() + 4096);
     BOOST_TEST(contents_on(disk, "f") == model);
-    // The next one is a commit in place behind the new header.
+    // The next commit writes in place, after the new header.
     transaction = writer->begin();
     put_content(*transaction, 0, pattern(4096, 5));
     transaction->commit();

@@ -17,7 +17,7 @@ using ByteVector = std::vector<std::uint8_t>;
 
 ByteVector bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
-/// `depth` arrays inside one another.
+/// Makes `depth` nested arrays.
 ByteVector nested(std::size_t depth) {
   ByteVector bytes(depth, 0x91);
   bytes.push_back(0xc0);

@@ -18,7 +18,7 @@ using ByteVector = std::vector<std::uint8_t>;
 constexpr ObjectList kObjects{ObjectList::Layout::object_in_chunk, ObjectList::Serializer::msgpack};
 constexpr ObjectList kBatches{ObjectList::Layout::batch_in_block, ObjectList::Serializer::msgpack};
 
-/// The lines that a document gives.
+/// Returns the lines that a document is shown as.
 std::string lines_of(const ObjectList& list, const ByteVector& document) {
   std::string lines;
   for (const json& object : objects_of(list, document)) lines += to_line(object) + "\n";
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(mark_what_json_does_not_have) {
   BOOST_TEST(lines_of(kObjects, {0xc4, 0}) == "{\"$binary\":\"\"}\n");
   BOOST_TEST(lines_of(kObjects, {0xd5, 42, 'a', 'b'}) == "{\"$frame\":\"YWI=\"}\n");
   BOOST_TEST(lines_of(kObjects, {0xc7, 4, 43, 0x81, 0xa1, 'k', 7}) == "{\"$ref\":{\"k\":7}}\n");
-  // No map, and a map that is cut short.
+  // An extension that is not a map, and one with a map that is cut short.
   BOOST_TEST(lines_of(kObjects, {0xd4, 43, 7}) == "{\"$binary\":\"Bw==\",\"$ext\":43}\n");
   BOOST_TEST(lines_of(kObjects, {0xd4, 43, 0x81}) == "{\"$binary\":\"gQ==\",\"$ext\":43}\n");
   BOOST_TEST(lines_of(kObjects, {0xd4, 0xff, 0}) == "{\"$binary\":\"AA==\",\"$ext\":-1}\n");
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(show_tuples_as_arrays) {
   BOOST_TEST(lines_of(kObjects, json::to_msgpack({"__tuple__", 1, {{"a", {"__tuple__", 2}}}})) ==
              "[1,{\"a\":[2]}]\n");
   BOOST_TEST(lines_of(kObjects, json::to_msgpack("__tuple__")) == "\"__tuple__\"\n");
-  // A batch is no tuple itself.
+  // A batch itself is not a tuple.
   BOOST_TEST(lines_of(kBatches, json::to_msgpack({"__tuple__", {"__tuple__", 2}})) ==
              "\"__tuple__\"\n[2]\n");
 }
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(read_json_within_the_same_limits) {
 }
 
 BOOST_AUTO_TEST_CASE(bound_what_hostile_documents_cost) {
-  // 64 levels of arrays, or of references in references.
+  // 64 nested arrays, or references within references.
   ByteVector deep(64, 0x91);
   deep.push_back(0xc0);
   BOOST_TEST(objects_of(kObjects, deep).size() == 1u);

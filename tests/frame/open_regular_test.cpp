@@ -1,4 +1,4 @@
-// Fifos and devices are looked at but never opened.
+// The daemon looks at FIFOs and devices, but never opens them.
 
 #include "frame/store/open_regular.hpp"
 
@@ -27,7 +27,8 @@ using bloscfs::test::comes_true;
 
 namespace {
 
-/// A process that waits for somebody to open a fifo for reading.
+/// A process that opens a FIFO for writing, and so waits until another process opens it for
+/// reading.
 class FifoWriter {
  public:
   explicit FifoWriter(const std::string& path) {
@@ -46,7 +47,7 @@ class FifoWriter {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
   }
-  /// Whoever was let go is not found there again.
+  /// Returns true if the process still waits. If its open succeeded, the process ends.
   bool is_waiting() const { return comes_to_call(process_, SYS_openat); }
   bool is_let_go() {
     if (!comes_true([&] { return ::waitpid(process_, nullptr, WNOHANG) != 0; })) return false;

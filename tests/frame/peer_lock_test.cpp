@@ -1,4 +1,4 @@
-// The lock sidecar that is shared with other Blosc2 programs.
+// The lock sidecar, which is shared with other Blosc2 programs.
 
 #include "frame/store/peer_lock.hpp"
 
@@ -32,7 +32,7 @@ using bloscfs::test::SetClock;
 
 namespace {
 
-/// The generation is in the host's byte order (frame/formats/sidecars.md).
+/// Makes a sidecar. The generation is in the host's byte order (frame/formats/sidecars.md).
 Buffer sidecar(std::uint64_t generation) {
   Buffer bytes(16);
   std::memcpy(bytes.data() + 8, &generation, sizeof generation);
@@ -232,7 +232,8 @@ BOOST_AUTO_TEST_CASE(only_few_readers_wait_for_long) {
         gave_up++;
       }
     });
-  // Whoever wants another lock does not wait with them: the writer is still there.
+  // A reader of another lock does not wait with these readers, although the writer still holds its
+  // lock.
   BOOST_CHECK(comes_true([&] {
     BOOST_CHECK_NO_THROW(PeerLock::Shared{other});
     return gave_up == 4;

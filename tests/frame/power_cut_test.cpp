@@ -1,4 +1,4 @@
-// Commits that are cut short after each operation: what is on disk is the old state or the new one.
+// Power cuts after each operation of a commit. The disk then has the old state or the new one.
 
 #include <cerrno>
 
@@ -18,7 +18,8 @@ namespace {
 constexpr int kLossesPerCut = 6;
 constexpr int kRounds = bloscfs::test::kSanitized ? 4 : 12;
 
-/// States as they were committed, and from which operation on each is the least that must be there.
+/// The committed states. A power cut at operation `durable_from[i]` or later leaves state i or a
+/// later one.
 struct History {
   std::vector<FrameContents> states;
   std::vector<std::size_t> durable_from;
@@ -106,7 +107,8 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_or_its_replacement) {
     writer->compact();
     history.states.push_back(model);
     history.durable_from.push_back(disk->log.size());
-    // Vlmetalayers leave no room for the trailer behind the header.
+    // The vlmetalayers are too long for the room that the frame reserves after its header for the
+    // trailer.
     auto transaction = writer->begin();
     transaction->resize(0);
     transaction->set_vlmetalayer("a", pattern(100, 1));
@@ -119,8 +121,8 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_or_its_replacement) {
   }
 }
 
-// Its vlmetalayers leave no room for the trailer behind the header, and no new file may take its
-// place.
+// The vlmetalayers do not fit into the room that the frame reserves for its trailer. Since the
+// frame has two hard links, the commit cannot replace the file.
 BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_frame_with_two_names_that_is_emptied) {
   std::mt19937 random(random_seed());
   for (int round = 0; round < 4; ++round) {
@@ -152,7 +154,7 @@ BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_frame_with_two_names_that_is_e
       model.vlmetalayers["a"] = value;
       note_state();
       if (random() % 2 == 0) writer = open_writer(disk, "f", kNoGrace);
-      // Another trailer in the place of the one that is there; a header of 97 bytes is before it.
+      // Writes another trailer over the present one, which follows the header of 97 bytes.
       if (value.size() < 200) {
         transaction = writer->begin();
         const Buffer other = pattern(1 + random() % 200, commit + 1);

@@ -24,7 +24,8 @@ json descriptor(bool stale) {
 
 ByteVector schema_of(const json& value) { return packed(value.dump()); }
 
-/// Of those columns' table the names that others are generated from, one behind the other.
+/// Returns the concatenated names of the columns that other columns of the table are generated
+/// from.
 std::string sources_in(const json& columns) {
   std::string names;
   for (const std::string& name : generating_columns(schema_of({{"columns", columns}})))

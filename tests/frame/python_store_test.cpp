@@ -1,4 +1,4 @@
-// Stores of python-blosc2: what is found in real ones, and what of damaged ones.
+// Stores of python-blosc2: what the reader finds in intact and in damaged ones.
 
 #include "frame/pystore/python_store.hpp"
 
@@ -32,7 +32,8 @@ Buffer bytes_of_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Everything that listings, look-ups and the leaves' frames say; a leaf that throws is nothing.
+/// Lists and looks up all leaves, and reads their frames. Errors of leaves are ignored. Returns the
+/// keys.
 std::vector<std::string> walk(const PythonStore& store) {
   std::vector<std::string> keys;
   store.for_each_leaf("/", [&](const std::string& key, const Leaf& leaf) {
@@ -53,7 +54,7 @@ std::vector<std::string> names_of(const std::vector<StoreEntry>& entries) {
 
 using Names = std::vector<std::string>;
 
-/// The last central directory entry of dict2.b2z is that of embed.b2e; the first begins here.
+/// Offset of the first central directory entry in dict2.b2z. The last entry is that of embed.b2e.
 constexpr std::size_t kDirectoryAt = 1333;
 
 std::uint64_t little(const Buffer& bytes, std::size_t at, std::size_t size) {
@@ -66,14 +67,15 @@ void put_little(Buffer& out, std::uint64_t value, std::size_t size) {
   for (; size > 0; --size, value >>= 8) out.push_back(static_cast<std::uint8_t>(value));
 }
 
-/// An entry of a central directory with its sizes and its position in the extra field of ZIP64.
+/// Returns a copy of a central directory entry that has its sizes and its offset in the extra field
+/// of ZIP64.
 Buffer zip64_entry(const Buffer& bytes, std::size_t at) {
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
   Buffer entry(begin, begin + 46 + static_cast<std::ptrdiff_t>(little(bytes, at + 28, 2)));
   std::fill_n(entry.begin() + 20, 8, std::uint8_t{0xff});
   std::fill_n(entry.begin() + 42, 4, std::uint8_t{0xff});
   entry[30] = 4 + 5 + 4 + 24;
-  put_little(entry, 0x5455, 2);  // another field, which is skipped
+  put_little(entry, 0x5455, 2);  // another field, which the reader must skip
   put_little(entry, 5, 2);
   put_little(entry, 0, 5);
   put_little(entry, 1, 2);
@@ -84,7 +86,7 @@ Buffer zip64_entry(const Buffer& bytes, std::size_t at) {
   return entry;
 }
 
-/// dict2.b2z with all that ZIP64 has.
+/// Returns dict2.b2z with all structures of ZIP64.
 Buffer zip64_of(const Buffer& bytes) {
   Buffer out(bytes.begin(), bytes.begin() + kDirectoryAt);
   std::size_t at = kDirectoryAt;
@@ -211,7 +213,7 @@ BOOST_AUTO_TEST_CASE(listing_opens_no_leaf) {
   BOOST_TEST(store->find("/temp0/leaf1").has_value());
   BOOST_TEST(source->reads.empty());
   store->open(*store->find("/h0/x11/leaf2")->leaf);
-  BOOST_TEST(source->bytes_read() < 20000U);  // of 55524
+  BOOST_TEST(source->bytes_read() < 20000U);  // of 55524 bytes
 }
 
 BOOST_AUTO_TEST_CASE(what_leads_out_of_the_store_is_left_out_and_told) {
@@ -228,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_leads_out_of_the_store_is_left_out_and_told) {
 
 BOOST_AUTO_TEST_CASE(a_local_header_must_agree) {
   const Buffer bytes = bytes_of_file(kStores + "dict2.b2z");
-  // That of the second member begins here.
+  // The local header of the second member begins here.
   constexpr std::size_t kLocal = 407;
   const auto error_with = [&](std::size_t at, unsigned value) {
     Buffer changed = bytes;
@@ -247,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_local_header_must_agree) {
              begin + "its local header has another size or CRC-32");
   BOOST_TEST(error_with(26, 12) == begin + "its local header has another name");
   BOOST_TEST(error_with(30, 'y') == begin + "its local header has another name");
-  BOOST_TEST(error_with(6, 8).empty());  // sizes stand behind the data
+  BOOST_TEST(error_with(6, 8).empty());  // the sizes follow the data
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_64_bits_are_read) {
@@ -282,7 +284,7 @@ BOOST_AUTO_TEST_CASE(damaged_central_directories_show_what_can_be_trusted) {
           BOOST_TEST(walk(*store).size() <= 3U);
       });
     }
-  // The last two bytes are the size of a comment, and are not missed.
+  // The last two bytes are the size of a comment. The reader does not need them.
   for (std::size_t size = 0; size < bytes.size() - 3; ++size)
     errno_of([&] {
       const Buffer cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));

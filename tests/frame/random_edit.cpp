@@ -45,7 +45,7 @@ void resize(Transaction& transaction, FrameContents& model, std::mt19937& random
   if (whole_items) after -= after % transaction.info().typesize;
   model.bytes.resize(static_cast<std::size_t>(after));
   transaction.resize(after);
-  // The chunks that end otherwise now; a new one may stay zeros.
+  // Writes the chunks whose end has changed. A new last chunk may stay zeros.
   const bool put_last = after < before || below(random, 2) == 0;
   for (const std::int64_t size : {before, put_last ? after : before})
     if (size > 0 && (size - 1) / chunksize < transaction.info().nchunks)
@@ -65,7 +65,7 @@ void change_layer(Transaction& transaction, FrameContents& model, std::mt19937& 
   model.vlmetalayers[name] = content;
 }
 
-/// For which the frame is written anew.
+/// Such a change makes the writer write the whole frame again.
 void change_fixed_layer(Transaction& transaction, FrameContents& model, std::mt19937& random) {
   const std::string name(1, static_cast<char>('A' + below(random, 3)));
   if (below(random, 3) == 0) {

@@ -1,5 +1,6 @@
 #pragma once
-// Random changes to a flat frame of fixed-size chunks, made to a transaction and to a model alike.
+// Random changes to a flat frame of fixed-size chunks. They are applied to a transaction and to a
+// model.
 
 #include <random>
 
@@ -7,15 +8,16 @@
 
 namespace bloscfs::frame::test {
 
-/// Bytes that compress: runs, counters, noise.
+/// Returns bytes that compress: runs, counters and noise.
 Buffer random_content(std::mt19937& random, std::int64_t size);
 
-/// Makes a few changes. `model` is the frame's state, and then the new one. `whole_items`: so are
-/// all sizes.
+/// Makes a few changes to a transaction. `model` holds the frame's state, and is changed in the
+/// same way. If `whole_items` is true, all sizes are multiples of the item size.
 void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937& random,
                     bool whole_items = false);
 
-/// Seed of a test's random numbers: BLOSCFS_SEED, or another one each time, which is printed.
+/// Returns the seed of a test's random numbers: BLOSCFS_SEED, or a different one in each run, which
+/// is printed.
 std::uint32_t random_seed();
 
 }  // namespace bloscfs::frame::test

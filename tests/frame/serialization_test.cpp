@@ -1,5 +1,5 @@
-// Headers, metalayers and trailers as bytes: those that the formats' description gives, and those
-// that the parsers take.
+// Headers, metalayers and trailers as bytes. They are compared with examples in the descriptions of
+// the formats, and with frames that the parsers accept.
 
 #include <boost/test/unit_test.hpp>
 

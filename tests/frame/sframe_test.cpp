@@ -17,7 +17,7 @@ using bloscfs::frame::test::ScratchDirectory;
 
 namespace {
 
-/// Three stored chunks and a special one, numbered 5, 6, 7.
+/// A frame of three stored chunks, with the numbers 5, 6 and 7, and a special one.
 struct Sample {
   Buffer content = bloscfs::frame::test::pattern(3500, 1);
   bloscfs::frame::test::FrameBuilder frame;
@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(finds_no_frame_where_there_is_none) {
   BOOST_CHECK(!open_path(directory.path(), {}));
   directory.write("chunks.b2frame", {1, 2, 3});
   BOOST_CHECK(!open_path(directory.path(), {}));
-  directory.write("chunks.b2frame", bloscfs::frame::test::FrameBuilder().build());  // of type 0
+  directory.write("chunks.b2frame",
+                  bloscfs::frame::test::FrameBuilder().build());  // of type 0, not sparse
   BOOST_CHECK(!open_path(directory.path(), {}));
   ::unlink((directory / "chunks.b2frame").c_str());
   BOOST_REQUIRE(::mkfifo((directory / "chunks.b2frame").c_str(), 0600) == 0);
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(fails_for_a_bad_chunk_file_alone) {
         {sample.chunks[1].begin(), sample.chunks[1].begin() + static_cast<std::ptrdiff_t>(size)});
     check_bad();
   }
-  directory.write("00000006.chunk", sample.chunks[2]);  // another size of contents
+  directory.write("00000006.chunk", sample.chunks[2]);  // its contents have another size
   check_bad();
 }
 

@@ -1,4 +1,4 @@
-// Writing to sparse frames: files, numbers, what is removed and when.
+// Writes to sparse frames: files and their numbers, and which files are removed when.
 
 #include <algorithm>
 #include <cerrno>
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(keeps_attributes_that_change_during_a_commit) {
   transaction->set_vlmetalayer("note", pattern(10, 1));
   transaction->write();
   transaction->flush();
-  // As chmod and setxattr do it: the time of modification stays.
+  // Changes the attributes as chmod and setxattr do, without a new modification time.
   disk->nodes.at(directory->stamp("chunks.b2frame")->inode).attributes = {
       0, 0, 0604, {1, 0}, {2, 0}, {{"user.new", pattern(5, 2)}}};
   transaction->publish();

@@ -1,4 +1,5 @@
-// Stores that fail at each operation in turn: the committed state stays, and the next try succeeds.
+// Stores that fail at each operation in turn. The committed state must stay, and a retry must
+// succeed.
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +15,7 @@ using namespace bloscfs::frame::test;
 
 namespace {
 
-/// Changes of every kind that one commit can have.
+/// Makes changes of every kind that one commit can have.
 void change(Transaction& transaction, FrameContents& model) {
   model.bytes.resize(7 * 4096);
   const Buffer second = pattern(4096, 5);
@@ -54,7 +55,8 @@ struct Fixture {
 
 using Fail = void (*)(MemoryDisk&, std::size_t, int);
 
-/// Fails at operation `number`; false when the commit did not get that far.
+/// Lets a commit fail at operation `number`, and retries it. Returns false if the commit made fewer
+/// operations.
 bool commit_fails_and_is_repeated(ContainerKind kind, Fail fail, std::size_t number, int error) {
   Fixture frame(kind);
   const FrameContents before = frame.model;
@@ -70,7 +72,8 @@ bool commit_fails_and_is_repeated(ContainerKind kind, Fail fail, std::size_t num
   BOOST_TEST(found == error);
   FrameContents left = contents_on(frame.disk, "f");
   if (errno_of([&] { frame.writer->begin(); }) == EIO) {
-    // The switch may have been made and cannot be taken back: that takes a new look.
+    // The header may have been switched, and the writer could not restore it. The test opens the
+    // frame again.
     const bool is_old = left == before;
     left.vlmetalayers.erase("bloscfs.xxh3");
     after.vlmetalayers.erase("bloscfs.xxh3");
@@ -87,7 +90,7 @@ bool commit_fails_and_is_repeated(ContainerKind kind, Fail fail, std::size_t num
   after.vlmetalayers.erase("bloscfs.xxh3");
   BOOST_CHECK_MESSAGE(committed == after, "second try after failure at " << number);
   const auto names = all_names(*frame.disk, kind);
-  // A store that fails for good keeps even what was to be removed.
+  // If all later operations fail, too, files that were to be removed may stay.
   if (fail == &fail_at)
     BOOST_TEST(std::none_of(names.begin(), names.end(), [](const std::string& name) {
       return name.find(".tmp") != std::string::npos;
@@ -123,7 +126,7 @@ BOOST_AUTO_TEST_CASE(let_a_change_be_tried_again_in_the_same_transaction) {
     BOOST_TEST(errno_of([&] { put_content(*transaction, 0, pattern(4096, 9)); }) == ENOSPC);
     stop_failing(*frame.disk);
     put_content(*transaction, 0, pattern(4096, 9));
-    // Of a sparse frame the index file is made first.
+    // A commit to a sparse frame makes the new index file first.
     fail_from(*frame.disk, kind == ContainerKind::cframe ? 0 : 1, ENOSPC);
     BOOST_TEST(errno_of([&] { transaction->write(); }) == ENOSPC);
     stop_failing(*frame.disk);

@@ -1,4 +1,4 @@
-// Tables of integers: written, read back, and edited block by block.
+// Tables of integers: written, read again, and edited block by block.
 
 #include "frame/stored/table_writer.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kPerBlock = 2048;
 
-/// Tables in files of one disk.
+/// Writes tables to files of a disk in memory.
 class Tables {
  public:
   std::shared_ptr<const PagedTable> write(const std::string& name, TableContent& content,
@@ -62,7 +62,7 @@ std::vector<std::int64_t> offsets(std::int64_t count) {
   return entries;
 }
 
-/// Counts what is copied and what is not.
+/// Counts the blocks that are copied and those that are read.
 class CountingTable final : public TableContent {
  public:
   explicit CountingTable(EditedTable& table) : table_(table) {}
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(copies_the_blocks_that_stay) {
   entries[3 * kPerBlock] = 77;
   entries[3 * kPerBlock + 9] = 78;
   BOOST_TEST(tables.read(*table) == entries, boost::test_tools::per_element());
-  BOOST_TEST(counted.read_blocks == 2 * 2);  // written and measured
+  BOOST_TEST(counted.read_blocks == 2 * 2);  // once to write the table, and once to measure it
 }
 
 BOOST_AUTO_TEST_CASE(drops_entries_from_the_end) {

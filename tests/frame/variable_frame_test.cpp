@@ -1,4 +1,4 @@
-// Frames of variable-size chunks and chunks of variable-size blocks.
+// Frames of variable-size chunks, and chunks of variable-size blocks.
 
 #include <algorithm>
 

@@ -23,7 +23,7 @@ bool covers(const StoreOperation& sync, const StoreOperation& earlier) {
 
 using Entry = std::pair<std::uint64_t, std::string>;
 
-/// Stands for the places of all directories.
+/// Stands for the places of all directories in the tree.
 const Entry kPlaces = {0, {}};
 
 bool moves_directory(const MemoryDisk& disk, const StoreOperation& operation) {
@@ -34,7 +34,7 @@ bool moves_directory(const MemoryDisk& disk, const StoreOperation& operation) {
          (is_directory(operation.target) || is_directory(operation.other));
 }
 
-/// Directory entries that an operation changes.
+/// Returns the directory entries that an operation changes.
 std::vector<Entry> entries_of(const MemoryDisk& disk, const StoreOperation& operation) {
   if (!is_of_directory(operation.kind)) return {};
   std::vector<Entry> entries = {{operation.node, operation.name}};
@@ -45,7 +45,7 @@ std::vector<Entry> entries_of(const MemoryDisk& disk, const StoreOperation& oper
 
 bool coin(std::mt19937& random) { return random() % 2 == 0; }
 
-/// Applies the sectors of a write that a coin keeps, and perhaps the size that it gave the file.
+/// Applies a random choice of the sectors of a write, and perhaps the new file size.
 void apply_torn(MemoryDisk& disk, const StoreOperation& write, std::mt19937& random) {
   constexpr std::uint64_t kSector = 512;
   const std::uint64_t end = write.offset + write.bytes.size();
@@ -74,7 +74,8 @@ void VolatileDisk::perform(const StoreOperation& operation) {
     pending_.push_back(operation);
     return;
   }
-  // What is durable of a directory entry is not undone by something older.
+  // If an operation on a directory entry becomes durable, earlier operations on that entry do, too.
+  // Otherwise they could undo it later.
   std::set<Entry> durable_entries;
   std::vector<bool> is_durable(pending_.size());
   for (std::size_t i = pending_.size(); i-- > 0;) {

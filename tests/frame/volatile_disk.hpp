@@ -11,14 +11,15 @@ namespace bloscfs::frame::test {
 
 class VolatileDisk {
  public:
-  /// All that is on `before` is durable.
+  /// Everything on `before` is durable.
   explicit VolatileDisk(const MemoryDisk& before) : durable_(before.clone()) {}
 
-  /// Operations in the order in which they were done.
+  /// Operations must be passed in the order in which they were made.
   void perform(const StoreOperation& operation);
-  /// What a power cut leaves now. Of what was not synced each operation is there or not, as
-  /// `random` has it, writes in sectors of 512 bytes; with null, all of it is there. Directories
-  /// alone are moved in order, since each has one place, and none of them is below itself.
+  /// Returns what a power cut leaves now. If `random` is null, that is everything. Otherwise, each
+  /// operation that was not synced is kept or lost at random; of a write, each sector of 512 bytes.
+  /// Moves of directories are kept in order up to a random one, so that no directory gets two
+  /// places or becomes a child of itself.
   std::shared_ptr<MemoryDisk> after_cut(std::mt19937* random) const;
 
  private:

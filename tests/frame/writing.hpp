@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of writing have in common: contents to chunks, and states to compare.
+// Shared functions of tests that write: they turn contents into chunks, and compare states.
 
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace bloscfs::frame::test {
 
-/// Contents and metalayers of a frame, decoded.
+/// The decoded contents and metalayers of a frame.
 struct FrameContents {
   Buffer bytes;
   std::vector<std::int64_t> shape;
@@ -20,23 +20,23 @@ struct FrameContents {
 std::ostream& operator<<(std::ostream& out, const FrameContents& contents);
 
 FrameContents contents_of(const Snapshot& snapshot);
-/// Opens what has the name, of either kind, and reads it.
+/// Opens the frame with that name, of either kind, and reads it.
 FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name);
 std::unique_ptr<Snapshot> open_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name);
 
-/// Nobody has to be waited for before superseded space is used.
+/// Superseded space may be used again at once.
 inline const WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
 
-/// Puts contents as one chunk of blocks of 512 bytes, or of a special value.
+/// Puts contents as one chunk, in blocks of 512 bytes or as a special value.
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content);
-/// Puts chunks at once, of which those before `gap` lie one behind the other in memory, and those
-/// from there on, too.
+/// Puts several chunks in one call. The chunks before `gap` are contiguous in memory, and so are
+/// the others.
 void put_contents(Transaction& transaction, const std::map<std::int64_t, Buffer>& contents,
                   std::int64_t gap);
 
-/// Settings of flat frames with chunks of 4096 bytes.
+/// Returns settings of flat frames with chunks of 4096 bytes.
 FrameSettings small_chunks();
-/// A frame of those settings with these contents, committed in one transaction.
+/// Makes a frame of those settings with these contents, in one commit.
 std::unique_ptr<FrameWriter> make_frame(const std::shared_ptr<MemoryDisk>& disk,
                                         const std::string& name, const Buffer& content,
                                         const FrameSettings& settings = small_chunks(),
