@@ -1,5 +1,6 @@
 #pragma once
-// Chunks of arrays: settings that go by the shape of blocks, and contents by that shape.
+// Chunks of arrays: settings for codecs and filters that use the shape of blocks, and contents of
+// such chunks.
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,19 +14,20 @@ namespace bloscfs::test {
 
 using Extents = std::vector<std::int32_t>;
 
-/// Contents of a chunk of blocks of that shape. Throws codec::Error.
+/// Decodes a chunk whose blocks have that shape. Throws codec::Error.
 ByteVector decode_array(const ByteVector& chunk, std::int32_t typesize, const Extents& shape);
-/// The Error that decode_array() throws, in words; empty: none.
+/// Returns the message of the Error that decode_array() throws; an empty string if it throws none.
 std::string array_refusal(const ByteVector& chunk, std::int32_t typesize, const Extents& shape);
 
-/// For chunks of blocks of that shape.
+/// Returns settings for chunks whose blocks have that shape.
 codec::EncodeSettings array_settings(codec::CodecId id, std::uint8_t meta, std::int32_t typesize,
                                      const Extents& shape,
                                      std::initializer_list<codec::FilterStep> filters = {});
-/// What check_settings() says; empty: nothing.
+/// Returns the message of the Error that check_settings() throws; an empty string if it throws
+/// none.
 std::string problem_of(const codec::EncodeSettings& settings);
 
-/// 0, 1, 2...
+/// Returns the bytes 0, 1, 2...
 ByteVector ascending(std::size_t size);
 
 }  // namespace bloscfs::test

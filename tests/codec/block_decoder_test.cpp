@@ -1,4 +1,4 @@
-// Streams of every kind and codec, and each of their fields damaged.
+// Streams of every kind and codec, and damage to each of their fields.
 #include "codec/block_decoder.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -52,7 +52,7 @@ ByteVector snappy_stream(const ByteVector& in) {
   return out;
 }
 
-/// `format` is the codec number of the flags byte.
+/// `format` is the codec number in the flags byte.
 ChunkPlan plan_of(int format, std::size_t nbytes = kBlock, std::size_t blocksize = kBlock) {
   ChunkPlan plan;
   plan.flags = static_cast<std::uint8_t>(0x15 | format << 5);
@@ -82,7 +82,7 @@ std::vector<CodecCase> codec_cases() {
           {"snappy", snappy_plan(), snappy_stream(contents)}};
 }
 
-/// The only block's only stream.
+/// Makes a chunk of one block with one stream.
 ByteVector one_stream(const ChunkPlan& plan, const ByteVector& stream) {
   return build_chunk(plan, {stream});
 }
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(rejects_a_chunk_cut_anywhere) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
       BOOST_REQUIRE(malformed(cut) != "");
-      if (size < 32) continue;  // and with a header that agrees
+      if (size < 32) continue;  // also with a header whose cbytes is right
       put_int32(cut, 12, static_cast<std::int32_t>(size));
       BOOST_REQUIRE(malformed(cut) != "");
     }
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(vl_blocks_are_their_own_delta_reference) {
   plan.typesize = 8;
   plan.filters = {{FilterId::delta, 0}};
   ByteVector ones(40);
-  ones[0] = 9;  // and XOR with zeros after that
+  ones[0] = 9;  // the other bytes are zeros, so XOR changes nothing
   const ByteVector chunk = build_chunk(plan, {raw_stream(ones), raw_stream(ones)});
   ByteVector expected;
   for (int i = 0; i < 10; ++i) append(expected, {9, 0, 0, 0, 0, 0, 0, 0});

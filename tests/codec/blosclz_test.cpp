@@ -1,4 +1,5 @@
-// BloscLZ streams by hand: the format's example, every way that one can lie.
+// BloscLZ streams made by hand: the example of the format's description, and every kind of invalid
+// stream.
 #include "codec/compressor/blosclz.hpp"
 
 #include <string>
@@ -20,7 +21,7 @@ bool decodes(const std::string& hex, std::size_t size) {
   return decodes(from_hex(hex), out);
 }
 
-/// A literal run, split in groups of 32.
+/// Appends literals in runs of at most 32.
 void add_literals(ByteVector& stream, const ByteVector& bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 32) {
     const std::size_t count = std::min<std::size_t>(32, bytes.size() - i);
@@ -47,7 +48,7 @@ void add_match(ByteVector& stream, std::size_t size, std::size_t distance) {
   }
 }
 
-/// `before` literals, a match, `after` literals: decoded and compared.
+/// Decodes `before` literals, a match and `after` literals, and compares the result.
 void check_match(std::size_t before, std::size_t size, std::size_t distance, std::size_t after) {
   ByteVector expected = noise(before);
   ByteVector stream;

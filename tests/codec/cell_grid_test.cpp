@@ -1,4 +1,5 @@
-// NDCELL and NDMEAN, and what changes leave of chunks that go by the shape of blocks.
+// NDCELL and NDMEAN, and changes of blocks in chunks whose codecs or filters use the shape of
+// blocks.
 #include <cstring>
 
 #include <boost/test/unit_test.hpp>
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_SUITE(changed_arrays)
 
 namespace {
 
-/// The chunk with a new second block, encoded by `later`.
+/// Returns the chunk after `later` has encoded its second block again.
 ByteVector with_new_block(const EncodeSettings& first, const EncodeSettings& later,
                           const ByteVector& contents, const ByteVector& block) {
   const ByteVector stored = codec::ChunkEncoder(first).encode_stored(contents);

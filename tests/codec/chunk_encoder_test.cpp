@@ -1,4 +1,5 @@
-// Whole chunks: what goes in comes out, and the bytes are those of the format's examples.
+// Whole chunks: decoding returns the encoded contents, and the bytes are those of the format's
+// examples.
 #include <algorithm>
 
 #include <boost/test/unit_test.hpp>
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(writes_the_headers_of_blosc1) {
   ByteVector expected = from_text("02 01 23 04 88130000 88130000 98130000");
   append(expected, contents);
   BOOST_TEST((encode(settings, contents) == expected));
-  const ByteVector zeros = encode(settings, ByteVector(5000));  // no special chunks there
+  const ByteVector zeros = encode(settings, ByteVector(5000));  // this header has no special chunks
   BOOST_TEST(zeros[2] == 0x21);
   BOOST_TEST((decode(zeros) == ByteVector(5000)));
 }
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_item_is_stored_once) {
 }
 
 BOOST_AUTO_TEST_CASE(constant_streams_are_runs) {
-  // One byte more than whole items, so that the chunk repeats no item.
+  // The size is not a multiple of the item size, so the chunk cannot be one that repeats an item.
   const ByteVector chunk =
       encode(make_settings(CodecId::lz4, 5, 4, {kShuffle}), ByteVector(5001, 1));
   const ByteVector run = run_stream(1);

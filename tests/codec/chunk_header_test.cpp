@@ -1,4 +1,4 @@
-// The header: exact dumps of real ones, and each field damaged.
+// The chunk header: exact bytes of real headers, and damage to each field.
 #include "codec/chunk_header.hpp"
 
 #include <limits>
@@ -31,7 +31,8 @@ void check_rejected(const ByteVector& bytes, FormatErrc code = FormatErrc::malfo
                         [&](const codec::Error& e) { return e.code() == make_error_code(code); });
 }
 
-/// A plain chunk of 1000 bytes in 4 blocks of 256 that says it takes 500 bytes.
+/// Returns the header of a plain chunk of 1000 bytes, in 4 blocks of 256, whose stored size is 500
+/// bytes.
 ByteVector plain() {
   ChunkPlan plan;
   plan.typesize = 4;

@@ -1,4 +1,4 @@
-// The opened chunk: where blocks lie, in contents and in stored bytes.
+// Opened chunks: where blocks lie in the contents and in the stored bytes.
 #include "codec/chunk.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -30,7 +30,7 @@ bool same(const ByteRange& range, std::int64_t offset, std::int64_t size) {
   return range.offset == offset && range.size == size;
 }
 
-/// Three raw blocks of 10, 10 and 5 bytes.
+/// Makes a chunk of three uncompressed blocks of 10, 10 and 5 bytes.
 ByteVector three_blocks() {
   return build_chunk(plan_of(25, 10),
                      {raw_stream(noise(10)), raw_stream(noise(10)), raw_stream(noise(5))});
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(rejects_vl_blocks_that_contradict_the_header) {
   check_malformed(bytes, 44, -3);
   check_malformed(bytes, 44, 0x7FFFFFFF);
   check_malformed(bytes, 36, 44);  // starts not increasing
-  check_malformed(bytes, 36, 48);  // no byte of stream between
+  check_malformed(bytes, 36, 48);  // no room for a stream
   check_malformed(bytes, 40, static_cast<std::int32_t>(bytes.size()) - 4);
 }
 

@@ -1,4 +1,4 @@
-// Chunks of which some blocks are encoded again.
+// Chunks in which some blocks are encoded again.
 #include <algorithm>
 #include <map>
 
@@ -21,7 +21,7 @@ using codec::EncodeSettings;
 using codec::FilterId;
 using codec::SpecialValue;
 
-/// A chunk with what it should contain, and the updates on their way to it.
+/// A chunk, its expected contents, and blocks that are to be changed.
 struct Case {
   ByteVector stored;
   ByteVector contents;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(copies_the_bytes_of_untouched_blocks) {
     Case one = make_case(blocks_of(4096, id), walk(50000));
     one.change(3, walk(50000, 2));
     one.change(12, walk(50000, 3));
-    // Other settings than the chunk's own, which stay.
+    // The encoder has other settings than the chunk. The chunk keeps its own.
     ChunkEncoder encoder(make_settings(CodecId::lz4, 9, 4));
     const EncodedChunk result = one.update(encoder);
     check_update(one, result);

@@ -1,4 +1,4 @@
-// Rows of the tables of codecs and filters are complete, and everybody who asks goes by them.
+// The tables of codecs and filters are complete, and all code that needs their facts uses them.
 #include "codec/compressor/codec_table.hpp"
 
 #include <set>
@@ -30,7 +30,7 @@ std::string refusal(const codec::EncodeSettings& settings) {
   return {};
 }
 
-/// Settings that suit codecs and filters of arrays, too.
+/// Returns settings that also suit codecs and filters of arrays.
 codec::EncodeSettings settings_for(const CodecRow& row) {
   static constexpr std::int32_t kShape[] = {8, 8};
   codec::EncodeSettings settings;
@@ -42,7 +42,7 @@ codec::EncodeSettings settings_for(const CodecRow& row) {
   return settings;
 }
 
-/// What is wrong with a header that has a dictionary and that codec; empty: nothing.
+/// Returns why a header with a dictionary and that codec is refused; an empty string if it is not.
 std::string dictionary_refusal(const CodecRow& codec) {
   ChunkPlan plan;
   plan.flags = static_cast<std::uint8_t>(0x15 | codec.stream_format << codec::kCodecFormatShift);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(codecs_that_are_only_read_are_refused_by_name) {
     BOOST_TEST((codec::make_compressor(row.id, 5) != nullptr) == is_written);
     BOOST_TEST(refusal(settings_for(row)) ==
                (is_written ? "" : "codec " + std::string(row.name) + " cannot be written"));
-    // Who writes a codec reads it, too.
+    // A codec that can write can also read.
     const auto decompressor = codec::make_decompressor(row.id);
     BOOST_TEST((decompressor != nullptr) == (row.make_decompressor != nullptr));
     if (is_written) BOOST_TEST((decompressor != nullptr), row.name);
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(dictionaries_are_taken_by_rows_that_say_so) {
       BOOST_TEST(refusal(settings) ==
                  (row.takes_dictionary ? "" : "codec " + name + " takes no dictionary"));
     }
-    if (row.needs_short_header) continue;  // which has no flag for one
-    // What is wrong with a codec that we lack is that we lack it.
+    if (row.needs_short_header) continue;  // the short header has no flag for a dictionary
+    // If the codec is missing in this build, opening the chunk fails for that reason, not here.
     const bool is_accepted = row.takes_dictionary || row.make_decompressor == nullptr;
     BOOST_TEST(dictionary_refusal(row) ==
                (is_accepted ? "" : "chunk header: a dictionary with " + name));

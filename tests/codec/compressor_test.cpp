@@ -1,4 +1,5 @@
-// Every codec's streams: back again, the same each time, within what room there is.
+// Streams of every codec: they decode to the same contents, are the same each time, and fit into
+// the given room.
 #include <boost/test/unit_test.hpp>
 
 #include "codec/compressor/blosclz.hpp"
@@ -30,7 +31,7 @@ ByteVector decompressed(CodecId id, const ByteVector& stream, std::size_t size,
   return good ? out : ByteVector();
 }
 
-/// Overlapping, near and far repetitions, runs and noise.
+/// Returns contents with overlapping, near and far repetitions, runs and noise.
 std::vector<ByteVector> samples() {
   std::vector<ByteVector> all;
   for (const std::string& kind : content_kinds()) {
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(streams_of_every_level_decode) {
     for (const CodecId id : kCompressors) {
       for (int level = 1; level <= 9; level += 2) {
         const ByteVector stream = compressed(*codec::make_compressor(id, level), in);
-        if (stream.empty()) continue;  // not worth it
+        if (stream.empty()) continue;  // does not compress
         BOOST_TEST((decompressed(id, stream, in.size()) == in),
                    codec::codec_name(id) << "-" << level << ", " << in.size() << " bytes");
       }
@@ -113,7 +114,7 @@ BOOST_AUTO_TEST_CASE(blosclz_starts_and_ends_with_a_literal) {
        {ByteVector(5000, 7), walk(5000), make_contents("text", 1, 5000, 1)}) {
     for (int level = 1; level <= 9; ++level) {
       const ByteVector stream = compressed(*codec::make_blosclz_compressor(level), in);
-      if (level < 3 && stream.empty()) continue;  // given up
+      if (level < 3 && stream.empty()) continue;  // the compressor has given up
       BOOST_TEST((stream.at(0) & 0xE0) == 0x20);
       BOOST_TEST(stream.back() == in.back());
     }
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(blosclz_starts_and_ends_with_a_literal) {
 }
 
 BOOST_AUTO_TEST_CASE(blosclz_goes_on_when_positions_run_out) {
-  // Positions are 32 bits and count on from stream to stream.
+  // Positions have 32 bits, and continue from one stream to the next.
   const auto compressor = codec::make_blosclz_compressor(9);
   const ByteVector in = make_contents("text", 1, 70000, 1);
   const ByteVector first = compressed(*compressor, in);

@@ -1,4 +1,4 @@
-// The reference chunks: what the writers of the format made, and damaged ones.
+// Reference chunks: those of other writers of the format, and damaged ones.
 #include <algorithm>
 #include <random>
 
@@ -54,7 +54,8 @@ void check_contents(const CorpusEntry& entry, const ByteVector& contents) {
   if (!expected.empty()) BOOST_TEST(sha256(contents) == expected);
 }
 
-/// Items that the header's byte cannot tell; the corpus names them for single chunks.
+/// Returns the item size if it does not fit into the header's byte, else 0. The corpus has it for
+/// single chunks.
 std::int32_t typesize_of(const CorpusEntry& entry) {
   const std::int32_t typesize = entry.facts.value("typesize", 0);
   return typesize > 255 ? typesize : 0;

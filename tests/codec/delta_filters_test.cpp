@@ -1,4 +1,5 @@
-// Delta and bytedelta: the format's examples, and the vectorised code against its twins.
+// Delta and bytedelta: the format's examples, and the vectorised code compared with the scalar
+// code.
 #include <boost/test/unit_test.hpp>
 
 #include "codec/filter/bytedelta.hpp"
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(bytedelta_starts_again_with_each_stream) {
   BOOST_TEST(int{data[19]} == 20);
   BOOST_TEST(int{data[20]} == 1);
   BOOST_TEST(int{data[39]} == 20);
-  BOOST_TEST(int{data[40]} == 1);  // behind both
+  BOOST_TEST(int{data[40]} == 1);  // after both
 }
 
 BOOST_AUTO_TEST_CASE(old_bytedelta_starts_again_behind_the_last_sixteen) {

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a check once for every instruction set that this machine has.
+// Runs a check once for each instruction set that this machine has.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace bloscfs::test {
 
-/// Also without any of them: what old machines run.
+/// Also runs the check without any of them, as old machines do.
 template <typename Check>
 void for_each_target(const Check& check) {
   const std::int64_t all = hwy::SupportedTargets();

@@ -1,4 +1,4 @@
-// What can be asked for, and the sizes that follow from it.
+// Which settings are allowed, and the sizes that follow from them.
 #include "codec/encode_settings.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ using codec::SplitMode;
 
 constexpr std::int32_t kMi = 1 << 20;
 
-/// The reason why the settings are refused; empty if they are not.
+/// Returns why the settings are refused; an empty string if they are not.
 std::string refusal(const EncodeSettings& settings) {
   try {
     codec::check_settings(settings);
@@ -33,7 +33,7 @@ std::string filter_refusal(std::int32_t typesize, std::initializer_list<FilterSt
   return refusal(make_settings(CodecId::lz4, 5, typesize, filters));
 }
 
-/// Blocks of a chunk of 8 MiB; negative when they are split.
+/// Returns the size of blocks in a chunk of 8 MiB, as a negative number if they are split.
 std::int32_t blocks(CodecId id, int level, std::int32_t typesize, FilterStep filter = kShuffle) {
   const EncodeSettings settings = make_settings(id, level, typesize, {filter});
   const std::int32_t size = codec::choose_blocksize(settings, 8 * kMi);
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(splits_as_asked) {
   settings.split = SplitMode::never;
   BOOST_TEST(!codec::splits_blocks(settings, 128));
   settings.split = SplitMode::always;
-  settings.blosc1_header = true;  // whose readers split by a rule of their own
+  settings.blosc1_header = true;  // readers of that header use a rule of their own
   BOOST_TEST(!codec::splits_blocks(settings, 508));
   BOOST_TEST(codec::splits_blocks(settings, 512));
   settings.typesize = 17;

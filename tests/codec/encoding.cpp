@@ -16,7 +16,8 @@ using codec::EncodeSettings;
 using codec::FilterId;
 using codec::FilterStep;
 
-/// Delta if at all, then up to two others, in the first slots with gaps.
+/// Chooses perhaps delta, then up to two other filters, from one of the first slots on. Empty slots
+/// may lie between.
 void choose_filters(Random& random, EncodeSettings& settings) {
   std::size_t slot = static_cast<std::size_t>(between(random, 0, 2));
   if (between(random, 0, 4) == 0) settings.filters[slot++] = {FilterId::delta, 0};

@@ -15,16 +15,17 @@ inline constexpr codec::FilterStep kDelta{codec::FilterId::delta, 0};
 
 codec::EncodeSettings make_settings(codec::CodecId codec, int clevel, std::int32_t typesize,
                                     std::initializer_list<codec::FilterStep> filters = {});
-/// Valid settings, and contents of up to 300 000 bytes for them, mostly no whole items.
+/// Returns valid settings. random_contents() returns up to 300,000 bytes for them, mostly no whole
+/// items.
 codec::EncodeSettings random_settings(std::mt19937_64& random);
 ByteVector random_contents(std::mt19937_64& random, const codec::EncodeSettings& settings);
-/// True if the contents come back as they were.
+/// True if decoding returns the encoded contents unchanged.
 bool is_lossless(const codec::EncodeSettings& settings);
 std::string describe(const codec::EncodeSettings& settings, std::size_t nbytes);
-/// BLOSCFS_SEED of the environment, or a new one; printed.
+/// Returns BLOSCFS_SEED of the environment or a new seed, and prints it.
 std::uint64_t test_seed();
 
-/// A special chunk as one that stands alone.
+/// Returns the stored bytes. Makes a stand-alone chunk of a special one.
 ByteVector stored_bytes(const codec::EncodedChunk& chunk, std::size_t nbytes,
                         std::int32_t typesize);
 

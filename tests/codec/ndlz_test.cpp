@@ -1,4 +1,4 @@
-// NDLZ: every token, damaged streams, and blocks back again.
+// NDLZ: every token, damaged streams, and blocks that are encoded and decoded again.
 #include <boost/test/unit_test.hpp>
 
 #include "codec/chunk_encoder.hpp"
@@ -23,7 +23,7 @@ ByteVector ndlz_header(std::int32_t rows, std::int32_t columns) {
   return stream;
 }
 
-/// Empty where the stream is refused.
+/// Returns an empty vector if the stream is refused.
 ByteVector read_ndlz(const ByteVector& stream, std::uint8_t side, std::size_t size,
                      const Extents& shape = {}) {
   ByteVector out(size);
@@ -34,7 +34,8 @@ ByteVector read_ndlz(const ByteVector& stream, std::uint8_t side, std::size_t si
   return good ? out : ByteVector();
 }
 
-/// One literal cell 0, 1, 2..., and beside it one with that token and what follows it.
+/// Makes a stream of two cells: a literal one with 0, 1, 2..., and one with the given token and
+/// data.
 ByteVector two_cells(std::uint8_t side, const ByteVector& second) {
   ByteVector stream = ndlz_header(side, 2 * side);
   stream.push_back(0);
@@ -43,7 +44,7 @@ ByteVector two_cells(std::uint8_t side, const ByteVector& second) {
   return stream;
 }
 
-/// The rows of the second cell; empty where the stream is refused.
+/// Returns the rows of the second cell; an empty vector if the stream is refused.
 std::vector<ByteVector> second_cell(std::uint8_t side, const ByteVector& second) {
   const ByteVector block = read_ndlz(two_cells(side, second), side, std::size_t{2} * side * side);
   std::vector<ByteVector> rows;
@@ -54,13 +55,13 @@ std::vector<ByteVector> second_cell(std::uint8_t side, const ByteVector& second)
   return rows;
 }
 
-/// The token, and an offset to byte `at` of the first cell.
+/// Returns the token, and an offset to byte `at` of the first cell.
 ByteVector token_to(std::uint8_t token, std::uint8_t side, std::size_t at) {
   return {token, static_cast<std::uint8_t>(std::size_t{side} * side - at), 0};
 }
 
-/// Rows of the second cell by the token that takes some of them from the first cell's second row
-/// on, with literal bytes 200, 201... for the others.
+/// Checks a token that copies some rows of the second cell from the first cell, starting at its
+/// second row. The other rows are the literal bytes 200, 201...
 void check_row_token(std::uint8_t side, std::uint8_t token, const std::vector<int>& rows) {
   ByteVector second = token_to(token, side, side);
   const std::size_t literals = (side - rows.size()) * side;
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(chunks_decode_to_what_was_encoded) {
                             static_cast<std::size_t>(typesize));
           const ByteVector chunk = codec::ChunkEncoder(settings).encode_stored(contents);
           BOOST_TEST((decode_array(chunk, typesize, shape) == contents), kind);
-          // The shape stands in the streams, too.
+          // The streams contain the shape, too.
           BOOST_TEST((decode_array(chunk, typesize, {}) == contents), kind);
         }
 }

@@ -11,7 +11,8 @@ namespace {
 using codec::CodecId;
 using codec::looks_random;
 
-/// Noise around a trend, as the low bytes of measured integers are: even on the whole only.
+/// Makes noise around a trend, like the low bytes of measured integers. Byte values are evenly
+/// frequent only over the whole.
 ByteVector trend(std::size_t size) {
   ByteVector bytes = noise(size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -20,7 +21,7 @@ ByteVector trend(std::size_t size) {
   return bytes;
 }
 
-/// Noise in which one byte in thirty is zero.
+/// Makes noise in which one byte in thirty is zero.
 ByteVector uneven(std::size_t size) {
   ByteVector bytes = noise(size);
   for (std::size_t i = 0; i < size; i += 30) bytes[i] = 0;

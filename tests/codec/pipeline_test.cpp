@@ -1,4 +1,5 @@
-// Filters in all slots and orders, applied as a writer would and undone by the decoder.
+// Filters in all slots and orders: the test applies them as a writer would, and the decoder undoes
+// them.
 #include <boost/test/unit_test.hpp>
 
 #include "codec/filter/bitshuffle.hpp"
@@ -14,7 +15,7 @@ namespace {
 using codec::BytedeltaKind;
 using codec::FilterId;
 
-/// One forward step of the format's description, by the scalar twins.
+/// Applies one filter as the format describes it, with the scalar code.
 ByteVector step(const ByteVector& in, FilterId id, std::size_t meta, std::size_t typesize,
                 const ByteVector* reference) {
   ByteVector out(in);
@@ -51,7 +52,7 @@ ByteVector filter(ByteVector block, const ChunkPlan& plan, const ByteVector* ref
   return block;
 }
 
-/// A chunk of unsplit raw streams, the last block short.
+/// Makes a chunk of unsplit, uncompressed streams. Its last block is short.
 ByteVector filtered_chunk(ChunkPlan plan, const ByteVector& contents, std::size_t blocksize) {
   plan.nbytes = static_cast<std::int32_t>(contents.size());
   plan.blocksize = static_cast<std::int32_t>(blocksize);
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(names_filters_that_it_lacks) {
     plan.filters = {{static_cast<FilterId>(pair.first), 0}};
     BOOST_TEST(unsupported(build_chunk(plan, {raw_stream(noise(10))})) == pair.second);
   }
-  plan.flags = 0x07;  // memcpyed: filters don't apply
+  plan.flags = 0x07;  // memcpyed: the filters do not apply
   ByteVector copied = build_header(plan, 42);
   append(copied, noise(10));
   BOOST_TEST((decode(copied) == noise(10)));

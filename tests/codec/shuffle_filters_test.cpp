@@ -1,4 +1,5 @@
-// Shuffle and bitshuffle: the format's examples, and the vectorised code against its twins.
+// Shuffle and bitshuffle: the format's examples, and the vectorised code compared with the scalar
+// code.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -26,7 +27,7 @@ std::string apply_hex(Filter filter, const char* in, std::size_t width) {
   return to_hex(apply(filter, from_hex(in), width));
 }
 
-/// Sizes around every vector length and tile edge, and odd ones.
+/// Returns odd sizes, and sizes around every vector length and tile edge.
 std::vector<std::size_t> sizes_for(std::size_t width) {
   std::vector<std::size_t> sizes{0, 1, width - 1};
   for (const std::size_t elements : {1U,  7U,  8U,  9U,   15U,  16U,  17U,  31U,  32U,  33U,

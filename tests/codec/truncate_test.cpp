@@ -11,7 +11,7 @@ namespace {
 
 using codec::FilterId;
 
-/// The item several times, truncated, with a part of one behind; what one becomes.
+/// Truncates the item five times in a row, followed by a part of it. Returns what one item becomes.
 std::string truncated(const std::string& hex, FilterId id, int parameter) {
   const ByteVector item = from_hex(hex);
   const auto bits = codec::truncated_bits({id, static_cast<std::uint8_t>(parameter)}, item.size());

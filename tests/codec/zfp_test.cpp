@@ -1,4 +1,4 @@
-// ZFP: what its modes promise, and streams that are none.
+// ZFP: what its modes promise, and invalid streams.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -59,7 +59,8 @@ void check_mode(CodecId id, std::uint8_t meta, double tolerance, const Extents& 
   const ByteVector decoded = decode_array(chunk, typesize, shape);
   BOOST_TEST(chunk.size() < contents.size());
   BOOST_TEST(largest_difference<Float>(contents, decoded) <= tolerance);
-  BOOST_TEST((chunk.size() - 32 - 2 * (4 + 4)) % 8 == 0U);  // whole words of other builds
+  // Other builds of libzfp use words of 8 bytes. The streams must be whole words for them, too.
+  BOOST_TEST((chunk.size() - 32 - 2 * (4 + 4)) % 8 == 0U);
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(refuses_streams_that_are_damaged, *boost::unit_test::precon
   plan.nbytes = plan.blocksize = 1024;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const ByteVector chunk = build_chunk(plan, {coded_stream(noise(1 + seed % 40, seed))});
-    array_refusal(chunk, 4, {16, 16});  // any answer but a crash
+    array_refusal(chunk, 4, {16, 16});  // any result except a crash
   }
   const ByteVector chunk = build_chunk(plan, {coded_stream(noise(8))});
   BOOST_TEST(unsupported(chunk, 4) == "codec zfp_accuracy: needs the shape of an array's blocks");

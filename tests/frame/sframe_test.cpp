@@ -71,8 +71,7 @@ BOOST_AUTO_TEST_CASE(finds_no_frame_where_there_is_none) {
   BOOST_CHECK(!open_path(directory.path(), {}));
   directory.write("chunks.b2frame", {1, 2, 3});
   BOOST_CHECK(!open_path(directory.path(), {}));
-  directory.write("chunks.b2frame",
-                  bloscfs::frame::test::FrameBuilder().build());  // of type 0, not sparse
+  directory.write("chunks.b2frame", bloscfs::frame::test::FrameBuilder().build());  // of type 0
   BOOST_CHECK(!open_path(directory.path(), {}));
   ::unlink((directory / "chunks.b2frame").c_str());
   BOOST_REQUIRE(::mkfifo((directory / "chunks.b2frame").c_str(), 0600) == 0);

@@ -60,7 +60,7 @@ void RequestPlayer::set_attribute(InputReader& input) {
   const std::uint64_t node = known_.choose(input.byte()).id;
   const std::string name = choose_name(input);
   const std::string value = choose_value(input);
-  struct {  // of a kernel that was not told of the longer form
+  struct {  // the shorter form, which a kernel sends unless the longer one was agreed on
     std::uint32_t size, flags;
   } set{static_cast<std::uint32_t>(value.size()), kFlags[input.below(std::size(kFlags))]};
   const codec::Bytes bytes(reinterpret_cast<const std::uint8_t*>(value.data()), value.size());

@@ -14,11 +14,11 @@ namespace bloscfs::fuzz {
 namespace {
 
 constexpr std::uint32_t kOwner = 1000;
-/// Sizes in between would be committed, with an index that takes the fuzzer seconds.
+/// Files of sizes in between would be committed with an index that takes the fuzzer seconds.
 constexpr unsigned kSizeBits = 33;
 constexpr std::uint64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
-/// An offset or a size, of which those near the file's end matter most.
+/// Chooses an offset or a size. Those near the file's end are the most likely ones.
 std::uint64_t choose_offset(InputReader& input, const KnownNode* node) {
   const std::uint64_t size = node != nullptr && node->contents ? node->contents->size() : 4096;
   const std::uint8_t choice = input.byte();
@@ -66,7 +66,7 @@ void RequestPlayer::open(InputReader& input) {
     learn(*node);
 }
 
-/// As another program that reads all of it.
+/// Reads the whole file, as another program does.
 void RequestPlayer::learn(KnownNode& node) {
   if (node.contents || source_has_changed_) return;
   const Reply attributes = ask(FUSE_GETATTR, node.id, {as_bytes(fuse_getattr_in{})});
@@ -150,7 +150,7 @@ void RequestPlayer::write(InputReader& input) {
   if (how / 16 == 1) write.write_flags |= FUSE_WRITE_KILL_SUIDGID;
   const std::vector<std::uint8_t> bytes = bytes_to_write(input);
   write.offset = std::min(choose_offset(input, node), kEnd - bytes.size());
-  // The kernel knows where the end is.
+  // With O_APPEND, the kernel sends the offset of the end.
   if (appends && node != nullptr && node->contents) write.offset = node->contents->size();
   write.size = static_cast<std::uint32_t>(bytes.size());
   const Reply reply = ask(FUSE_WRITE, handle->node, {as_bytes(write), bytes});
@@ -255,7 +255,7 @@ void RequestPlayer::seek(InputReader& input) {
     if (reply.error != 0) fail("no hole, not even the end");
     return;
   }
-  // What is passed over is a hole.
+  // The bytes that the reply skips are a hole.
   const std::uint64_t end = reply.error == 0 ? found : contents.size();
   for (std::uint64_t at = seek.offset; at < end; at++)
     if (contents[at] != 0) fail("data in a hole");

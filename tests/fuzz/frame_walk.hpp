@@ -1,5 +1,5 @@
 #pragma once
-// Reads a part of everything that a snapshot offers, the way a mount would.
+// Reads a part of everything that a snapshot offers, as a mount does.
 
 #include <cstdint>
 #include <vector>

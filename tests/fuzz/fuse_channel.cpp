@@ -23,7 +23,7 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-/// Replies are messages of a socket, which splicing would take to pieces.
+/// A reply is one message of the socket. Splicing would split it.
 void begin_session(void*, fuse_conn_info* connection) {
   connection->max_write = FuseChannel::kMostBytes;
   connection->want &=
@@ -84,12 +84,12 @@ std::uint64_t FuseChannel::send(std::uint32_t opcode, std::uint64_t node, const 
   return header.unique;
 }
 
-/// Notifications, which may come before it, are passed over.
+/// Skips notifications that come before the reply.
 FuseChannel::Reply FuseChannel::receive(std::uint64_t unique) {
   for (;;) {
     message_.resize(kMostBytes + 4096);
     const ssize_t size = ::recv(kernel_, message_.data(), message_.size(), 0);
-    if (size < 0 && errno == EINTR) continue;  // the fuzzer's clock
+    if (size < 0 && errno == EINTR) continue;  // the fuzzer's timer
     require(size >= static_cast<ssize_t>(sizeof(fuse_out_header)), "recv");
     fuse_out_header header{};
     std::memcpy(&header, message_.data(), sizeof header);

@@ -1,6 +1,6 @@
 #pragma once
-// A FUSE session whose kernel is this process: requests go through libfuse and the operations as
-// those of a mount do.
+// A FUSE session in which this process is the kernel. Requests go through libfuse and the mount's
+// operations.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,35 +17,36 @@
 
 namespace bloscfs::fuzz {
 
-/// A structure of the protocol as bytes.
+/// Returns a structure of the protocol as bytes.
 template <typename Part>
 codec::Bytes as_bytes(const Part& part) {
   return {reinterpret_cast<const std::uint8_t*>(&part), sizeof part};
 }
 
-/// A name with its end.
+/// Returns a name and the NUL after it.
 inline codec::Bytes as_bytes(const std::string& name) {
   return {reinterpret_cast<const std::uint8_t*>(name.c_str()), name.size() + 1};
 }
 
-/// For one thread. Lives as long as the process: libfuse's session is set up once.
+/// Only one thread may use it. It lives as long as the process, since libfuse's session is set up
+/// once.
 class FuseChannel {
  public:
-  /// The longest request, and the longest reply, without headers.
+  /// The longest request and the longest reply, without headers.
   static constexpr std::size_t kMostBytes = std::size_t{128} << 10;
 
   FuseChannel();
   FuseChannel(const FuseChannel&) = delete;
   FuseChannel& operator=(const FuseChannel&) = delete;
 
-  /// What the operations reach; a filesystem has to be there while something is asked.
+  /// The state that the operations use. It must contain a filesystem during each request.
   fs::MountState& state() { return state_; }
 
   struct Reply {
     int error = 0;  ///< positive errno
     std::vector<std::uint8_t> bytes;
 
-    /// What it begins with; zeros behind its end.
+    /// Returns the first bytes as a structure. Bytes after the reply's end are zeros.
     template <typename Part>
     Part as() const {
       Part part{};
@@ -55,9 +56,9 @@ class FuseChannel {
     }
   };
   using Parts = std::initializer_list<codec::Bytes>;
-  /// Of that user, whose group has the same number.
+  /// Sends a request of that user, whose group has the same number.
   Reply ask(std::uint32_t opcode, std::uint64_t node, const Parts& parts, uid_t user = 0);
-  /// What has no reply.
+  /// Sends a request that has no reply.
   void tell(std::uint32_t opcode, std::uint64_t node, const Parts& parts);
 
  private:

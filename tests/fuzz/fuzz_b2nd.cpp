@@ -1,5 +1,5 @@
-// A b2nd metalayer of arbitrary bytes, in a frame that says what the first bytes say; arithmetic on
-// whatever is accepted.
+// A b2nd metalayer of arbitrary bytes, in a frame whose fields are the first bytes of the input;
+// and arithmetic on arrays that the parser accepts.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace bloscfs::frame;
 
-/// typesize, chunksize, blocksize (4 bytes each), nbytes (8): what the fuzzer must hit.
+/// The sizes of typesize, chunksize, blocksize (4 bytes each) and nbytes (8).
 constexpr std::size_t kFrameFields = 20;
 constexpr std::int64_t kMaxRange = 4096;
 
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(&frame.chunksize, data + 4, 4);
   std::memcpy(&frame.blocksize, data + 8, 4);
   std::memcpy(&frame.nbytes, data + 12, 8);
-  if (frame.typesize <= 0 || frame.nbytes < 0) return 0;  // no frame header says so
+  if (frame.typesize <= 0 || frame.nbytes < 0) return 0;  // frame headers refuse such values
   fuzz::tolerate([&] {
     const ArrayInfo array = parse_b2nd({data + kFrameFields, size - kFrameFields}, frame);
     const ArrayGeometry geometry(array, frame.typesize);

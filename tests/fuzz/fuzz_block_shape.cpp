@@ -1,5 +1,6 @@
-// Any bytes as the one stored block of a chunk with a codec and filters that go by the shape of an
-// array's blocks; and what they decode to, encoded again, must come back where nothing is lost.
+// Arbitrary bytes as the only stored block of a chunk, whose codec and filters use the shape of an
+// array's blocks. The decoded contents are encoded again. If nothing is lost, decoding must return
+// the same contents.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,7 +20,7 @@ using bloscfs::fuzz::InputReader;
 
 constexpr std::int64_t kMaxDecodeMemory = 8 << 20;
 
-/// Header, start and stream of a chunk of one block.
+/// Makes a chunk of one block: header, block start and stream.
 std::vector<std::uint8_t> chunk_of(ChunkHeader h, Bytes stored) {
   constexpr std::int32_t kStart = kExtendedHeaderSize + 4;
   h.cbytes = kStart + static_cast<std::int32_t>(stored.size());
@@ -30,7 +31,7 @@ std::vector<std::uint8_t> chunk_of(ChunkHeader h, Bytes stored) {
   return chunk;
 }
 
-/// Empty where it is refused.
+/// Returns an empty vector if the chunk is refused.
 std::vector<std::uint8_t> decode(Bytes bytes, std::int32_t typesize, const BlockShape& shape) {
   try {
     const Chunk chunk = open_chunk(bytes, typesize, shape);
@@ -57,14 +58,14 @@ void encode_again(const ChunkHeader& h, const std::vector<std::uint8_t>& content
     const auto found = decode(chunk, h.full_typesize, h.block_shape);
     const bool is_lossy = loss_of(h.codec, h.filters) != Loss::none;
     if (is_lossy ? found.size() != contents.size() : found != contents) std::abort();
-  } catch (const Error&) {  // settings that nothing is written with
+  } catch (const Error&) {  // settings that cannot be written
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Shape, item, codec and filters in ten bytes, then the block as it is stored.
+  // Ten bytes choose shape, item size, codec and filters. The rest is the stored block.
   InputReader input(Bytes(data, size));
   std::vector<std::int32_t> extents(input.byte() % 5);
   for (std::int32_t& extent : extents) extent = input.byte();

@@ -1,4 +1,4 @@
-// Any bytes as a chunk: opened, then decoded block by block where that stays small.
+// Arbitrary bytes as a chunk, which is opened, and decoded block by block if the blocks are small.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ void decode_blocks(const Chunk& chunk, Bytes input) {
       const bool needs = chunk.needs_reference(block);
       if (needs && reference.empty()) reference = decode_block(decoder, chunk, input, 0, {});
       decode_block(decoder, chunk, input, block, needs ? Bytes(reference) : Bytes());
-    } catch (const Error&) {  // a bad block says nothing about the next one
+    } catch (const Error&) {  // a bad block does not affect the next one
     }
   }
 }
@@ -42,13 +42,13 @@ void decode_blocks(const Chunk& chunk, Bytes input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // The container's item size is independent of the chunk: the first byte chooses it.
+  // The container's item size does not depend on the chunk. The first byte chooses it.
   if (size == 0) return 0;
   const std::int32_t typesize = data[0] < 128 ? data[0] : data[0] * 100;
   const Bytes input(data + 1, size - 1);
   try {
     decode_blocks(open_chunk(input, typesize), input);
-  } catch (const Error&) {  // what damaged input must give
+  } catch (const Error&) {  // expected for damaged input
   }
   return 0;
 }

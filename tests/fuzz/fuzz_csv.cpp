@@ -1,5 +1,5 @@
-// Parses the input as comma-separated values. Records that are written anew must read the same, and
-// a type that is inferred must hold all the values it was inferred from.
+// Parses the input as comma-separated values. Records that are written again must read the same. An
+// inferred type must be able to hold all values that it was inferred from.
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// Index pages of web servers, from arbitrary bytes: the first one says of which type.
+// Index pages of web servers, from arbitrary bytes. The first byte chooses the type of the page.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a mount of a SOURCE is but for the kernel, from its lock to the last commit.
+// A mount of a SOURCE without the kernel, from its lock to the last commit.
 
 #include <memory>
 #include <optional>
@@ -12,19 +12,20 @@
 
 namespace bloscfs::fuzz {
 
-/// One at a time.
+/// Only one may exist at a time.
 class FuzzMount {
  public:
-  /// Throws as fs::open_source() does.
+  /// Throws like fs::open_source().
   FuzzMount(FuseChannel& channel, const std::string& source, const fs::MountOptions& options);
   ~FuzzMount();
   FuzzMount(const FuzzMount&) = delete;
   FuzzMount& operator=(const FuzzMount&) = delete;
 
   FuseChannel& channel() { return channel_; }
-  /// As an unmount does. False where something could not be committed. Nothing is asked any more.
+  /// Commits everything, as an unmount does. Returns false if that failed for a file. No request
+  /// may follow.
   bool commit();
-  /// As a sudden end: what was not committed is lost, and leftovers stay.
+  /// Ends the mount suddenly: uncommitted changes are lost, and leftovers stay.
   void kill();
 
  private:
@@ -34,7 +35,7 @@ class FuzzMount {
   std::unique_ptr<fs::Mount> mount_;
   std::optional<fs::RunningOptions> running_options_;
   fs::Mutex mutex_;
-  /// What is killed may be committing until the filesystem is gone, which is later.
+  /// A killed mount may be committing until its filesystem is destroyed, so this lives longer.
   std::shared_ptr<fs::KernelFlush> kernel_flush_ GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,4 @@
-// Metalayers as `b2frame info` shows them: any bytes decode to JSON, text or hexadecimal digits.
+// Metalayers as `b2frame info` shows them: any bytes become JSON, text or hexadecimal digits.
 
 #include "frame/header/msgpack_json.hpp"
 

@@ -1,5 +1,5 @@
-// Parses the input as a NPY file's start, as a Python literal and as a dtype; what is accepted must
-// survive being written and parsed again.
+// Parses the input as the start of a NPY file, as a Python literal and as a dtype. An accepted
+// value must survive being written and parsed again.
 
 #include <string_view>
 
@@ -28,7 +28,8 @@ void check_dtype(std::string_view text) {
   if (!dtype) return;
   require(dtype->itemsize >= 0 && dtype->itemsize <= 0x7fffffff);
   fs::build_npy_header(dtype->descr, false, {1, 2});
-  // Names that were empty, and zero-sized items, are spelt in ways that mean something else.
+  // In lists and dicts, empty names and zero-sized items are written in a way that has another
+  // meaning.
   if (text[0] == '[' || text[0] == '{') return;
   const std::optional<fs::NumpyDtype> again = fs::parse_numpy_dtype(dtype->stored);
   require(again && again->descr == dtype->descr && again->itemsize == dtype->itemsize);

@@ -1,4 +1,5 @@
-// Lists of objects: the metalayer that describes one, and a document of it. What is read is JSON.
+// Lists of objects: the metalayer that describes a list, and one of its documents. The result is
+// JSON.
 
 #include "frame/header/msgpack_json.hpp"
 #include "frame/header/object_list.hpp"
@@ -8,7 +9,8 @@ namespace {
 
 using namespace bloscfs::frame;
 
-/// The first byte says how, the second how much of the rest is the description.
+/// The first byte chooses the form of the list. The second one says how much of the rest is the
+/// metalayer.
 constexpr std::size_t kChoices = 2;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Metadata of indexes: whatever the bytes are, only flags change, and only once.
+// Metadata of indexes, from arbitrary bytes. The function may only change flags, and a second call
+// must change nothing.
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace bloscfs;
 
-/// True if what it gives differs in flags alone, and has none left to set.
+/// True if the changed contents differ only in flags, and no flag remains to be set.
 bool is_right(codec::Bytes contents) {
   const auto changed = frame::stale_array_indexes(contents);
   if (!changed) return true;

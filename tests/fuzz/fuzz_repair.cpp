@@ -1,4 +1,5 @@
-// A damaged frame of arbitrary bytes: planning its repair ends, and takes none of it at its word.
+// A damaged frame of arbitrary bytes. Planning its repair must end, and must trust none of its
+// fields.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A sparse frame whose index file, and whose only two chunk files, have arbitrary bytes: one byte
-// that says how much of the rest is the index (in 256ths), the index, a chunk.
+// A sparse frame with arbitrary bytes as its index file and as its only two chunk files. The first
+// byte of the input says how much of the rest is the index (in 256ths); the chunk follows the
+// index.
 
 #include <cstddef>
 #include <cstdint>

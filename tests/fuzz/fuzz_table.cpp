@@ -1,5 +1,5 @@
-// A .b2z of arbitrary bytes, taken for a table of python-blosc2 and written as CSV and as JSON.
-// Other bytes are taken for what tables are made of: a schema, an Arrow stream, msgpack.
+// A .b2z of arbitrary bytes is read as a table of python-blosc2, and written as CSV and as JSON.
+// The bytes are also read as parts of tables: a schema, an Arrow stream, msgpack.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ using tools::CellStyle;
 
 namespace {
 
-/// Much more than hostile tables of some KiB need to do harm.
+/// A hostile table of a few KiB does its harm in much less text than this.
 constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr CellStyle kStyles[] = {CellStyle::csv, CellStyle::json};
 
@@ -30,7 +30,7 @@ void tolerate(const Action& action) {
   try {
     action();
   } catch (const std::runtime_error&) {
-    // As are codec::Error and std::system_error.
+    // Also thrown: codec::Error and std::system_error, which are derived from it.
   }
 }
 
@@ -52,7 +52,7 @@ void read_parts(codec::Bytes bytes) {
   for (const CellStyle style : kStyles) {
     std::string cell;
     tolerate([&] { tools::append_msgpack_cell(bytes, 0, style, cell); });
-    // What Arrow gives is sound msgpack, whose texts may be no UTF-8.
+    // Converted Arrow data is valid msgpack, but its texts may not be UTF-8.
     tolerate([&] { tools::append_msgpack_cell(frame::arrow_to_msgpack(bytes), 0, style, cell); });
   }
 }

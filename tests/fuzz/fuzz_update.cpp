@@ -1,4 +1,5 @@
-// Any bytes as a chunk of which blocks are replaced: they must be what they were set to afterwards.
+// Arbitrary bytes as a chunk in which blocks are replaced. Those blocks must then have the new
+// contents.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,7 @@ void check_block(Bytes stored, std::int32_t typesize, ByteRange range, std::uint
   std::vector<std::uint8_t> contents;
   try {
     contents = bloscfs::test::decode_chunk(stored, typesize, kMaxNbytes, decoder);
-  } catch (const Error&) {  // other blocks may be as bad as they were
+  } catch (const Error&) {  // other blocks may be as damaged as before
     return;
   }
   const auto begin = contents.begin() + range.offset;
@@ -61,12 +62,13 @@ void update(Bytes input, std::uint8_t choice, std::int32_t typesize) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // All of the input is the chunk, so that chunks can be seeds; its last byte decides the rest.
+  // The whole input is the chunk, so that chunks can be seeds. Its last byte also chooses the
+  // update.
   if (size == 0) return 0;
   const std::uint8_t choice = data[size - 1];
   try {
     update(Bytes(data, size), choice, choice % 8 == 0 ? choice * 100 : 0);
-  } catch (const Error&) {  // what damaged input may give
+  } catch (const Error&) {  // expected for damaged input
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// Random requests to the mount of a SOURCE of damaged containers: what was written reads back, and
-// what the mount shows at its end is what the next one shows.
+// Random requests to a mount of a SOURCE with damaged containers. Reads must return what was
+// written. The next mount must show what this mount shows at its end.
 
 #include <csignal>
 #include <exception>
@@ -19,7 +19,7 @@ namespace {
 using namespace bloscfs;
 using namespace bloscfs::fuzz;
 
-/// Of a file in SOURCE: what the fuzzer makes must fit into memory.
+/// The largest file in SOURCE. The fuzzer's files must fit into memory.
 constexpr rlim_t kMostStored = 16 << 20;
 constexpr int kMostMounts = 3;
 constexpr std::size_t kLargeCache = std::size_t{256} << 20;
@@ -57,7 +57,7 @@ void require_kept(FuseChannel& channel, const HostileSource& source, fs::MountOp
   require_same(before, read_tree(channel));
 }
 
-/// True if another mount is to follow.
+/// Returns true if another mount is to follow.
 bool play_mount(FuseChannel& channel, HostileSource& source, const fs::MountOptions& options,
                 InputReader& input) {
   RequestPlayer player(channel, source);
@@ -80,7 +80,7 @@ bool play_mount(FuseChannel& channel, HostileSource& source, const fs::MountOpti
 
 }  // namespace
 
-/// What AddressSanitizer remembers of each piece of memory is most of what it costs here.
+/// Most memory of this fuzzer is what AddressSanitizer remembers of freed memory.
 extern "C" const char* __asan_default_options() {
   return "malloc_context_size=4:quarantine_size_mb=16";
 }
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (int mounts = 0; mounts < kMostMounts && play_mount(channel, source, options, input);)
       mounts++;
   } catch (const std::exception&) {
-    // Others have made SOURCE something that cannot be mounted.
+    // Changes by other programs have made SOURCE impossible to mount.
   }
   return 0;
 }

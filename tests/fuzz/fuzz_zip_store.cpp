@@ -1,4 +1,4 @@
-// A ZIP file of arbitrary bytes, taken for a store of python-blosc2.
+// A ZIP file of arbitrary bytes, read as a store of python-blosc2.
 
 #include <cstddef>
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 namespace paths = std::filesystem;
 using Buffer = std::vector<std::uint8_t>;
 
-/// Their order gives the corpus its meaning.
+/// Inputs of the corpus refer to these by number, so the order must stay.
 constexpr const char* kImages[] = {
     "cframe/one-chunk-exact.b2frame",
     "cframe/many-vlmeta.b2frame",
@@ -50,7 +50,7 @@ constexpr const char* kNames[] = {"a.b2frame", "a.b2nd",        "b.b2frame",  "b
 
 constexpr std::size_t kMostFiles = 4;
 constexpr std::size_t kMostDamage = 8;
-/// What is read for one header or one trailer.
+/// The readers read about as much for one header or one trailer.
 constexpr std::size_t kEdge = 160;
 constexpr std::size_t kMostAppended = 64;
 
@@ -139,7 +139,7 @@ void damage(Buffer& bytes, InputReader& input) {
   }
 }
 
-/// What cannot be made is not there.
+/// Ignores errors: then the file is missing.
 void write_file(const std::string& path, codec::Bytes bytes) {
   std::error_code ignored;
   paths::create_directories(paths::path(path).parent_path(), ignored);

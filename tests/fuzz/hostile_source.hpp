@@ -1,6 +1,6 @@
 #pragma once
-// A SOURCE that the fuzzer's bytes make: containers of tests/data, damaged in places, and what
-// other programs do to them while they are mounted.
+// A SOURCE made from the fuzzer's bytes: containers of tests/data, damaged in places. Also makes
+// the changes of other programs while SOURCE is mounted.
 
 #include <cstdint>
 #include <string>
@@ -26,9 +26,9 @@ class HostileSource {
 
   const std::string& path() const { return path_; }
   const std::vector<Image>& images() const { return images_; }
-  /// In place of what was there.
+  /// Replaces SOURCE by a new one.
   void make(InputReader& input);
-  /// As another program does.
+  /// Changes SOURCE as another program does.
   void change(InputReader& input);
 
  private:

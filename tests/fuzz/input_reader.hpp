@@ -1,5 +1,5 @@
 #pragma once
-// The fuzzer's bytes, taken one value at a time: zeros behind their end.
+// Reads the fuzzer's bytes one value at a time. After their end, all values are zero.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace bloscfs::fuzz {
 
 class InputReader {
  public:
-  /// `bytes` are borrowed for as long as this object lives.
+  /// `bytes` must outlive this object.
   explicit InputReader(codec::Bytes bytes) : bytes_(bytes) {}
 
   bool empty() const { return at_ == bytes_.size(); }
@@ -19,9 +19,9 @@ class InputReader {
     const std::uint8_t low = byte();
     return static_cast<std::uint16_t>(low | byte() << 8);
   }
-  /// Below `count`, which is at most 256.
+  /// Returns a number less than `count`, which is at most 256.
   std::size_t below(std::size_t count) { return byte() % count; }
-  /// At most so many as are left.
+  /// Returns `size` bytes, or as many as are left.
   codec::Bytes bytes(std::size_t size) {
     const codec::Bytes part = bytes_.subspan(at_, std::min(size, bytes_.size() - at_));
     at_ += part.size();

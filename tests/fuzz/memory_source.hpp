@@ -10,7 +10,7 @@ namespace bloscfs::frame::fuzz {
 
 class MemorySource final : public ByteSource {
  public:
-  /// `bytes` are borrowed for as long as this object lives.
+  /// `bytes` must outlive this object.
   explicit MemorySource(Bytes bytes) : bytes_(bytes) {}
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {

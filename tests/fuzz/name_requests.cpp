@@ -1,4 +1,4 @@
-// Requests that look at, make, move and remove names.
+// Requests that look up, make, move and remove names.
 
 #include <cerrno>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace bloscfs::fuzz {
 namespace {
 
 constexpr std::uint32_t kUmask = 022;
-constexpr std::uint32_t kListed = 4096;  ///< bytes of a listing
+constexpr std::uint32_t kListed = 4096;  ///< size of a listing in bytes
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void RequestPlayer::look_up(InputReader& input) {
 void RequestPlayer::make_file(InputReader& input) {
   const std::uint64_t parent = directory(input).id;
   const std::string made = name(input);
-  // What is there is opened; the kernel has looked.
+  // The kernel looks up a name before it creates a file. If the file exists, the kernel opens it.
   const Reply found = ask(FUSE_LOOKUP, parent, {as_bytes(made)});
   if (enter(found)) return;
   const int flags = input.below(4) == 0 ? O_RDWR | O_CREAT | O_APPEND : O_RDWR | O_CREAT;

@@ -6,7 +6,7 @@ namespace bloscfs::fuzz {
 namespace {
 
 constexpr int kMostRequests = 64;
-/// Root asks most, since others may do little with what the fuzzer makes.
+/// Most requests are root's, since other users may do little with the fuzzer's files.
 constexpr unsigned kKinds = 32;
 constexpr uid_t kOtherUser = 1000;
 
@@ -42,7 +42,7 @@ void RequestPlayer::step(unsigned kind, InputReader& input) {
                            &RequestPlayer::set_attribute,  &RequestPlayer::list_attributes,
                            &RequestPlayer::write,          &RequestPlayer::open});
   if (kind < kSteps.size()) return (this->*kSteps[kind])(input);
-  // What other programs do is a rare request.
+  // Changes by other programs are rare.
   if (kind != kSteps.size()) return write(input);
   source_.change(input);
   source_has_changed_ = true;

@@ -1,6 +1,6 @@
 #pragma once
-// Bytes as requests of the kernel: only such as it could send, which looks names up before it uses
-// them, and has checked what they are.
+// Turns bytes into requests that a kernel could send. The kernel looks up names before it uses
+// them, and checks the type of their files.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace bloscfs::fuzz {
 
-/// For the time of one mount.
+/// For one mount.
 class RequestPlayer {
  public:
   RequestPlayer(FuseChannel& channel, HostileSource& source) : channel_(channel), source_(source) {}
 
   enum class End {
-    input,    ///< there are no more bytes, or there were very many requests
+    input,    ///< all bytes are used, or there were very many requests
     unmount,  ///< another mount follows
-    kill,     ///< the same, and what was not committed is lost
+    kill,     ///< another mount follows; uncommitted changes are lost
   };
   End play(InputReader& input);
-  /// Closes what is open.
+  /// Closes all open files.
   void close_all();
-  /// True once other programs have changed SOURCE under the mount.
+  /// True if another program has changed SOURCE while it was mounted.
   bool source_has_changed() const { return source_has_changed_; }
 
  private:
@@ -32,7 +32,7 @@ class RequestPlayer {
 
   Reply ask(std::uint32_t opcode, std::uint64_t node, const FuseChannel::Parts& parts);
   void step(unsigned kind, InputReader& input);
-  /// True if the entry that was asked for is there.
+  /// Adds the node of a reply. Returns true if the name exists.
   bool enter(const Reply& reply);
   KnownNode& directory(InputReader& input);
   static std::string name(InputReader& input);

@@ -1,5 +1,5 @@
 #pragma once
-// Chooses operations and their arguments: the same ones for the same seed and model.
+// Chooses operations and their arguments. The choice depends only on the seed and the model.
 
 #include <cstdint>
 #include <random>
@@ -11,10 +11,10 @@
 
 namespace bloscfs::test {
 
-/// Largest size that a file gets by chance.
+/// Largest size of a file that is chosen at random.
 inline constexpr std::int64_t kMaxFileSize = 3 << 19;
 
-/// Names that a sequence uses, so few that they meet.
+/// The names in a sequence. There are few, so that operations meet on them.
 struct NamePool {
   std::vector<std::string> files, directories;
 };
@@ -32,16 +32,16 @@ class Chooser {
 
   const std::string& file() { return one_of(names_.files); }
   const std::string& directory() { return one_of(names_.directories); }
-  /// A file's name most of the time.
+  /// Returns a file's name in most cases.
   const std::string& path() { return chance(85) ? file() : directory(); }
-  /// A name that is there, if one is found quickly.
+  /// Returns a name that exists, if a few random choices find one.
   const std::string& existing_path();
   const std::string& existing_file();
   bool has_links(const std::string& path) const;
 
   bool open_slot(std::size_t& slot);
   bool open_mapping(std::size_t& slot);
-  /// Near the boundaries of chunks and blocks, within the file, or behind its end.
+  /// Returns an offset near the boundary of a chunk or a block, within the file, or after its end.
   std::int64_t offset(std::int64_t file_size);
   std::int64_t length();
   ByteVector bytes(std::size_t size);

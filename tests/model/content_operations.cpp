@@ -158,7 +158,7 @@ Outcome perform_fallocate(Side& side, const Operation& operation) {
   return outcome_of(fallocate(descriptor(side, operation), mode, operation.offset, operation.size));
 }
 
-/// All of it, however small the steps are that the filesystem makes.
+/// Copies the whole range, even if the filesystem copies it in small steps.
 Outcome perform_copy(Side& side, const Operation& operation) {
   loff_t from = operation.offset, to = operation.other_offset;
   const int out = side.files[operation.other_slot].fd.get();
@@ -181,7 +181,7 @@ Outcome perform_fdatasync(Side& side, const Operation& operation) {
   return outcome_of(fdatasync(descriptor(side, operation)));
 }
 
-/// The file position stays what it was.
+/// Restores the file position.
 template <int whence>
 Outcome perform_seek_for(Side& side, const Operation& operation) {
   const int fd = descriptor(side, operation);

@@ -35,7 +35,7 @@ std::string describe(const timespec& time) {
   return text.str();
 }
 
-/// Of what the operation works on; `st` of the file that it leads to. False where there is none.
+/// Gets the status of the file that the operation works on. Returns false if there is no such file.
 bool status_of(const Side& side, const Operation& operation, struct stat& st) {
   if (operation.path.empty()) {
     const auto& fd = side.files[operation.slot].fd;
@@ -55,7 +55,7 @@ bool is_container_name(const fs_std::path& path) {
   return suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd";
 }
 
-/// Where a file is made that is opened by that name.
+/// Returns the path at which a file is made if a program creates it under that name.
 fs_std::path behind_symlinks(fs_std::path path) {
   constexpr int kMaxSymlinks = 40;
   std::error_code none;
@@ -64,7 +64,8 @@ fs_std::path behind_symlinks(fs_std::path path) {
   return path;
 }
 
-/// Where files are called as containers are, a name may not be shown again as it was asked for.
+/// If a file in the directory is named like a container, the mount may show another name than a
+/// program asked for.
 bool is_among_container_names(const fs_std::path& path) {
   if (is_container_name(path)) return true;
   std::error_code none;
@@ -85,7 +86,7 @@ bool has_sparse_frame(const fs_std::path& source) {
 
 Lockstep::Lockstep(const fs_std::path& model, const fs_std::path& mount, const fs_std::path& source)
     : model_(model, true), mount_(mount, false), source_(source) {
-  // What is written to a fifo that nobody reads any more shall fail alike.
+  // A write to a FIFO without readers must fail with EPIPE on both sides.
   ::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -105,7 +106,7 @@ void Lockstep::remember(const Operation& operation, const Outcome& model, const 
   if (history_.size() > kHistory) history_.pop_front();
 }
 
-/// What the documentation says that a mount refuses, although a plain directory would not.
+/// True if the documentation says that a mount may refuse the operation with that error.
 bool Lockstep::may_refuse(const Operation& operation, int error) const {
   if (error == EEXIST)
     return is_among_container_names(model_ / operation.path) ||
@@ -139,7 +140,8 @@ void Lockstep::step(const Operation& operation, bool look) {
   if (look) look_at(operation);
 }
 
-/// Saves the file on the model's side, too, after the mount has refused to rename it.
+/// If the mount has saved the file but refused to rename it, saves the file on the model's side,
+/// too.
 void Lockstep::do_first_half(const Operation& operation) {
   Operation saving = operation;
   saving.other.clear();
@@ -151,7 +153,7 @@ void Lockstep::do_first_half(const Operation& operation) {
 // --- results
 
 void Lockstep::compare(const Operation& operation, const Outcome& model, const Outcome& mount) {
-  // Where an open directory stands is the filesystem's to say, and thereby why it cannot be read.
+  // The filesystem chooses the position of an open directory, and so the error of a read.
   const bool seeks = std::strncmp(operation.kind->name, "seek", 4) == 0;
   if ((seeks || (is(operation, "read") && model.error != 0 && mount.error == EISDIR)) &&
       fs_std::is_directory("/proc/self/fd/" +
@@ -169,7 +171,7 @@ void Lockstep::compare(const Operation& operation, const Outcome& model, const O
   differ(text.str());
 }
 
-/// Where holes are is the filesystem's to say; what is in them is not.
+/// The filesystem chooses where holes are. Their bytes must be zero.
 void Lockstep::compare_holes(const Operation& operation, const Outcome& model,
                              const Outcome& mount) {
   struct stat st {};
@@ -204,7 +206,7 @@ void Lockstep::note_changed(const struct stat& model) {
     known->second.exact = false;
 }
 
-/// Called before and after each operation, since either may see the file under that name.
+/// Called before and after each operation, since the name may have another file then.
 void Lockstep::note_touched(const Operation& operation) {
   if (is(operation, "store_mapped")) {
     mapped_.insert(model_.mappings[operation.slot].inode());
@@ -220,7 +222,8 @@ void Lockstep::note_touched(const Operation& operation) {
     note_changed(st);
 }
 
-/// A new file may get the inode number of one that is gone, or goes when its slot is used again.
+/// A new file may get the inode number of a removed file, or of a file that goes when its slot is
+/// used again.
 void Lockstep::forget_ended_files(const Operation& operation) {
   std::set<ino_t> present;
   struct stat st {};
@@ -285,7 +288,7 @@ void Lockstep::compare_attributes(const std::string& what, const struct stat& mo
   compare_one("user", model.st_uid, mount.st_uid);
   compare_one("group", model.st_gid, mount.st_gid);
   if (!S_ISDIR(model.st_mode)) compare_one("size", model.st_size, mount.st_size);
-  // What a file that is not committed yet replaces, keeps its link until then.
+  // An uncommitted file does not replace the earlier one in SOURCE yet, so that one keeps its link.
   if (S_ISREG(model.st_mode) && (all_is_committed_ || mount.st_nlink < model.st_nlink))
     compare_one("links", model.st_nlink, mount.st_nlink);
   check_time(what, model, mount);

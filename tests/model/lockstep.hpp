@@ -14,36 +14,36 @@
 
 namespace bloscfs::test {
 
-/// The two sides are not alike; what() tells how, and what was done before.
+/// The two sides differ. what() says how, and which operations came before.
 struct Difference : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Lockstep {
  public:
-  /// `source` is what is mounted at `mount`.
+  /// `source` is mounted at `mount`.
   Lockstep(const fs_std::path& model, const fs_std::path& mount, const fs_std::path& source);
 
-  /// Throws Difference. With `look` the file's attributes are compared afterwards.
+  /// Throws Difference. If `look` is true, also compares the file's attributes afterwards.
   void step(const Operation& operation, bool look);
-  /// All names, attributes and contents.
+  /// Compares all names, attributes and contents.
   void compare_trees();
-  /// The same after a remount: nothing waits for a commit.
+  /// Compares the trees after a remount, when no file waits for a commit.
   void compare_committed_trees();
-  /// Before an unmount: mapped and open files are closed on both sides.
+  /// Closes mapped and open files on both sides, before an unmount.
   void close_all();
   void moved(const fs_std::path& mount) { mount_.move_root(mount); }
 
   Side& model() { return model_; }
   const Counts& counts() const { return counts_; }
-  /// The last operations, one a line.
+  /// Returns the last operations, one a line.
   std::string history() const;
 
  private:
-  /// What the mount showed last of a file's time.
+  /// The modification time that the mount showed last.
   struct LastTime {
     timespec modified;
-    bool exact;  ///< nothing has changed the file since
+    bool exact;  ///< the file has not changed since
   };
 
   Outcome perform(const Operation& operation);
@@ -69,7 +69,7 @@ class Lockstep {
   const fs_std::path source_;
   Counts counts_;
   std::map<ino_t, LastTime> times_;  ///< by the model's inodes
-  std::set<ino_t> mapped_;           ///< changed through a mapping: the kernel says when
+  std::set<ino_t> mapped_;  ///< changed through a mapping; the kernel decides when to write
   std::deque<std::string> history_;
   bool all_is_committed_ = false;
 };

@@ -25,7 +25,7 @@ bool choose_mapping(Chooser& chooser, Operation& operation) {
   return chooser.open_mapping(operation.slot);
 }
 
-/// Within the mapping and within the file as it is now.
+/// Chooses a range within the mapping and within the file's present size.
 bool choose_part(Chooser& chooser, Operation& operation) {
   if (!chooser.open_mapping(operation.slot)) return false;
   const Mapping& mapping = chooser.model().mappings[operation.slot];

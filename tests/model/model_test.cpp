@@ -1,7 +1,7 @@
-// Random operations on a mount do what they do in a plain directory, and nothing of them is lost.
+// Random operations on a mount must do the same as in a plain directory, and none may be lost.
 //
-// BLOSCFS_MODEL_OPERATIONS says how many there are in all, BLOSCFS_MODEL_SEED repeats a run. A
-// difference is told with the seed of its sequence, which alone repeats it with
+// BLOSCFS_MODEL_OPERATIONS is the number of all operations. BLOSCFS_MODEL_SEED repeats a run. The
+// report of a difference has the seed of its sequence, which repeats that sequence alone:
 //   BLOSCFS_MODEL_SEED=SEED BLOSCFS_MODEL_OPERATIONS=4000 test_model --run_test=model/VARIANT
 
 #include <algorithm>

@@ -42,8 +42,8 @@ bool choose_exchange(Chooser& chooser, Operation& operation) {
   return true;
 }
 
-/// Text without "..", so that a symlink that is moved leads nowhere outside; and not such as frames
-/// are stored under, by which a mount leads to the shown file.
+/// The target has no "..", so that a moved symlink does not lead out of the tree. It has no suffix
+/// of stored frames either, since the mount would lead such a symlink to the shown file.
 bool choose_symlink(Chooser& chooser, Operation& operation) {
   operation.path = chooser.file();
   operation.text = chooser.path();

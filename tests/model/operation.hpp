@@ -1,6 +1,6 @@
 #pragma once
-// The operations that random sequences are made of. Each family is a table: how often an operation
-// is tried, how its arguments are chosen, and how it is done in one directory.
+// The operations in random sequences. Each family is a table. A row says how often an operation is
+// chosen, how its arguments are chosen, and how it is done in one directory.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,8 @@ struct OperationKind;
 
 inline constexpr std::size_t kNoSlot = ~std::size_t{0};
 
-/// Arguments; which of them count depends on the kind. Paths are relative to the directory.
+/// The arguments of an operation. Its kind decides which of them it uses. Paths are relative to the
+/// directory.
 struct Operation {
   const OperationKind* kind = nullptr;
   std::string path, other;
@@ -30,40 +31,41 @@ struct Operation {
   timespec times[2] = {};
 };
 
-/// What an operation may do to a file, for the check of its times.
+/// What an operation may do to a file. The check of times uses it.
 enum class Touches {
   nothing,
   contents,  ///< of the file that `path` names, or that is open in `slot`
   times,     ///< sets them
-  names,     ///< moves files about
+  names,     ///< moves files
 };
 
 struct OperationKind {
   const char* name;
   int weight;
   Touches touches;
-  /// False when there is nothing that it could be done to now.
+  /// Returns false if the operation is not possible now.
   bool (*choose)(Chooser&, Operation&);
   Outcome (*perform)(Side&, const Operation&);
 };
 
 using OperationKinds = std::vector<OperationKind>;
 
-/// Opening, reading, writing and everything else that is done to contents.
+/// Opens, reads, writes, and all other operations on contents.
 const OperationKinds& content_operations();
 /// Shared mappings.
 const OperationKinds& mapping_operations();
-/// Whole files written the way that programs write them: NPY files, frames, by rename.
+/// Whole files, written as programs write them: NPY files, frames, and files that are renamed over
+/// others.
 const OperationKinds& saving_operations();
 /// Modes, times, extended attributes.
 const OperationKinds& attribute_operations();
 /// Making, moving and removing names.
 const OperationKinds& name_operations();
 
-/// The choice for operations on whatever has a name.
+/// Chooses a path, for operations that work on all types of files.
 bool choose_path(Chooser& chooser, Operation& operation);
 
-/// One line with everything that is needed to do it by hand.
+/// Returns one line with all that is needed to repeat the operation by hand.
 std::string describe(const Operation& operation);
 std::string describe(const Outcome& outcome);
 

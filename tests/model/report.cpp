@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kOperations = kSanitized ? 4000 : 20000;
 constexpr std::uint64_t kVariants = 5;
-/// So many that none of the kinds is left out by chance.
+/// With so many operations, each kind is chosen at least once.
 constexpr std::uint64_t kEnough = 3000;
 
 std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {

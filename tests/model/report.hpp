@@ -1,5 +1,5 @@
 #pragma once
-// How many operations a run is asked for, and what it tells of them.
+// How many operations a run does, and its report.
 
 #include <cstdint>
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::test {
 
-/// What a run is asked for, by the environment: BLOSCFS_MODEL_OPERATIONS, BLOSCFS_MODEL_SEED.
+/// Set by the environment variables BLOSCFS_MODEL_OPERATIONS and BLOSCFS_MODEL_SEED.
 struct RunSize {
   std::uint64_t operations;  ///< in each variant
-  std::uint64_t seed;        ///< of its first sequence; the next one has the next number
+  std::uint64_t seed;        ///< of the first sequence; each later sequence has the next number
 };
 RunSize run_size();
 
@@ -24,7 +24,7 @@ using Counts = std::map<std::string, Count>;
 void add_counts(Counts& sum, const Counts& more);
 
 void print_counts(const std::string& variant, const Counts& counts);
-/// Of a long run: a kind of operation that never worked would have tested nothing.
+/// Checks after a long run that each kind of operation has worked at least once.
 void require_all_kinds(const OperationKinds& kinds, const Counts& counts);
 
 }  // namespace bloscfs::test

@@ -12,8 +12,8 @@ namespace bloscfs::test {
 
 namespace {
 
-/// A NPY file that is complete four times of five; else it is cut short, too long, or its header is
-/// not the one that numpy writes.
+/// Makes a NPY file. One in five is cut short, is too long, or has a header that NumPy does not
+/// write.
 ByteVector npy_bytes(Chooser& chooser) {
   const auto rows = static_cast<std::int64_t>(chooser.below(300));
   const auto columns = static_cast<std::int64_t>(1 + chooser.below(200));
@@ -61,7 +61,8 @@ bool choose_save_npy(Chooser& chooser, Operation& operation) {
 }
 
 bool choose_save_frame(Chooser& chooser, Operation& operation) {
-  // A plain file that becomes a frame would part from its other names.
+  // If a plain file with several hard links became a frame, the frame would have only one of its
+  // names.
   if (!choose_save(chooser, operation) || chooser.has_links(operation.path)) return false;
   operation.bytes = frame_bytes(chooser);
   return true;
@@ -90,7 +91,8 @@ Outcome perform_save(Side& side, const Operation& operation) {
   return write_all(fd.get(), operation);
 }
 
-/// Written under one name, made durable, and renamed over another if there is one.
+/// Writes a file under one name, makes it durable, and renames it over another one if `other` is
+/// set.
 Outcome perform_replace(Side& side, const Operation& operation) {
   const Outcome written = perform_save(side, operation);
   if (written.error != 0) return written;

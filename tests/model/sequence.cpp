@@ -12,7 +12,7 @@ constexpr std::uint64_t kBetweenRemounts = 270;
 constexpr std::uint64_t kBetweenComparisons = 90;
 constexpr unsigned kLookPercent = 60;
 
-/// The mount of a sequence, which comes and goes.
+/// The mount of a sequence, which is unmounted and mounted again.
 class Remounting {
  public:
   Remounting(fs_std::path source, std::vector<std::string> options)
@@ -27,7 +27,7 @@ class Remounting {
     return *mount_;
   }
 
-  /// Throws Difference when the daemon does not end well.
+  /// Throws Difference if the daemon fails.
   void unmount() {
     const ProcessResult& result = mount_->unmount();
     if (!result.ok()) throw Difference("the daemon: " + result.description());

@@ -1,6 +1,6 @@
 #pragma once
-// A run of random operations on a mount and beside it, with remounts between and a look at SOURCE
-// after the last one.
+// A run of random operations on a mount and on a model, with remounts, and with a check of SOURCE
+// at the end.
 
 #include <cstdint>
 #include <memory>
@@ -13,11 +13,11 @@ namespace bloscfs::test {
 
 inline constexpr std::uint64_t kSequenceLength = 800;
 
-/// `count` operations on a mount that is there. Throws Difference.
+/// Does `count` operations on an existing mount. Throws Difference.
 void run_operations(Lockstep& lockstep, const Variant& variant, std::uint64_t seed,
                     std::uint64_t count);
 
-/// One sequence: mount, operations, remounts, and what is in SOURCE then. Throws Difference.
+/// Runs one sequence: mount, operations, remounts, and a check of SOURCE. Throws Difference.
 Counts run_sequence(const Variant& variant, std::uint64_t seed, std::uint64_t count);
 
 }  // namespace bloscfs::test

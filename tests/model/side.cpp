@@ -16,7 +16,7 @@ thread_local sigjmp_buf copy_failed;
 
 void leave_copy(int) { siglongjmp(copy_failed, 1); }
 
-/// memcpy, or EFAULT where it meets SIGBUS.
+/// Does a memcpy. Returns EFAULT if it causes SIGBUS.
 int guarded_copy(void* to, const void* from, std::size_t size) {
   struct sigaction ours {
   }, before{};

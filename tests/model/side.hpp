@@ -1,6 +1,6 @@
 #pragma once
-// One of the two directories in which the same operations are done: files that are open there, and
-// parts of them that are mapped.
+// One of the two directories in which the same operations are done, with its open files and its
+// mappings.
 
 #include <array>
 #include <cstdint>
@@ -14,26 +14,26 @@
 
 namespace bloscfs::test {
 
-/// What an operation gave.
+/// The result of an operation.
 struct Outcome {
-  int error = 0;           ///< errno, 0 when it worked
-  std::int64_t value = 0;  ///< what the call returned
-  ByteVector bytes;        ///< what was read
+  int error = 0;           ///< errno; 0 if it worked
+  std::int64_t value = 0;  ///< return value of the call
+  ByteVector bytes;        ///< the bytes that were read
   std::vector<std::string> names;
-  bool is_half_done = false;  ///< a file was saved, but not given its name
+  bool is_half_done = false;  ///< a file was saved, but not renamed
 };
 
-/// An outcome from what a system call returned.
+/// Returns an outcome with the return value of a system call.
 Outcome outcome_of(std::int64_t returned);
 
 struct OpenFile {
   Fd fd;
   int flags = 0;
-  std::string path;  ///< it was opened by
+  std::string path;  ///< path that it was opened by
 };
 
-/// A shared mapping from the start of a file on, which may outlive the descriptor. Copying gives
-/// EFAULT where the kernel gives SIGBUS.
+/// A shared mapping from the start of a file. It may outlive the descriptor. Where the kernel sends
+/// SIGBUS, read() and write() fail with EFAULT.
 class Mapping {
  public:
   Mapping() = default;
@@ -45,9 +45,10 @@ class Mapping {
   explicit operator bool() const { return at_ != nullptr; }
   std::size_t size() const { return size_; }
   bool writable() const { return writable_; }
-  /// Of the file, when it was mapped.
+  /// The inode of the file when it was mapped.
   ino_t inode() const { return inode_; }
-  /// Size of the file now; asks a descriptor of its own, which only the model keeps.
+  /// Returns the present size of the file. Uses a descriptor of its own, which only the model
+  /// keeps.
   std::size_t file_size() const;
   void keep_descriptor(int fd);
 

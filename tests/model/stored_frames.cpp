@@ -34,7 +34,7 @@ bool is_container(const fs_std::path& path) {
 
 bool is_sidecar(const fs_std::path& path) { return path.extension() == ".b2lock"; }
 
-/// The names by which a container of SOURCE may be shown.
+/// Returns the names under which a container of SOURCE may be shown.
 std::vector<std::string> shown_names(const std::string& stored) {
   const fs_std::path name(stored);
   static const std::set<std::string> suffixes = {".b2frame", ".b2f", ".b2", ".b2nd"};
@@ -103,7 +103,8 @@ class Inspection {
     if (!fs_std::is_regular_file(fs_std::symlink_status(model))) return "no file";
     const ByteVector expected = read_file(model);
     std::string difference;
-    // What is an array is not told by its name: it may have taken a flat frame's place.
+    // An array may have taken the place of a flat frame, so its name does not show that it is an
+    // array.
     for (const char* name : {"out", "out.npy"}) {
       const fs_std::path out = scratch_ / name;
       const auto result = run_b2frame({"extract", container.string(), "-o", out.string()});

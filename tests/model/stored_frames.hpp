@@ -1,5 +1,5 @@
 #pragma once
-// What a mount has left in SOURCE, looked at without a mount.
+// Checks what a mount has left in SOURCE, without a mount.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace bloscfs::test {
 
-/// Checks every container below `source` with `b2frame verify`, and that the containers and plain
-/// files there hold the files of `model`, each once, and that nothing else is left behind. Empty,
-/// or what is wrong.
+/// Checks every container below `source` with `b2frame verify`. Checks that the containers and
+/// plain files hold each file of `model` once, and that SOURCE has no other files. Returns the
+/// problem, or an empty string.
 std::string problem_in_source(const fs_std::path& source, const fs_std::path& model);
 
 }  // namespace bloscfs::test

@@ -1,5 +1,5 @@
 #pragma once
-// Compares what two directories hold.
+// Compares two directories.
 
 #include <set>
 #include <string>
@@ -10,10 +10,11 @@ namespace bloscfs::test {
 
 std::set<std::string> names_in(const fs_std::path& directory);
 std::string join(const std::set<std::string>& names);
-/// Where two contents differ first, in words.
+/// Describes the first difference of two contents.
 std::string first_difference(const ByteVector& model, const ByteVector& other);
-/// How contents, symlink's text, or extended attributes (without those that a mount makes) of two
-/// objects of one type differ; empty when they are alike.
+/// Describes a difference of two objects of the same type: in their contents, symlink target, or
+/// extended attributes (without those that a mount makes). Returns an empty string if they are
+/// equal.
 std::string difference_of(const fs_std::path& model, const fs_std::path& other);
 
 }  // namespace bloscfs::test

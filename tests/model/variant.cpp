@@ -31,7 +31,7 @@ OperationKinds all_operations() {
                  &attribute_operations(), &name_operations()});
 }
 
-/// Every one of `names` in every directory.
+/// Returns all of `names`, in the root and in every directory.
 std::vector<std::string> spread(const std::vector<std::string>& directories,
                                 const std::vector<std::string>& names) {
   std::vector<std::string> all = names;
@@ -75,7 +75,8 @@ void make_directories(const fs_std::path& root, const std::vector<std::string>& 
 fs_std::path prepare_tree(const fs_std::path& source, const fs_std::path& model) {
   for (const auto& root : {source, model}) make_directories(root, plain_names().directories);
   write_file(model / "a", first_contents());
-  // A frame that keeps no trailer behind its header could not be emptied while it has links.
+  // b2frame makes a frame with room for its trailer after the header. Without that room, a mount
+  // could not empty the frame while it has several links.
   const auto made = run(
       {b2frame_program(), "create", (model / "a").string(), "-o", (source / "a.b2frame").string()});
   if (!made.ok()) throw std::runtime_error(made.description());
@@ -114,7 +115,8 @@ Variant tree_of_plain_names() { return {"tree", plain_names(), all_operations(),
 
 Variant tree_with_npy_names() {
   OperationKinds kinds = all_operations();
-  // An array with links stays one, so that what makes it another file is refused at its fsync.
+  // An array with links must stay an array, so a change that makes it a flat file would be refused
+  // at fsync.
   std::erase_if(kinds, [](const OperationKind& kind) { return kind.name == std::string("link"); });
   return {"npy", npy_names(), kinds, prepare_arrays};
 }

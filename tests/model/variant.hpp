@@ -1,5 +1,5 @@
 #pragma once
-// What a sequence starts from, and what it may do.
+// The start of a sequence, and its possible operations.
 
 #include <string>
 #include <vector>
@@ -13,19 +13,20 @@ struct Variant {
   const char* name;
   NamePool names;
   OperationKinds kinds;
-  /// Makes SOURCE, and the files of `model` that its mount must show. Returns what to mount.
+  /// Makes SOURCE, and in `model` the files that its mount must show. Returns the path to mount.
   fs_std::path (*prepare)(const fs_std::path& source, const fs_std::path& model);
 };
 
-/// SOURCE is one contiguous frame; only its contents and attributes change.
+/// SOURCE is one contiguous frame. Only its contents and attributes change.
 Variant one_contiguous_frame();
 Variant one_sparse_frame();
-/// A tree of all kinds of files.
+/// A tree of all types of files.
 Variant tree_of_plain_names();
-/// The same with names that ask for arrays.
+/// A tree whose names ask for arrays.
 Variant tree_with_npy_names();
 
-/// Options of the mount of sequence `number`: each of them has its turn.
+/// Returns the options for the mount of sequence `number`. Successive numbers go through all
+/// choices.
 std::vector<std::string> mount_options(std::uint64_t number);
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// Several writers at once: each on files of its own, and all of them at the end of one.
+// Several writers at once. Each works on its own files, and all of them append to one file.
 
 #include <cstring>
 #include <thread>
@@ -19,7 +19,7 @@ constexpr std::uint64_t kWriters = 4;
 /// Operations of one writer between two unmounts.
 constexpr std::uint64_t kRound = 250;
 
-/// Appended as one write, so that it must stay in one piece.
+/// One write appends it, so it must stay in one piece.
 struct Record {
   std::uint32_t writer, number;
   std::uint8_t filling[248];
@@ -31,7 +31,8 @@ Record record(std::uint64_t writer, std::uint64_t number) {
   return made;
 }
 
-/// All records are there, whole, and those of each writer in their order.
+/// Checks that all records are complete, and that those of each writer are in order. Returns the
+/// problem, or an empty string.
 std::string problem_in_records(const ByteVector& bytes, std::uint64_t each) {
   if (bytes.size() != kWriters * each * sizeof(Record))
     return std::to_string(bytes.size()) + " bytes";
@@ -53,7 +54,7 @@ void append_record(const fs_std::path& path, const Record& made) {
     throw_errno("append");
 }
 
-/// One of several that work in a mount at the same time, in a directory of its own.
+/// One of several writers that use a mount at the same time. Each has its own directory.
 class Writer {
  public:
   Writer(std::uint64_t number, const fs_std::path& model, const fs_std::path& mount)
