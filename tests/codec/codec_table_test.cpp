@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(dictionaries_are_taken_by_rows_that_say_so) {
                  (row.takes_dictionary ? "" : "codec " + name + " takes no dictionary"));
     }
     if (row.needs_short_header) continue;  // the short header has no flag for a dictionary
-    // If the codec is missing in this build, opening the chunk fails for that reason, not here.
+    // A codec that this build lacks is refused as missing, not because of the dictionary.
     const bool is_accepted = row.takes_dictionary || row.make_decompressor == nullptr;
     BOOST_TEST(dictionary_refusal(row) ==
                (is_accepted ? "" : "chunk header: a dictionary with " + name));

@@ -59,7 +59,7 @@ void check_mode(CodecId id, std::uint8_t meta, double tolerance, const Extents& 
   const ByteVector decoded = decode_array(chunk, typesize, shape);
   BOOST_TEST(chunk.size() < contents.size());
   BOOST_TEST(largest_difference<Float>(contents, decoded) <= tolerance);
-  // Other builds of libzfp use words of 8 bytes. The streams must be whole words for them, too.
+  // Builds of libzfp differ in the size of words. Each stream must have whole words of 8 bytes.
   BOOST_TEST((chunk.size() - 32 - 2 * (4 + 4)) % 8 == 0U);
 }
 

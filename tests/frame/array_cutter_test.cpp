@@ -33,7 +33,7 @@ Sample random_sample(std::mt19937& random) {
   std::int64_t size = sample.typesize;
   for (auto i = between(0, 4); i > 0; --i) {
     const std::int64_t extent = between(1, 12);
-    // Chunks that are as long as a dimension, and those of one item, decide how long runs are.
+    // Runs depend on which chunks and blocks are as long as a dimension, and which have one item.
     const std::int64_t chunk = between(0, 2) == 0 ? extent : between(1, extent + 2);
     const std::int64_t block = between(0, 2) == 0 ? chunk : between(1, chunk);
     sample.array.shape.push_back(extent);

@@ -26,7 +26,8 @@ namespace {
 
 struct FrameSizes {
   std::uint64_t length = 0, live = 0, largest_chunk = 0;
-  /// In a frame of a few hundred bytes, a second trailer takes most of the space.
+  /// In a frame of a few hundred bytes, a second trailer takes most of the space. So the limit has
+  /// 128 bytes more.
   std::uint64_t most() const { return live + live / 4 + 2 * largest_chunk + 128; }
 };
 

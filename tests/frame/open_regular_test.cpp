@@ -47,7 +47,7 @@ class FifoWriter {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
   }
-  /// Returns true if the process still waits. If its open succeeded, the process ends.
+  /// Returns true if the process still waits. It ends when its open(2) succeeds.
   bool is_waiting() const { return comes_to_call(process_, SYS_openat); }
   bool is_let_go() {
     if (!comes_true([&] { return ::waitpid(process_, nullptr, WNOHANG) != 0; })) return false;

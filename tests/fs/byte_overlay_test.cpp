@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_split_off_lies_below_the_rest) {
     const std::size_t memory = pair.overlay.memory();
     ByteOverlay first = pair.overlay.split_off_first(100);
     BOOST_TEST(first.memory() + pair.overlay.memory() == memory);
-    // split_off_first() leaves no zeros in the upper part.
+    // split_off_first() moves all zeros to the lower part.
     const auto zeros_above = [&](const ByteOverlay::Part& part) {
       BOOST_TEST(part.bytes != nullptr);
     };

@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(makers_are_those_of_earlier_processes) {
   BOOST_TEST(place.text() == "");
 }
 
-// A file that waits for `b2frame recover` keeps the journal. Mounts that come and go then must not
-// make it grow.
+// The journal stays while a file waits for `b2frame recover`. Mounts that come and go in that time
+// must not make it grow.
 BOOST_AUTO_TEST_CASE(does_not_grow_by_what_is_forgotten) {
   const JournalPlace place;
   place.journal().add(KeptFile{kOne, "a"});

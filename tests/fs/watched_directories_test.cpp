@@ -319,8 +319,8 @@ BOOST_AUTO_TEST_CASE(are_asked_again_where_something_is_mounted_over_them,
 BOOST_AUTO_TEST_CASE(are_not_accessed_by_being_watched) {
   const WatchedPlace place;
   make_file(place / "x");
-  // The access time is older than the last change. So the kernel would update it even with relatime
-  // if a read of the directory counted.
+  // The access time is older than the last change. So any read of the directory would update it,
+  // even with relatime.
   const timespec times[2] = {{1, 0}, {2, 0}};
   ::utimensat(AT_FDCWD, place.directory.path().c_str(), times, 0);
   place.watch("x");

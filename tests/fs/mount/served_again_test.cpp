@@ -36,8 +36,8 @@ namespace {
 constexpr std::int64_t kUsedSize = 300'000;
 constexpr const char* kUsedNote = "user.blosc2.vlmeta.note";
 
-/// A request that needs a slot several times. It gets none at the need number `refused`, and
-/// records needs before that without taking a slot.
+/// A request that gets no slot at the need number `refused`. At the other needs it goes on as if it
+/// had a slot, but takes none.
 class RefusedRequest final : public fs::Request {
  public:
   RefusedRequest(fs::RequestSlots& slots, const fs::Caller& caller, int refused)

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(plain_file_that_another_program_makes_a_frame_is_shown_as_o
   BOOST_CHECK(mount.read("a.b2frame") == bytes_of("text again"));
 }
 
-// After a disk failed for a moment, the mount must not show the raw bytes of frames until it ends.
+// A disk may fail for a moment. The mount must not show the raw bytes of frames from then on.
 BOOST_AUTO_TEST_CASE(verdict_of_a_failed_look_is_not_kept) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("contents"));

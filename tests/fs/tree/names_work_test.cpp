@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(never_does_under_the_lock_what_takes_that) {
   BOOST_TEST(error_of([&] { it.run([&] { return Need{it.done(), true}; }); }) == EBUSY);
   BOOST_TEST(it.works == 5);
   BOOST_TEST(!it.was_locked);
-  // The need is met without the lock even if all other needs are by now met under it.
+  // Even if other needs are met under the lock by now, this one is met without it.
   Operation other;
   int commits = 0;
   other.run([&] {
