@@ -91,10 +91,12 @@ class Summariser {
 
 std::int64_t chunk_file_bytes(const std::string& directory) {
   std::int64_t sum = 0;
-  std::error_code ignored;  // files may be removed during the loop
-  for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".chunk" && entry.is_regular_file(ignored))
-      sum += static_cast<std::int64_t>(entry.file_size(ignored));
+  std::error_code removed;  // files may be removed during the loop
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".chunk" || !entry.is_regular_file(removed)) continue;
+    const auto size = entry.file_size(removed);
+    if (!removed) sum += static_cast<std::int64_t>(size);
+  }
   return sum;
 }
 
