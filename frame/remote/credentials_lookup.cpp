@@ -304,8 +304,9 @@ std::optional<S3Credentials> CredentialsLookup::from_container() {
 }
 
 /// Returns nothing if this host is not an instance, or has no role.
-std::optional<S3Credentials> CredentialsLookup::from_metadata() const {
+std::optional<S3Credentials> CredentialsLookup::from_metadata() {
   if (environment_.metadata_disabled) return std::nullopt;
+  was_slow_ = true;
   std::string base = environment_.metadata_endpoint;
   if (base.empty()) base = "http://169.254.169.254";
   while (base.ends_with('/')) base.pop_back();

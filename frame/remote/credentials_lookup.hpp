@@ -62,7 +62,7 @@ class CredentialsLookup final : public CredentialsSource {
                                        const std::string& session);
   S3Credentials ask_sts(const std::string& form, const std::optional<S3Credentials>& as);
   std::optional<S3Credentials> from_container();
-  std::optional<S3Credentials> from_metadata() const;
+  std::optional<S3Credentials> from_metadata();
 
   const AwsEnvironment environment_;
   const HttpSettings http_;
