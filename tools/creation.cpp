@@ -45,12 +45,17 @@ void Creation::run() {
   else
     take_stream();
   pipeline_.finish();
+  require_whole_input();
+}
+
+void Creation::require_whole_input() const {
   if (settings_.maps) require_mapped_input(input_.name());
+  if (elements_) elements_->require_whole(input_.name());
 }
 
 void Creation::require_going_on() const {
   throw_if_interrupted();
-  if (settings_.maps) require_mapped_input(input_.name());
+  require_whole_input();
 }
 
 void Creation::take_stream() {
