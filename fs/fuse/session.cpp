@@ -193,7 +193,7 @@ std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
   if (!resolved && errno == ENOENT)
-    throw FileError(path, fmt::format("no such directory; make it first: mkdir -p {}", path));
+    throw FileError(path, "no such directory; make it first, with mkdir");
   if (!resolved) throw FileError(path, errno);
   return resolved.get();
 }

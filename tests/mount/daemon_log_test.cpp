@@ -133,8 +133,7 @@ BOOST_AUTO_TEST_CASE(begin_changes_and_end_are_told, *precondition(needs_fuse_as
   BOOST_TEST(mounted.ends_with(": mounted " + what + "; options: cache_size=8M,noatime"), mounted);
   BOOST_TEST(bloscfs({"-o", "remount,idle_timeout=1h", mount.path().string()}).ok());
   BOOST_TEST(line_with(mount.log(), "remounted ") ==
-             "remounted " + mount.path().string() +
-                 "; options: cache_size=8M,idle_timeout=1h");
+             "remounted " + mount.path().string() + "; options: cache_size=8M,idle_timeout=1h");
   BOOST_TEST(bloscfs({"--unmount", mount.path().string()}).ok());
   BOOST_TEST(mount.wait(Seconds(10)));
   BOOST_TEST(line_with(mount.log(), "ended ") ==
