@@ -62,7 +62,8 @@ bool AllowedTrees::may_be_at(const Place& place, const ShownEntry* found) const 
                      [&](const auto& naming) { return may_be(naming.object, found); });
 }
 
-/// Names of one file show the same.
+/// /// Describes two names of one file that show different contents; returns an empty string if
+/// none do.
 std::string AllowedTrees::parted_links(const ShownTree& found) const {
   for (const auto& [object, allowed] : objects_) {
     const ShownEntry* first = nullptr;
@@ -76,7 +77,8 @@ std::string AllowedTrees::parted_links(const ShownTree& found) const {
   return {};
 }
 
-/// What was moved once since its name was durable is at one of two places, if there are both.
+/// /// Describes an object that is at neither of its two places. Checks objects that had a durable
+/// name and were moved exactly once since, if both directories still exist.
 std::string AllowedTrees::lost_object(const ShownTree& found) const {
   for (const auto& [object, allowed] : objects_) {
     const auto& places = allowed.places;

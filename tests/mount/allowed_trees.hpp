@@ -1,5 +1,5 @@
 #pragma once
-// Which trees a power cut may leave.
+// Tells which trees a power cut may leave.
 
 #include <map>
 #include <set>
@@ -11,17 +11,17 @@
 
 namespace bloscfs::test {
 
-/// Those after a cut at one time.
+/// The trees that a power cut at one point in time may leave.
 class AllowedTrees {
  public:
   AllowedTrees(const TreeHistory& history, TreeHistory::Time cut);
 
-  /// What is wrong with a tree; empty if nothing.
+  /// Describes what is wrong with a tree; returns an empty string if nothing is.
   std::string problem_in(const ShownTree& found) const;
 
  private:
   using Object = TreeHistory::Object;
-  /// A directory's node, and a name in it.
+  /// A directory's node on the disk, and a name in that directory.
   using Place = std::pair<std::uint64_t, std::string>;
   using Namings = std::vector<TreeHistory::Naming>;
 
@@ -32,11 +32,11 @@ class AllowedTrees {
   std::string lost_object(const ShownTree& found) const;
 
   struct Allowed {
-    std::uint64_t node = 0;             ///< of a directory
-    std::vector<Fingerprint> contents;  ///< of a file
+    std::uint64_t node = 0;             ///< directories only
+    std::vector<Fingerprint> contents;  ///< files only
     std::vector<Place> places;
-    std::vector<Place> own_places;  ///< its names at last, where nothing else was before
-    std::set<std::size_t> events;   ///< that changed one of its places
+    std::vector<Place> own_places;  ///< name this object at the end, and never another
+    std::set<std::size_t> events;   ///< events that changed one of its places
     bool is_durable = false;        ///< has a name from the start
   };
   std::map<Place, Namings> namings_;

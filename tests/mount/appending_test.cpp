@@ -1,4 +1,4 @@
-// Several who append to one file.
+// Several processes append to one file.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ namespace {
 using boost::unit_test::precondition;
 using std::chrono::milliseconds;
 
-/// Takes a while between its steps; true if all of them worked.
+/// Pauses between opening and writing, for up to 40 ms. Returns true if both worked.
 bool append(const fs_std::path& path, const std::string& text) {
   const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
   std::minstd_rand random{std::random_device{}()};
@@ -40,8 +40,8 @@ bool append(const fs_std::path& path, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(appending)
 
-// The second comes while the first makes the file, and is told of it as it was before the first has
-// written to it and closed it.
+// The second process opens the file while the first one is creating it. The attributes in the reply
+// to the second open are older than what the first process then writes and closes.
 BOOST_AUTO_TEST_CASE(spares_what_the_maker_of_the_file_has_written, *precondition(needs_fuse)) {
   for (const char* option : {"rw", "writeback"}) {
     const SourceDir source;

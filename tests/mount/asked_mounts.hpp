@@ -1,5 +1,5 @@
 #pragma once
-// What bloscfs does with mounts that are there, as a user asks for it.
+// Tests of the commands that act on mounts that exist already, as a user runs them.
 
 #include <sstream>
 #include <string>
@@ -18,7 +18,7 @@ inline ProcessResult bloscfs(Arguments words, const ProcessSettings& settings = 
   return run(words, settings);
 }
 
-/// A copy of the program that every user may run, and a place that is open to them.
+/// A copy of the program that every user may run, and a directory that every user may write to.
 struct ForOthers {
   ForOthers() {
     fs_std::permissions(home.path(), fs_std::perms(0755));
@@ -49,7 +49,7 @@ inline MountSettings with_options(std::vector<std::string> options) {
   return settings;
 }
 
-/// The line of --list for that mountpoint; null where it is not listed.
+/// Returns the entry of `--list --json` for that mountpoint, or null if it is not listed.
 inline nlohmann::json listed(const fs_std::path& point, const std::string& output) {
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);)

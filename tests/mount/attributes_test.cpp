@@ -1,4 +1,4 @@
-// What stat, statfs and extended attributes say.
+// Tests stat, statfs and extended attributes.
 
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct stat stat_of(const fs_std::path& path) {
   return st;
 }
 
-/// needs_fuse, and a temporary directory that has user attributes.
+/// needs_fuse(), and a temporary directory whose filesystem has user attributes.
 Precondition needs_attributes(boost::unit_test::test_unit_id id) {
   const TempDir directory;
   write_file(directory / "a", "text");
@@ -46,7 +46,8 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/// A frame with filters, metalayers of both kinds and one too large to be an attribute.
+/// Returns a frame with filters and metalayers of both kinds, one of which is too large for an
+/// attribute.
 ByteVector rich_frame() {
   Cut cut;
   cut.chunksize = 65536;
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(plain_file_that_becomes_a_frame_gets_a_frames_attributes,
     BOOST_CHECK(bytes == frame);
     BOOST_TEST(!get_xattr(mount / "p", "user.blosc2.codec").has_value());
   }
-  // That is done behind the last close.
+  // The daemon converts the file after the last close.
   BOOST_TEST(comes_true([&] { return read_file(source / "p") != frame; }));
   BOOST_TEST(get_xattr(mount / "p", "user.blosc2.codec").has_value());
 }

@@ -1,4 +1,4 @@
-// The command and the background that it goes into: a start which fails is told of.
+// The command and the daemon that it starts in the background. The command reports a failed start.
 
 #include <boost/test/unit_test.hpp>
 #include <unistd.h>
@@ -16,7 +16,7 @@ using boost::unit_test::precondition;
 
 BOOST_AUTO_TEST_SUITE(background)
 
-/// Whoever waits for the command to end must not take that for a mount.
+/// A program that waits for the command to end must not take a failed start for a mount.
 BOOST_AUTO_TEST_CASE(a_background_that_cannot_start_its_threads_says_so,
                      *precondition(needs_fuse_for_nobody) *
                          precondition(needs_programs("prlimit fusermount3"))) {
@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(a_background_that_cannot_start_its_threads_says_so,
   ProcessSettings settings;
   settings.uid = nobody();
   for (const char* threads : {"threads=1", "threads=8"}) {
-    // The command, its child, the janitor, and the program that mounts for them.
+    // The limit has room for the command, its child, the janitor and the program that mounts for
+    // them.
     const auto result = run({"prlimit", "--nproc=4", bloscfs_program(), "-o", threads,
                              place.frame.string(), place.point.string()},
                             settings);
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(who_ends_a_waiting_command_ends_what_it_has_begun, *precond
   BOOST_TEST(!is_mounted(place.point));
 }
 
-/// As nohup has it.
+/// As nohup does, the shell ignores SIGHUP for the daemon.
 BOOST_AUTO_TEST_CASE(a_mount_outlives_its_terminal_if_it_is_to, *precondition(needs_fuse)) {
   const Place place;
   Child daemon({"sh", "-c", "trap '' HUP; exec \"$0\" -f \"$1\" \"$2\"", bloscfs_program(),

@@ -1,4 +1,4 @@
-// One user's requests cost that user, however dear a file makes them.
+// A request costs only the user who makes it, however much work a file causes.
 
 #include <cerrno>
 #include <chrono>
@@ -37,9 +37,9 @@ BOOST_AUTO_TEST_CASE(read_costs_two_seconds_of_the_processor_at_most,
   const Seconds before = process_cpu(mount.pid());
   BOOST_TEST(pread(file.get(), bytes.data(), bytes.size(), 1 << 20) == -1);
   BOOST_TEST(errno == EFBIG);
-  // And a step, of which the slowest takes some tenths of a second.
+  // The daemon checks the limit between steps, the slowest of which takes some tenths of a second.
   BOOST_TEST((process_cpu(mount.pid()) - before).count() < 4.0);
-  // The fastest machines come to the other limit first.
+  // The fastest machines reach the other limit first.
   const std::string log = mount.log();
   BOOST_TEST((log.find("more than 2000 ms of processor time") != std::string::npos ||
               log.find("needs more than 536870912 bytes decoded") != std::string::npos),

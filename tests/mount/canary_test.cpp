@@ -1,4 +1,4 @@
-// The sanitizer that this build asks for is really there.
+// Checks that the sanitizer this build asks for is active.
 
 #include <boost/test/unit_test.hpp>
 

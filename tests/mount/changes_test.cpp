@@ -1,4 +1,5 @@
-// Sources that change while they are read: old, new or EIO, never a mixture.
+// Sources that change while they are read. A read gives the old bytes, the new bytes or an error,
+// but never a mixture.
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +30,7 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kChangedSize = 1 << 20;
 
-/// Contents of state `number`: no two states have a page in common.
+/// Returns the contents of state `number`. No two states have a page in common.
 ByteVector state(std::uint64_t number) {
   return make_contents("noise", number + 1, kChangedSize + number * 4096, 1);
 }
@@ -40,7 +41,7 @@ void replace(const fs_std::path& path, const ByteVector& bytes) {
   fs_std::rename(fresh, path);
 }
 
-/// The whole file through one descriptor; none when a read gives EIO.
+/// Reads the whole file through one descriptor. Returns nothing if a read fails with EIO or ESTALE.
 std::optional<ByteVector> read_or_eio(const fs_std::path& path) {
   const int error = EIO;
   try {
@@ -51,7 +52,7 @@ std::optional<ByteVector> read_or_eio(const fs_std::path& path) {
   }
 }
 
-/// Reads the file again and again on a thread; remembers the first reading that was not allowed.
+/// Reads the file repeatedly on a thread, and remembers the first result that `allowed` rejects.
 template <typename Allowed>
 class Reader {
  public:
@@ -63,7 +64,7 @@ class Reader {
     if (thread_.joinable()) thread_.join();
   }
   int good() const { return good_; }
-  /// After stop(); empty when all was well.
+  /// Valid after stop(). Empty if every result was allowed.
   const std::string& wrong() const { return wrong_; }
 
  private:
@@ -74,7 +75,8 @@ class Reader {
         if (bytes && !allowed_(*bytes)) wrong_ = std::to_string(bytes->size()) + " bytes, mixed";
         if (bytes) ++good_;
       } catch (const std::system_error& error) {
-        // The name itself may be gone while a torn frame is an ordinary file or directory.
+        // A torn frame is shown as an ordinary file or directory, so its name may be missing for a
+        // time.
         if (error.code() != std::errc::no_such_file_or_directory) wrong_ = error.what();
       }
     }
@@ -220,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_frame_becomes_a_store_and_back, *precondition(needs_fuse)
     BOOST_TEST(fs_std::exists(mount / "a/deep2/leaf4.npy"));
     replace(file, flat_frame(state(i)));
     BOOST_TEST(comes_true([&] { return fs_std::is_regular_file(mount / "a"); }));
-    // In place, which leaves the inode.
+    // In place, so that the inode stays the same.
     write_file(file, store);
     BOOST_TEST(comes_true([&] { return fs_std::is_directory(mount / "a"); }));
     BOOST_TEST(!read_file(mount / "a/deep2/leaf4.npy").empty());
@@ -247,7 +249,7 @@ BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(need
       BOOST_CHECK(got == 4096 && std::equal(bytes.begin(), bytes.end(),
                                             contents.begin() + static_cast<std::ptrdiff_t>(at)));
   }
-  // The next look at it finds no frame any more: the file as it is.
+  // The file is no longer a frame. The mount soon shows it as it is.
   BOOST_CHECK(comes_true([&] {
     std::error_code none;
     return fs_std::file_size(mount / "a.b2frame", none) == 200000 && !none;
@@ -271,7 +273,7 @@ BOOST_AUTO_TEST_CASE(removed_source_disappears, *precondition(needs_fuse)) {
     BOOST_CHECK(got == 4096 && std::equal(bytes.begin(), bytes.end(), contents.begin() + 8192));
 }
 
-// With the writeback cache the kernel keeps for a moment that a name is missing.
+// With the writeback cache, the kernel remembers for a moment that a name is missing.
 BOOST_AUTO_TEST_CASE(missing_name_shows_soon_after_it_has_appeared, *precondition(needs_fuse)) {
   for (const char* option : {"rw", "writeback"}) {
     const TempDir source;

@@ -1,4 +1,4 @@
-// The command line: options, messages, exit statuses, background, signals, mount(8).
+// Tests the command line: options, messages, exit statuses, background, signals, mount(8).
 
 #include <algorithm>
 #include <cstdlib>
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(bad_numbers_are_refused) {
     const auto result = place.bloscfs({"-o", option});
     BOOST_TEST(result.status == 2, option);
     const std::string options(option);
-    const std::string last = options.substr(options.rfind(',') + 1);  // all where there is one
+    const std::string last = options.substr(options.rfind(',') + 1);  // the one at fault
     BOOST_TEST(contains(result.err, "option " + last.substr(0, last.find('='))), result.err);
     BOOST_TEST(!is_mounted(place.point), option);
     force_unmount(place.point);
@@ -184,14 +184,14 @@ BOOST_AUTO_TEST_CASE(relative_paths_survive_the_background, *precondition(needs_
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
   force_unmount(place.point);
-  // Its command line has the relative name, so it is found by what it is called.
+  // daemon_of() cannot find this daemon, whose command line has the relative name.
   const pid_t pid = waitpid(-1, nullptr, 0);
   BOOST_TEST(pid > 0);
 }
 
 BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
   const Place place;
-  // As in a shell's background job, whose children inherit it.
+  // A shell starts background jobs with SIGINT ignored, and their children inherit that.
   const auto earlier = ::signal(SIGINT, SIG_IGN);
   for (const int number : {SIGTERM, SIGINT}) {
     Mount mount(place.frame);
@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse
   BOOST_TEST(!is_mounted(mount.path()));
 }
 
-/// For mount.fuse3, which mount(8) runs: that itself would have it search bloscfs in the system's
-/// own directories.
+/// Settings with which mount.fuse3 finds bloscfs. mount(8) runs mount.fuse3 too, but would have it
+/// search only the system's own directories.
 ProcessSettings with_bloscfs_in_path(const TempDir& programs) {
   fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
   ProcessSettings settings;
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
   BOOST_TEST(run({"umount", place.point.string()}).ok());
 }
 
-/// A directory in which nothing can be written, not by root either.
+/// A directory on a read-only mount, so that even root cannot write to it.
 struct ReadOnlySource {
   ReadOnlySource() {
     write_file(directory / "a.b2frame", flat_frame(std::string("contents")));
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for
   BOOST_TEST(!is_mounted(point.path()));
 }
 
-/// mount(8) adds rw to what it was given.
+/// mount(8) adds `rw` to the options that it was given.
 BOOST_AUTO_TEST_CASE(mount_program_is_told_that_what_cannot_be_written_is_read_only,
                      *precondition(needs_fuse_as_root) *
                          precondition(needs_programs("mount mount.fuse3"))) {
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(a_mount_is_made_read_only_and_writable_again,
   }
   const auto made_read_only = run_remount(source.path(), mount, "ro");
   BOOST_TEST(made_read_only.ok(), made_read_only.description());
-  BOOST_TEST(fs_std::exists(source / "a.b2frame"));  // committed when that returned
+  BOOST_TEST(fs_std::exists(source / "a.b2frame"));  // remount,ro has committed it
   BOOST_TEST(mount.counter("dirty_bytes") == 0u);
   for (const char* name : {"a", "new"}) {
     BOOST_TEST(::open((mount / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644) == -1);
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_bloscfs_is_not_remounted, *precondition(needs_fu
   BOOST_TEST(contains(result.err, "no bloscfs"), result.description());
 }
 
-/// Where spaces stand in the name, as the mount table writes it, too.
+/// Also with a space in the mountpoint, which the mount table escapes.
 BOOST_AUTO_TEST_CASE(the_kernel_reads_a_mebibyte_ahead_in_mounts_of_root,
                      *precondition(needs_fuse_as_root)) {
   const TempDir home;
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(the_kernel_reads_a_mebibyte_ahead_in_mounts_of_root,
   }
 }
 
-/// As NumPy does, which reads an array's header first.
+/// NumPy does this: it reads an array's header, then opens the file again to map it.
 BOOST_AUTO_TEST_CASE(a_file_that_is_opened_again_to_be_mapped_is_read_in_small_pieces,
                      *precondition(needs_fuse_as_root)) {
   const TempDir home;
@@ -395,7 +395,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_opened_again_to_be_mapped_is_read_in_small_p
     return fd;
   };
   const Fd first = open_one("a");
-  ByteVector header(128 << 10);  // as large as any program's buffer
+  ByteVector header(128 << 10);  // as large as buffers of programs get
   BOOST_TEST_REQUIRE(::pread(first.get(), header.data(), header.size(), 0) == 128 << 10);
   BOOST_TEST(setting() == "1024\n");
   const Fd again = open_one("a");

@@ -1,5 +1,6 @@
-// A file that another program changes in SOURCE while contents that were written to it wait: those
-// are kept beside it, whoever wrote them is told once, and the file goes on from the new state.
+// Another program changes a file in SOURCE while data written through the mount waits for its
+// commit. The daemon saves that data as a conflict file next to the file, and reports ESTALE to its
+// writer once. The file then continues from the new state.
 
 #include <algorithm>
 #include <chrono>
@@ -50,7 +51,8 @@ BOOST_AUTO_TEST_CASE(fsync_tells_once_and_keeps_what_was_written, *precondition(
     }
 }
 
-// A process that this test starts closes its copies of what is open here, and is told first.
+// A child process of this test closes its copies of the test's descriptors, so the child would get
+// the error before the test does.
 BOOST_AUTO_TEST_CASE(changes_in_the_frame_are_conflicts_too, *precondition(needs_fuse_and_peer)) {
   const TempDir home;
   const ByteVector chunk = make_contents("noise", 7, 65536, 1);
@@ -84,7 +86,8 @@ BOOST_AUTO_TEST_CASE(changes_in_the_frame_are_conflicts_too, *precondition(needs
       }
 }
 
-// A program that was started may have closed a copy, and said nothing of what it was told.
+// A child process may have closed a copy of the descriptor and ignored the error. So each close()
+// reports the error until fsync() has.
 BOOST_AUTO_TEST_CASE(each_close_tells_until_fsync_does, *precondition(needs_fuse)) {
   for (const auto& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
       OneFrame one;
@@ -127,7 +130,7 @@ BOOST_AUTO_TEST_CASE(each_writer_is_told_by_what_it_does_next, *precondition(nee
     }
 }
 
-// Whoever looks finds out, too, and then the writer is told when it writes.
+// Reading the file detects the change as well. The writer then gets the error when it next writes.
 BOOST_AUTO_TEST_CASE(look_at_the_file_shows_the_new_state, *precondition(needs_fuse)) {
   for (const auto& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
       OneFrame one;
@@ -189,7 +192,7 @@ BOOST_AUTO_TEST_CASE(removed_file_leaves_what_was_written_to_it, *precondition(n
   BOOST_TEST(sync_error(file) == 0);
   BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == old_and_written());
   BOOST_TEST(comes_true([&] { return !fs_std::exists(one.shown); }));
-  // It may be written on, as any file without a name.
+  // The file has no name now, but can still be written.
   BOOST_TEST(write_error_of(file, 0, written()) == 0);
   BOOST_TEST(sync_error(file) == 0);
   write_file(one.shown, new_state());
@@ -229,7 +232,8 @@ BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_
   BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 2);
 }
 
-// Whoever looks at the new file before it gets the name must not keep the old one from it.
+// The mount has already shown the new file under its old name. That must not keep it from taking
+// over the name `a`.
 BOOST_AUTO_TEST_CASE(file_that_the_mount_knows_takes_the_name, *precondition(needs_fuse)) {
   for (const bool has_reader : {false, true}) BOOST_TEST_CONTEXT("with a reader " << has_reader) {
       OneFrame one;
@@ -254,9 +258,10 @@ BOOST_AUTO_TEST_CASE(lookup_after_the_kernel_has_forgotten_finds_the_new_state,
   OneFrame one;
   const Fd& file = one.open_with_pending();
   replace_by_rename(one.stored(), flat_frame(new_state()));
-  // The kernel keeps a name for a while.
+  // The kernel caches a name for a while.
   BOOST_CHECK(comes_true([&] { return read_file(one.shown) == new_state(); }));
-  // Before any child is started, which closes its copies of what is open here.
+  // Write before a child process starts: the child would close its copies of the descriptors, and
+  // get the error instead.
   BOOST_TEST(write_error_of(file, 0, written()) == ESTALE);
   BOOST_TEST(write_error_of(file, 0, written()) == 0);
   BOOST_TEST(sync_error(file) == 0);
@@ -361,7 +366,7 @@ BOOST_AUTO_TEST_CASE(keeping_a_file_costs_what_was_written_and_not_its_size,
       errno_of(fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kSize)) == 0);
   write_at(file, kEnd, written());
   replace_by_rename(one.stored(), flat_frame(new_state()));
-  // Else it would not end.
+  // If the daemon saved all of the 1 TiB, this would not end.
   BOOST_CHECK(read_file(one.shown) == new_state());
   const fs_std::path kept = *one.mount / conflict_of(one.source.path(), "a").stem();
   BOOST_TEST(fs_std::file_size(kept) == static_cast<std::uintmax_t>(kSize));
@@ -403,7 +408,8 @@ BOOST_AUTO_TEST_CASE(nobody_may_read_it_who_could_not_read_both,
   BOOST_REQUIRE(chown(one.stored().c_str(), nobody(), 54321) == 0);
   BOOST_REQUIRE(chmod(one.stored().c_str(), 06754) == 0);
   const Fd& file = one.open_with_pending();
-  // Writing takes the set-user-ID bit from the file; it is the old one's rights that count.
+  // Writing cleared the set-user-ID bit of the file. Set it again: the conflict file takes its mode
+  // from the old file.
   BOOST_REQUIRE(chmod(one.stored().c_str(), 06754) == 0);
   const fs_std::path fresh = one.source / ".fresh";
   write_file(fresh, flat_frame(new_state()));

@@ -1,4 +1,4 @@
-// The reference files, through mounts.
+// Mounts the reference files.
 
 #include <algorithm>
 #include <future>
@@ -45,8 +45,8 @@ void check_tree(const fs_std::path& corpus, bool raw) {
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
-/// Whether a directory is a sparse frame by the rule: an index file with a header of type 1.
-/// Without one it is a directory like any other, to be mirrored.
+/// True if a directory is a sparse frame, which has an index file with a header of type 1. The
+/// mount mirrors any other directory.
 bool has_sparse_header(const fs_std::path& directory) {
   constexpr std::size_t kTypeAt = 0x1a;
   const auto start = fs_std::exists(directory / "chunks.b2frame")
@@ -55,7 +55,8 @@ bool has_sparse_header(const fs_std::path& directory) {
   return start.size() == kTypeAt + 1 && start[kTypeAt] == 1;
 }
 
-/// As SOURCE: refused with one line that names it, or reading fails.
+/// Mounts a damaged file as SOURCE. Either the mount is refused with one line that names the file,
+/// or reading fails.
 Failures check_refusal(const CorpusEntry& entry) {
   const auto begin = Clock::now();
   Failures failures;
@@ -80,7 +81,7 @@ Failures check_refusal(const CorpusEntry& entry) {
   return failures;
 }
 
-/// As SOURCE: one file with the right contents.
+/// Mounts a container as SOURCE, which must show one file with the right contents.
 Failures check_single(const CorpusEntry& entry) {
   try {
     Mount mount(entry.file, small_cache());
@@ -92,7 +93,7 @@ Failures check_single(const CorpusEntry& entry) {
   }
 }
 
-/// Checks every `step`th entry that `wanted` accepts, two at a time.
+/// Checks every `step`th entry that `wanted` accepts, on two threads.
 template <typename Wanted, typename CheckOne>
 void check_sources(const fs_std::path& corpus, std::size_t step, Wanted wanted, CheckOne check) {
   std::vector<CorpusEntry> chosen;

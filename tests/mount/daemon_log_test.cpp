@@ -1,4 +1,4 @@
-// Where a daemon's messages go, and which ones every mount has.
+// Where a daemon's messages go, and which messages every mount writes.
 
 #include <csignal>
 
@@ -22,7 +22,7 @@ std::string logged_in(const fs_std::path& file) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// A directory whose mount has something to tell when it is listed.
+/// A directory with a damaged frame, about which the mount logs a message when it is listed.
 struct DamagedSource {
   DamagedSource() {
     write_file(directory / "cut.b2frame", flat_frame(std::string("contents")));
@@ -34,7 +34,7 @@ struct DamagedSource {
 
 constexpr const char* kTold = "[bloscfs] [warning] cut.b2frame: shown as it is: frame header: ";
 
-/// The one line of the log that has `words`, without its time.
+/// Returns the first line of the log that contains `words`, without its time.
 std::string line_with(const std::string& log, const std::string& words) {
   const std::size_t at = log.find(words);
   if (at == std::string::npos) return "no line with '" + words + "' in: " + log;
@@ -91,7 +91,8 @@ BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_told_once, *precondi
   write_file(source / "empty.b2nd", "");
   write_file(source / "plain.txt", "no frame");
   Mount mount(source.path());
-  // Not as long as somebody may be writing them.
+  // The daemon logs this only once the files are old enough that another program is unlikely to be
+  // still writing them.
   BOOST_TEST(comes_true([&] {
     for (const char* name : {"zeros.b2frame", "empty.b2nd", "plain.txt"})
       BOOST_TEST(fs_std::exists(mount / name));

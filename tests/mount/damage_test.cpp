@@ -1,4 +1,4 @@
-// Bad chunks spoil nothing but themselves.
+// Damaged chunks affect only reads of themselves.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ using boost::unit_test::precondition;
 constexpr std::size_t kDamagedChunk = 65536, kDamagedBlock = 16384, kChunks = 8, kBadChunk = 3,
                       kBadBlock = 2;
 
-/// A frame of equal chunks, one of which `damage` may change.
+/// Returns a frame of equal chunks. `damage` may change one of them.
 template <typename Damage>
 ByteVector damaged_frame(const ByteVector& contents, Damage damage) {
   FramePlan plan;
@@ -39,7 +39,7 @@ ByteVector damaged_frame(const ByteVector& contents, Damage damage) {
   return encode_frame(plan, area, entries);
 }
 
-/// errno of a read, 0 when it gives what it should, -1 when it gives something else.
+/// Returns 0 if a read gives the expected bytes, -1 if it gives others, or the errno if it fails.
 int outcome(int fd, const ByteVector& contents, std::size_t offset, std::size_t size) {
   ByteVector bytes(size);
   const ssize_t got = pread(fd, bytes.data(), size, static_cast<off_t>(offset));
@@ -56,7 +56,8 @@ std::size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-/// Reads page by page; only those of the bad chunk may fail, and the bad block must.
+/// Reads page by page. Reads of the bad block must fail. Other reads may fail only in the bad
+/// chunk.
 void check_pages(const fs_std::path& path, const ByteVector& contents, int expected_errno,
                  std::size_t first_bad, std::size_t last_bad) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(bad_block_gives_eio_for_its_chunk_alone, *precondition(need
   const auto contents = make_contents("text", 1, kChunks * kDamagedChunk, 1);
   write_file(source / "a.b2frame", damaged_frame(contents, [](ByteVector& chunk) {
                const auto start = block_extent(chunk, kBadBlock).first;
-               chunk[start + 3] = 0x7f;  // a stream longer than the chunk
+               chunk[start + 3] = 0x7f;  // a stream that is longer than the chunk
              }));
   Mount mount(source.path());
   constexpr std::size_t kFirst = kBadChunk * kDamagedChunk + kBadBlock * kDamagedBlock;

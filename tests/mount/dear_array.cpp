@@ -19,7 +19,8 @@ constexpr std::size_t kChunk = std::size_t{50'000'000} / kItem * kItem;
 
 ByteVector dear_array() {
   ByteVector column(kChunk);
-  // Bits that neither match each other nor are copied as they are: the slowest to inflate.
+  // These bits neither match each other nor are stored uncompressed, so they are the slowest to
+  // inflate.
   std::minstd_rand random(1);
   for (std::uint8_t& byte : column) byte = static_cast<std::uint8_t>(random() >> 8 & 0x13);
   codec::EncodeSettings settings;
@@ -33,7 +34,7 @@ ByteVector dear_array() {
 
   const auto rows = static_cast<std::int64_t>(kChunk / kItem);
   ByteVector b2nd = b2nd_metalayer({rows, kColumns}, "|S16");
-  // The extents of chunks and blocks along the second dimension.
+  // The extents of chunks and blocks along the second dimension, before and after the change.
   const ByteVector wide{0xd2, 0, 0, 1, 0}, narrow{0xd2, 0, 0, 0, 1};
   for (auto at = b2nd.begin();
        (at = std::search(at, b2nd.end(), wide.begin(), wide.end())) != b2nd.end();)

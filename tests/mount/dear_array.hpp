@@ -1,12 +1,13 @@
 #pragma once
-// A small file of which every byte costs much.
+// A small file that is expensive to decode everywhere.
 
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {
 
-/// An array of 256 columns, each a chunk of 60 MB with six filters, all of them the same bytes of
-/// the file: each 4 KiB of it have an item of every column.
+/// Returns an array of 256 columns. Each column is one chunk of 50 MB with six filters, and all of
+/// them are the same bytes of the file. Each 4 KiB of the array need every chunk, since a row has
+/// one 16-byte item of each column.
 ByteVector dear_array();
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// Directories nested deeper than a path can tell, which programs reach step by step.
+// Directories nested deeper than the longest path, which programs enter step by step.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace {
 using boost::unit_test::precondition;
 
 const std::string kStep(250, 's');
-constexpr int kDeep = 20;  ///< so many steps make 5,020 bytes
+constexpr int kDeep = 20;  ///< steps, 5,020 bytes in all
 constexpr std::size_t kLongestPath = 4095;
 
 Fd open_directory(int directory, const std::string& name) {
@@ -26,7 +26,7 @@ Fd open_directory(int directory, const std::string& name) {
   return fd;
 }
 
-/// Goes down so many steps, and makes them if asked to.
+/// Goes down `steps` directories from `top`. Creates them first if `makes` is set.
 Fd descend(const fs_std::path& top, int steps, bool makes) {
   Fd at = open_directory(AT_FDCWD, top);
   for (int i = 0; i < steps; ++i) {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(paths_of_every_length_that_a_call_takes_work_below_any_dire
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
-/// A step of a long path that has become a symlink leads nowhere, as one of a short path.
+/// A component of a long path that has become a symlink is not followed, just as in a short path.
 BOOST_AUTO_TEST_CASE(no_step_of_a_long_path_follows_a_symlink, *precondition(needs_fuse)) {
   const TempDir source, outside;
   descend(source.path(), kDeep, true);

@@ -1,4 +1,4 @@
-// Owners, modes, times and extended attributes that are set through a mount.
+// Sets owners, modes, times and extended attributes through a mount.
 
 #include <cerrno>
 #include <functional>
@@ -34,7 +34,7 @@ int errno_of_removing_xattr(const fs_std::path& path, const std::string& name) {
   return errno_of(lremovexattr(path.c_str(), name.c_str()));
 }
 
-/// One file of each kind, shown as these names.
+/// Makes one file of each kind, which the mount shows as kNames.
 void fill_with_frames(const fs_std::path& source) {
   const Maker maker(source);
   maker.flat("flat.b2frame");
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(new_objects_belong_to_their_makers, *precondition(needs_fus
   check("group/n.b2frame", S_IFREG | 0640, 4321);
 }
 
-// As in a plain directory, to which the same is done.
+// Does the same operations in a plain directory, and expects the same result.
 BOOST_AUTO_TEST_CASE(changes_clear_set_user_id_bits, *precondition(needs_fuse_as_root)) {
   const TempDir source, plain;
   const Maker maker(source.path());
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(changes_clear_set_user_id_bits, *precondition(needs_fuse_as
   }
 }
 
-// Where the rest of SOURCE is mounted these would work.
+// The bits and devices would work wherever else the filesystem of SOURCE is mounted.
 BOOST_AUTO_TEST_CASE(set_user_id_bits_and_devices_take_an_option,
                      *precondition(needs_fuse_as_root)) {
   for (const char* sandbox : {"sandbox=auto", "sandbox=off"}) BOOST_TEST_CONTEXT(sandbox) {
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(set_user_id_bits_and_devices_take_an_option,
       for (const mode_t mode : {S_IFREG | 04755u, S_IFIFO | 02755u, S_IFCHR | 0600u})
         BOOST_TEST(errno_of(mknod(made.c_str(), mode, makedev(1, 3))) == EPERM);
       BOOST_TEST(!fs_std::exists(made));
-      // What is there stays, also where other permissions change.
+      // Bits that exist already stay when other permissions change.
       const auto change = [&](const char* name, mode_t mode) {
         BOOST_TEST(errno_of(chmod((mount / name).c_str(), mode)) == 0, name);
         BOOST_TEST((status_of(mount / name).st_mode & 07777) == mode, name);

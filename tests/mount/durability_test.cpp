@@ -1,6 +1,7 @@
-// What fsync has acknowledged survives the daemon's sudden end, and nothing half-done does.
+// After the daemon is killed, everything that fsync acknowledged is there, and nothing incomplete
+// is.
 //
-// BLOSCFS_DURABILITY_ROUNDS says how often it is killed.
+// BLOSCFS_DURABILITY_ROUNDS sets how often the daemon is killed.
 
 #include <atomic>
 #include <cstdlib>
@@ -35,7 +36,7 @@ namespace {
 using boost::unit_test::precondition;
 
 constexpr int kRounds = kSanitized ? 2 : 20;
-constexpr int kAcknowledged = 50;  ///< in each round, at least
+constexpr int kAcknowledged = 50;  ///< minimum in each round
 constexpr std::size_t kBlock = 4096;
 constexpr std::uint64_t kBlocks = 128;
 
@@ -44,12 +45,12 @@ int rounds() {
   return text == nullptr ? kRounds : std::stoi(text);
 }
 
-/// A block that was written as number `number`; 0 is what was never written.
+/// Returns the block for write number `number`. Number 0 is a block that was never written.
 ByteVector block(std::uint64_t number) {
   return number == 0 ? ByteVector(kBlock) : make_contents("noise", number, kBlock, 1);
 }
 
-/// Numbers that a block may have: the one that was acknowledged last, and all that came after.
+/// Numbers of the writes that a block may hold: the last acknowledged one and all later ones.
 using Candidates = std::vector<std::uint64_t>;
 
 std::uint64_t number_of(const ByteVector& bytes, const Candidates& candidates) {
@@ -59,12 +60,12 @@ std::uint64_t number_of(const ByteVector& bytes, const Candidates& candidates) {
                            std::to_string(candidates.size()) + " that may be there");
 }
 
-/// Rewrites blocks of one file, and makes them durable now and then.
+/// Rewrites random blocks of one file, and calls fsync from time to time.
 class BlockWriter {
  public:
   explicit BlockWriter(std::string name) : name_(std::move(name)), blocks_(kBlocks, {0}) {}
 
-  /// Until a call fails.
+  /// Works until a call fails.
   void work(const fs_std::path& mount, std::uint64_t seed, std::atomic<int>& acknowledged) {
     std::mt19937_64 random(seed);
     const Fd fd(open((mount / name_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
@@ -78,7 +79,8 @@ class BlockWriter {
     }
   }
 
-  /// What is there now must be allowed, and is what counts from then on.
+  /// Checks that each block holds one of its candidates, which becomes the only candidate from then
+  /// on.
   void check(const fs_std::path& mount) {
     ByteVector all = read_file(mount / name_);
     BOOST_TEST(all.size() <= kBlocks * kBlock);
@@ -107,7 +109,8 @@ class BlockWriter {
   std::uint64_t last_number_ = 0;
 };
 
-/// Makes new files, replaces old ones by rename, and removes some: durable once the directory is.
+/// Makes new files and renames them over old ones. A rename is durable once the directory is
+/// synced.
 class FileMaker {
  public:
   void work(const fs_std::path& mount, std::uint64_t seed, std::atomic<int>& acknowledged) {
@@ -138,7 +141,7 @@ class FileMaker {
   }
 
  private:
-  /// A NPY file for every other number.
+  /// Returns an NPY file for odd numbers, plain bytes for even ones.
   static ByteVector contents(std::uint64_t number) {
     const auto rows = static_cast<std::int64_t>(1 + number % 2000);
     const ByteVector items = make_contents("floats", number, static_cast<std::size_t>(rows) * 8, 8);
@@ -155,7 +158,8 @@ class FileMaker {
            fsync(fd.get()) == 0 && rename(fresh.c_str(), (home / name).c_str()) == 0;
   }
 
-  /// Nobody was told that the newest one is there: it, or the one before.
+  /// Checks a file whose last rename was not acknowledged: it must be the new one or the previous
+  /// one.
   void check_unsure(const fs_std::path& path) {
     const std::string name = path.filename().string();
     const bool was_there = files_.count(name) != 0;
@@ -172,7 +176,7 @@ class FileMaker {
   std::uint64_t last_number_ = 0;
 };
 
-/// Names below SOURCE for which `chosen` holds.
+/// Returns the paths below SOURCE for which `chosen` is true.
 template <typename Chosen>
 Arguments paths_below(const fs_std::path& source, Chosen chosen) {
   Arguments paths;
@@ -198,7 +202,7 @@ void verify_all(const fs_std::path& source) {
   BOOST_TEST(result.ok(), result.description());
 }
 
-/// Writers at work in a mount whose daemon is killed at any moment.
+/// Writers at work in a mount whose daemon is killed at random moments.
 class Siege {
  public:
   Siege() {
@@ -230,7 +234,7 @@ class Siege {
     Mount mount(source_.path());
     for (auto& writer : writers_) writer.check(mount.path());
     maker_.check(mount.path());
-    // What a directory has left over goes when it is first listed.
+    // The mount removes a directory's leftovers when the directory is first listed.
     paths_below(mount.path(), is_temporary);
     const auto result = mount.unmount();
     BOOST_TEST(result.ok(), result.description());

@@ -1,11 +1,11 @@
 #pragma once
-// What a system call failed with.
+// The error number of a system call.
 
 #include <cerrno>
 
 namespace bloscfs::test {
 
-/// errno after a call that returned a negative value, 0 after any other.
+/// Returns errno if the call returned a negative number, 0 otherwise.
 inline int errno_of(int result) { return result < 0 ? errno : 0; }
 
 }  // namespace bloscfs::test

@@ -1,5 +1,5 @@
-// A directory of SOURCE that cannot be flushed, at each flush that a change asks for: the change is
-// made or it is not, for the mount as for SOURCE, and can be made or made durable after that.
+// Makes each flush of a SOURCE directory fail that a change needs. The change is then either made
+// or not, both in the mount and in SOURCE, and it can be made or made durable afterwards.
 
 #include <cerrno>
 #include <cstdio>
@@ -27,7 +27,7 @@ using boost::unit_test::precondition;
 
 constexpr auto kMode = fs_std::perms(0640);
 
-/// Files by their names; directories are empty.
+/// Contents of files by name; a directory has empty contents.
 using Files = std::map<std::string, ByteVector>;
 
 Files files_in(const fs_std::path& directory) {
@@ -47,11 +47,11 @@ std::string told(const Files& files) {
 }
 
 struct Change {
-  std::function<void(const Maker&)> make;  ///< what SOURCE has
+  std::function<void(const Maker&)> make;  ///< fills SOURCE
   std::function<int(const fs_std::path& mount)> act;
-  Files stored, shown;  ///< before the act, in SOURCE and in the mount
+  Files stored, shown;  ///< before act(), in SOURCE and in the mount
   Files after;
-  /// Done in the mount before.
+  /// Runs in the mount before act().
   std::function<void(const fs_std::path& mount)> prepare = [](const fs_std::path&) {};
 };
 
@@ -67,15 +67,15 @@ Files stored_files(const fs_std::path& source) {
   return files_in(mount.path());
 }
 
-/// Makes flush number `number` of the change fail; false if there are not that many.
+/// Makes flush number `number` of the change fail. Returns false if the change has fewer flushes.
 bool fails_at(const Change& change, std::size_t number) {
   const SourceDir source;
   const TempDir home;
   change.make(Maker(source.path()));
   MountSettings settings;
   const fs_std::path failing = home / "flush";
-  // Large files are staged, and nothing is committed for want of memory. In a sandbox it would not
-  // see what it is told.
+  // With this limit large files are staged, but no commit starts for lack of memory. In a sandbox
+  // the preloaded library could not see the file that requests the failure.
   settings.options = {"dirty_limit=32M", "sandbox=off"};
   settings.environment = {"LD_PRELOAD=" BLOSCFS_FLUSH_FAILER,
                           "BLOSCFS_FAILING_FLUSH=" + failing.string()};
@@ -86,7 +86,8 @@ bool fails_at(const Change& change, std::size_t number) {
   write_file(failing, std::string(number, ' '));
   const int error = change.act(mount.path());
   const bool has_failed = !fs_std::remove(failing);
-  // A second step that only gives a name its usual suffix may fail unnoticed.
+  // The change may have a second step that only gives a name its usual suffix. A failure of that
+  // step need not be reported.
   BOOST_TEST((error == 0 || (has_failed && error == EIO)), "errno " << error);
   const Files stored = stored_files(source.path()), shown = files_in(mount.path());
   const bool is_made = stored == change.after;
@@ -96,7 +97,7 @@ bool fails_at(const Change& change, std::size_t number) {
     BOOST_CHECK(shown == (is_made ? change.after : change.shown));
   }
   if (is_made && error != 0) {
-    // It is there, but not yet durable.
+    // The change is made, but not yet durable.
     write_file(failing, "");
     BOOST_TEST(change.act(mount.path()) == EIO);
   }

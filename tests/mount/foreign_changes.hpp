@@ -1,5 +1,6 @@
 #pragma once
-// Changes of SOURCE by other programs while it is mounted, and what a mount leaves beside them.
+// Changes of SOURCE by other programs while it is mounted, and the conflict files that a mount
+// leaves.
 
 #include <functional>
 #include <string>
@@ -14,39 +15,39 @@
 
 namespace bloscfs::test {
 
-/// Another program's change of a frame in SOURCE.
+/// A change of a frame in SOURCE by another program.
 struct ForeignChange {
   std::string name;
-  /// Makes a flat frame of these contents of it.
+  /// Replaces the frame by a flat frame of these contents.
   std::function<void(const fs_std::path& stored, const ByteVector& contents)> make;
-  /// Whoever has the old file open can still read all of it.
+  /// A program that has the old file open can still read all of it.
   bool keeps_old = false;
 };
-/// By rename, as editors do, and in place, as cp does.
+/// Returns two changes: by rename, as editors do, and in place, as cp does.
 const std::vector<ForeignChange>& foreign_changes();
-/// The file has its name only once it is whole.
+/// Writes a new file, and renames it over `stored` once it is complete.
 void replace_by_rename(const fs_std::path& stored, const ByteVector& bytes);
 
-/// C-Blosc2 does this to a frame (needs_peer).
+/// Has C-Blosc2 edit a frame. The test needs needs_peer().
 void edit_frame(const fs_std::path& stored, const std::vector<FrameAction>& actions);
-/// `b2frame set-meta` sets its vlmetalayer `note`.
+/// Sets the vlmetalayer `note` with `b2frame set-meta`.
 void set_note(const fs_std::path& stored, const std::string& text);
 
-/// Names in a directory of frames that hold what could not be committed: those that are
-/// NAME.conflict-YYYYMMDDThhmmss, perhaps with a number, and ".b2frame".
+/// Returns the conflict files of `name` in a directory, which hold what could not be committed.
+/// They are called NAME.conflict-YYYYMMDDThhmmss.b2frame, where a number may follow the time.
 std::vector<std::string> conflicts_of(const fs_std::path& directory, const std::string& name);
-/// The one that there is. Throws where there is not exactly one.
+/// Returns the only conflict file of `name`. Throws if there is not exactly one.
 fs_std::path conflict_of(const fs_std::path& directory, const std::string& name);
-/// Contents of a container as b2frame reads it.
+/// Returns the contents of a container as b2frame reads them.
 ByteVector stored_contents(const fs_std::path& stored);
 
 Fd open_rw(const fs_std::path& path, int flags = 0);
-/// Throws unless all is read, or written.
+/// Throws if not all bytes are read or written.
 ByteVector read_at(const Fd& file, off_t offset, std::size_t size);
 void write_at(const Fd& file, off_t offset, const ByteVector& bytes);
-/// What `contents` are with others over them.
+/// Returns `contents` with `bytes` written over them at `offset`.
 ByteVector patched(ByteVector contents, std::size_t offset, const ByteVector& bytes);
-/// How often a text holds another.
+/// Counts how often `part` occurs in a text.
 int occurrences(const std::string& text, const std::string& part);
 
 }  // namespace bloscfs::test

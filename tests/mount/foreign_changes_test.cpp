@@ -1,5 +1,5 @@
-// A file that another program changes in SOURCE while nothing that was written to it waits: the new
-// state is simply taken, whoever has the file open.
+// Another program changes a file in SOURCE while no written data waits for a commit. The mount
+// takes the new state without a conflict, even if programs have the file open.
 
 #include "tests/mount/foreign_changes.hpp"
 
@@ -33,7 +33,7 @@ ByteVector second_state() { return make_contents("noise", 2, kStateSize + 70000,
 ByteVector third_state() { return make_contents("text", 3, kStateSize / 2, 1); }
 ByteVector own_bytes() { return make_contents("noise", 4, 5000, 1); }
 
-/// A mount in which `a` was written, and is committed: with a writer, or closed.
+/// A mount in which `a` was written and committed. The writer has closed the file or keeps it open.
 struct WrittenFile {
   explicit WrittenFile(bool stays_open, const MountSettings& settings = {})
       : mount(source.path(), settings) {
@@ -43,7 +43,8 @@ struct WrittenFile {
     if (stays_open) writer = std::move(file);
   }
   fs_std::path stored() const { return source / "a.b2frame"; }
-  /// That `a` has these contents, for all who open it, and for the writer, who changes them.
+  /// Checks that every reader sees these contents, and that the writer sees them and can change
+  /// them.
   void check(const ByteVector& expected) {
     BOOST_CHECK(read_file(mount / "a") == expected);
     BOOST_TEST(fs_std::file_size(mount / "a") == expected.size());
@@ -57,7 +58,7 @@ struct WrittenFile {
     BOOST_TEST(conflicts_of(source.path(), "a").empty());
     BOOST_CHECK(stored_contents(stored()) == now);
   }
-  /// The log has so many lines about attributes that were discarded, and no others.
+  /// Unmounts. The log must have `discarded` lines about discarded attributes, and no other lines.
   void end(int discarded = 0) {
     writer = Fd();
     const auto result = mount.unmount();
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(frame_that_the_peer_changes_is_followed, *precondition(need
   for (const bool stays_open : {false, true}) BOOST_TEST_CONTEXT("with a writer: " << stays_open) {
       WrittenFile file(stays_open);
       const TempDir home;
-      // Of the chunk size of flat_frame().
+      // As large as a chunk of flat_frame().
       const ByteVector other = make_contents("noise", 7, 65536, 1);
       const ByteVector base = make_contents("text", 8, 2 * 65536, 1);
       write_file(home / "chunk", other);
@@ -144,7 +145,8 @@ BOOST_AUTO_TEST_CASE(metalayer_that_b2frame_sets_is_shown, *precondition(needs_f
       }
 }
 
-// Beside a writer, who goes on from the new state, readers may get pages of that from the kernel.
+// The kernel's pages are shared. If a writer continues from the new state, readers may get its
+// pages.
 BOOST_AUTO_TEST_CASE(reader_keeps_its_snapshot_or_fails, *precondition(needs_fuse)) {
   const ByteVector old = first_state(), now = second_state();
   for (const auto& change : foreign_changes())
@@ -167,8 +169,8 @@ BOOST_AUTO_TEST_CASE(reader_keeps_its_snapshot_or_fails, *precondition(needs_fus
       }
 }
 
-// An attribute that waits is merged onto a state that was made in place. A file that replaces this
-// one by rename has attributes of its own.
+// A pending attribute is merged into a new state that was written in place. A file that replaces
+// this one by rename keeps its own attributes instead.
 BOOST_AUTO_TEST_CASE(pending_metalayer_goes_to_a_state_made_in_place, *precondition(needs_fuse)) {
   for (const auto& change : foreign_changes())
     for (const bool stays_open : {false, true})

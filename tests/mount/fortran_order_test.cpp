@@ -1,5 +1,5 @@
-// NPY files in Fortran order, through mounts: arrays in C order that are shown as they were
-// written.
+// NPY files in Fortran order in a mount. They are stored as arrays in C order, and shown as they
+// were written.
 
 #include <algorithm>
 

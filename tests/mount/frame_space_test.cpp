@@ -1,4 +1,4 @@
-// What frames take in SOURCE when they are edited through mounts, one edit now and then.
+// How much space frames take in SOURCE when they are edited through mounts from time to time.
 
 #include <chrono>
 #include <string>
@@ -23,7 +23,7 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kFileSize = std::size_t{4} << 20;
 constexpr std::size_t kChunkSize = std::size_t{256} << 10;
-/// Of contents that do not compress: a quarter more than the contents, and two chunks.
+/// Limit for contents that do not compress: the contents, a quarter more, two chunks and a page.
 constexpr std::size_t kMostStored = kFileSize + kFileSize / 4 + 2 * kChunkSize + 4096;
 
 MountSettings chunk_settings() {
@@ -32,7 +32,7 @@ MountSettings chunk_settings() {
   return settings;
 }
 
-/// Opens, changes some bytes, makes them durable, and closes.
+/// Opens the file, changes some bytes, syncs and closes it.
 void edit(const fs_std::path& path, off_t offset, const std::string& text) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   BOOST_REQUIRE(file.get() >= 0);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(of_a_file_that_shrinks_is_given_back, *precondition(needs_f
   }
 }
 
-// Its time is what was written last, whatever the daemon does to the frame afterwards.
+// The file's time is the one that was set last, even if the daemon changes the frame afterwards.
 BOOST_AUTO_TEST_CASE(is_given_back_without_a_change_of_times, *precondition(needs_fuse)) {
   const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
@@ -118,10 +118,10 @@ BOOST_AUTO_TEST_CASE(is_given_back_without_a_change_of_times, *precondition(need
   }
 }
 
-// For 10 seconds after each commit.
+// The daemon keeps superseded space for 10 seconds after each commit.
 BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open,
                      *precondition(needs_fuse)) {
-  constexpr std::ptrdiff_t kHeader = 97;  // is switched in place
+  constexpr std::ptrdiff_t kHeader = 97;  // the header changes in place
   const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
   write_file(mount / "a", make_contents("noise", 1, kFileSize, 1));
@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open
   }
 }
 
-// The mount forgets a closed file between two edits, but not how long its space has waited.
+// Between two edits the daemon forgets the closed file, but not how long its superseded space has
+// waited.
 BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
                      *precondition(needs_fuse)) {
   const SourceDir source;
@@ -157,19 +158,19 @@ BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
       BOOST_TEST(pwrite(file.get(), "edit", 4, static_cast<off_t>(at)) == 4);
     }
     time.move(std::chrono::seconds(1));
-    // The mount may hear of the close after that.
+    // The daemon may learn of the close only after that.
     BOOST_TEST(comes_true([&] {
       time.move(std::chrono::milliseconds(500));
       return mount.counter("dirty_bytes") == 0;
     }));
-    // What was superseded within 10 seconds waits for the reader.
+    // Space that was superseded less than 10 seconds ago stays for the reader.
     BOOST_TEST_REQUIRE(fs_std::file_size(source / "a.b2frame") <=
                        kMostStored + 11 * (kChunkSize + 4096));
   }
   BOOST_CHECK(read_file(mount / "a") == bytes);
 }
 
-// What such an index could take at most fits nowhere but at the end.
+// The upper bound for the size of such an index fits only at the end of the frame.
 BOOST_AUTO_TEST_CASE(is_used_for_an_index_that_compresses_well, *precondition(needs_fuse)) {
   constexpr off_t kSize = off_t{1} << 40;  // 8 Mi chunks
   const SourceDir source;

@@ -1,5 +1,5 @@
-// SOURCE has no space left: writers are told, committed contents stay, and work goes on once there
-// is space again.
+// SOURCE has no space left. Writers get an error, committed contents stay, and work continues once
+// there is space again.
 
 #include <chrono>
 #include <cstring>
@@ -36,11 +36,12 @@ constexpr std::size_t kStoreSize = 24 * kMiB;
 constexpr std::size_t kOldSize = 3 * kMiB;
 constexpr std::uint64_t kFree = 4 * kMiB;
 
-/// A filesystem of its own, so small that it is soon full: ext4 on a loop device, or tmpfs where
-/// there are no loop devices.
+/// A small filesystem that fills up soon: ext4 on a loop device, or tmpfs where loop devices are
+/// missing.
 class SmallStore {
  public:
-  /// `settings` of mkfs.ext4, and `options` of mount(8): then there is no tmpfs in its place.
+  /// Passes `settings` to mkfs.ext4 and `options` to mount(8). Only the default options allow
+  /// tmpfs.
   explicit SmallStore(const Arguments& settings = {"-m", "0"}, const std::string& options = "loop")
       : place_(home_ / "store") {
     fs_std::create_directory(place_);
@@ -60,7 +61,7 @@ class SmallStore {
 
   fs_std::path source() const { return place_ / "source"; }
 
-  /// Leaves about kFree bytes.
+  /// Fills the filesystem until about kFree bytes are left.
   void fill() const {
     struct statvfs st {};
     if (statvfs(place_.c_str(), &st) != 0) throw_errno("statvfs");
@@ -96,7 +97,7 @@ class SmallStore {
 ByteVector old_contents() { return make_contents("noise", 1, kOldSize, 1); }
 ByteVector new_contents(std::size_t size) { return make_contents("noise", 2, size, 1); }
 
-/// Full but for a little, with a committed file `old`.
+/// A nearly full filesystem with a committed file `old`.
 struct FullSource {
   FullSource() {
     write_file(store.source() / "old.b2frame", flat_frame(old_contents()));
@@ -109,7 +110,7 @@ struct FullSource {
   SmallStore store;
 };
 
-/// Writes all, MiB by MiB; 0 or the first errno.
+/// Writes all bytes, a MiB at a time. Returns 0 or the first errno.
 int write_error(int fd, const ByteVector& bytes, std::size_t& written) {
   for (written = 0; written < bytes.size();) {
     const ssize_t got = pwrite(fd, bytes.data() + written, std::min(kMiB, bytes.size() - written),
@@ -126,7 +127,7 @@ Fd open_to_write(const fs_std::path& path, int flags = 0) {
   return fd;
 }
 
-/// A whole file, and 0 or the first errno of all that cp(1) looks at.
+/// Writes a whole file. Returns 0 or the first errno of the calls that cp(1) checks.
 int save_error(const fs_std::path& path, const ByteVector& bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
@@ -146,14 +147,14 @@ MountSettings with_option(const std::string& option) {
   return settings;
 }
 
-/// Who is not root, in a mount of root's.
+/// An ordinary user who copies files into a mount of root's.
 class UserOf {
  public:
   explicit UserOf(const fs_std::path& source) : mount_(source, with_option("allow_other")) {
     for (const auto& path : {source, home_.path()}) fs_std::permissions(path, fs_std::perms(0777));
   }
 
-  /// What cp says; a copy that fails is removed.
+  /// Returns the error output of cp. Removes a copy that failed.
   std::string copy(const ByteVector& bytes) const {
     write_file(home_ / "contents", bytes);
     ProcessSettings settings;
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(new_file_that_does_not_fit_is_kept_until_it_does,
 BOOST_AUTO_TEST_CASE(overwritten_file_keeps_its_committed_state,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
-  // More than fits, since what is committed must stay beside it.
+  // Does not fit, because the committed contents must stay until the new ones are stored.
   const ByteVector bytes = new_contents(2 * kFree);
   {
     Mount mount(full.store.source());
@@ -261,7 +262,7 @@ BOOST_AUTO_TEST_CASE(writer_beyond_the_dirty_limit_is_told, *precondition(needs_
     BOOST_CHECK(starts_with(read_file(mount / "new"), bytes, written));
     BOOST_CHECK(read_file(mount / "old") == old_contents());
     full.store.make_space();
-    fsync(fd.get());  // may tell once more of what went wrong before
+    fsync(fd.get());  // may report the earlier failure once more
     BOOST_TEST(fsync(fd.get()) == 0);
   }
   BOOST_TEST(mount.unmount().ok());
@@ -288,7 +289,7 @@ BOOST_AUTO_TEST_CASE(removed_file_goes_on_when_there_is_space, *precondition(nee
   };
   BOOST_CHECK(starts_with(contents(written), bytes, written));
   full.store.make_space();
-  // The first may tell once more of what went wrong before.
+  // The first write may report the earlier failure once more.
   if (write_error(fd.get(), bytes, written) != 0)
     BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
   BOOST_CHECK(contents(bytes.size()) == bytes);
@@ -300,10 +301,10 @@ BOOST_AUTO_TEST_CASE(close_tells_of_a_file_that_does_not_fit, *precondition(need
   Mount mount(full.store.source());
   BOOST_TEST(save_error(mount / "new", new_contents(2 * kFree)) == ENOSPC);
   fs_std::remove(mount / "new");
-  // What can be compressed fits, however large it is.
+  // Compressible data fits, however large it is.
   const ByteVector text = make_contents("text", 1, 4 * kFree, 1);
   BOOST_TEST(save_error(mount / "text", text) == 0);
-  // Until the disk is full; then nobody hears of a success that is none.
+  // Then fill the disk. Every file whose close succeeded must be there after a crash.
   std::vector<fs_std::path> saved;
   const ByteVector bytes = new_contents(20000);
   for (int i = 0; i < 1000; i++) {
@@ -339,7 +340,7 @@ BOOST_AUTO_TEST_CASE(changes_by_path_tell_of_a_full_disk, *precondition(needs_fu
   const FullSource full;
   Mount mount(full.store.source());
   BOOST_TEST(save_error(mount / "f", bytes_of("contents")) == 0);
-  // Nothing at all is left.
+  // Leave no space at all.
   const Fd filler(
       open((full.store.source() / "rest").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   const ByteVector piece = new_contents(4096);
@@ -354,7 +355,7 @@ BOOST_AUTO_TEST_CASE(changes_by_path_tell_of_a_full_disk, *precondition(needs_fu
   full.verify("f.b2frame");
 }
 
-/// A daemon that is root's writes into the space that is reserved for root, but for root alone.
+/// A daemon of root's uses the blocks that are reserved for root only for root's own files.
 BOOST_AUTO_TEST_CASE(space_that_is_reserved_for_root_is_left, *precondition(needs_fuse_as_root)) {
   const SmallStore store({"-m", "50"}, "loop,rw");
   const UserOf user(store.source());
@@ -362,7 +363,7 @@ BOOST_AUTO_TEST_CASE(space_that_is_reserved_for_root_is_left, *precondition(need
   BOOST_TEST(user.copy(new_contents(kFree)) == "");
 }
 
-/// Of the kernel.
+/// Needs quotas in the kernel.
 boost::test_tools::assertion_result needs_quotas(boost::unit_test::test_unit_id id) {
   auto result = needs_fuse_as_root(id);
   if (!result) return result;
@@ -425,7 +426,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
                  mount.log());
     }
   }
-  // Nothing but whole frames is left in SOURCE, besides what is hidden.
+  // Apart from hidden files, SOURCE has only whole frames.
   for (const auto& entry : fs_std::directory_iterator(full.store.source()))
     BOOST_TEST(entry.path().extension() != ".tmp", entry.path());
   full.verify("old.b2frame");
@@ -468,7 +469,7 @@ BOOST_AUTO_TEST_CASE(idle_mount_stays_while_something_does_not_fit,
   Mount mount(full.store.source(), time.of(with_option("idle_timeout=1")));
   const ByteVector bytes = new_contents(2 * kFree);
   BOOST_TEST(save_error(mount / "new", bytes) == ENOSPC);
-  // It looks each second whether it is idle, and tries to commit every few seconds.
+  // Each second the daemon checks whether it is idle. Every few seconds it retries the commit.
   for (int i = 0; i < 5; i++) {
     const auto failures = mount.counter("commit_failures");
     BOOST_TEST(comes_true([&] {
@@ -506,7 +507,8 @@ BOOST_AUTO_TEST_CASE(unmount_tells_what_does_not_fit, *precondition(needs_fuse_a
   BOOST_TEST(!fs_std::exists(again / "new"));
 }
 
-/// What another program's change leaves no place for waits until it can be kept beside that.
+/// Data that conflicts with another program's change stays in memory until a conflict file for it
+/// fits.
 BOOST_AUTO_TEST_CASE(conflict_that_does_not_fit_is_kept_until_it_does,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
@@ -546,12 +548,12 @@ BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
   BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
   BOOST_TEST(fsync(fd.get()) == -1);
   fs_std::remove(mount / "old");
-  // The kernel lets go of what was removed soon behind that.
+  // The kernel releases the removed file a moment later.
   BOOST_TEST(comes_true([&] { return fsync(fd.get()) == 0; }));
   BOOST_CHECK(read_file(mount / "new") == bytes);
 }
 
-/// What there is no space for takes none from others.
+/// A file that does not fit takes no space from other files.
 BOOST_AUTO_TEST_CASE(small_file_is_committed_beside_one_that_does_not_fit,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
@@ -565,7 +567,8 @@ BOOST_AUTO_TEST_CASE(small_file_is_committed_beside_one_that_does_not_fit,
   BOOST_CHECK(stored_contents(full.store.source() / "small.b2frame") == bytes_of("small"));
 }
 
-/// Contents of a frame take no space before they are written; still, what cannot be is refused.
+/// Contents of a frame take no space before they are written. Still, an allocation of more than
+/// fits is refused.
 BOOST_AUTO_TEST_CASE(no_more_space_is_allocated_than_there_is, *precondition(needs_fuse_as_root)) {
   const FullSource full;
   Mount mount(full.store.source());
@@ -578,7 +581,7 @@ BOOST_AUTO_TEST_CASE(no_more_space_is_allocated_than_there_is, *precondition(nee
   for (const int mode : {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE}) {
     for (const std::uint64_t size : {2 * kFree, std::uint64_t{1} << 44})
       BOOST_TEST(error_of(fd, mode, 0, size) == ENOSPC);
-    // More than a file can hold, however large the disk is.
+    // More than a file can hold, even on a large disk.
     BOOST_TEST(error_of(fd, mode, 0, std::uint64_t{1} << 50) == EFBIG);
   }
   BOOST_TEST(error_of(fd, 0, 2 * kFree, 1) == ENOSPC);
@@ -588,7 +591,7 @@ BOOST_AUTO_TEST_CASE(no_more_space_is_allocated_than_there_is, *precondition(nee
   BOOST_TEST(fs_std::file_size(mount / "new") == 0u);
   BOOST_TEST(error_of(fd, 0, 0, kFree / 2) == 0);
   BOOST_TEST(fs_std::file_size(mount / "new") == kFree / 2);
-  // Only what is added counts.
+  // Only the added bytes count.
   const Fd old = open_to_write(mount / "old");
   BOOST_TEST(error_of(old, 0, 0, kOldSize + kFree / 2) == 0);
 }

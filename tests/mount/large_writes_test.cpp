@@ -1,5 +1,5 @@
-// Large writes of every size and place, whose bytes the mount takes over as they come in, between
-// requests of other kinds.
+// Large writes of random sizes at random places, between requests of other kinds. The daemon keeps
+// the memory into which it reads the bytes of a large write, instead of copying them.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ using boost::unit_test::precondition;
 constexpr std::int64_t kCell = 128 << 10;
 constexpr std::int64_t kMostBytes = std::int64_t{6} << 20;
 
-/// A file in the mount and what it must hold.
+/// A file in the mount, and the contents that it must have.
 class Written {
  public:
   Written(fs_std::path path, std::uint64_t seed)
@@ -47,7 +47,7 @@ class Written {
       case 0:
         return append();
       case 1:
-        // A request as large as a small write.
+        // A request of the size of a small write.
         attribute_ = std::string(static_cast<std::size_t>(between(random_, 1, 3000)), 'a');
         BOOST_TEST(errno_of_set_xattr(path_, "user.large", attribute_) == 0);
         return;
@@ -101,10 +101,10 @@ class Written {
   std::string attribute_;
 };
 
-/// Changes a frame and a plain file again and again, and looks at them then and in another mount.
+/// Changes a frame and a plain file many times, and checks them in the same mount and in a new one.
 void check_changes(const MountSettings& settings) {
   const SourceDir source;
-  // A plain file stays one: what is written to it goes straight to SOURCE.
+  // A plain file stays plain: writes to it go straight to SOURCE.
   write_file(source / "plain", ByteVector(1, 0));
   fs_std::permissions(source / "plain", fs_std::perms(0644));
   ByteVector frame, plain;
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse))
   }
 }
 
-/// What the daemon may take besides cache_size.
+/// Memory that the daemon may use in addition to cache_size.
 constexpr std::uint64_t kBesides = std::uint64_t{48} << 20;
 
 BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondition(needs_fuse)) {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondi
       if (i % 16 == 0) most = std::max(most, mount.counter("dirty_bytes"));
     }
     BOOST_TEST(most > kLimit / 2);
-    // The last page before the limit may take room for the rest of its cell.
+    // The last page before the limit may take the memory of a whole cell.
     BOOST_TEST(most < kLimit + fs::kCellSize);
     if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesides);
     BOOST_CHECK(read_file(mount / "a") == contents);
@@ -203,21 +203,22 @@ BOOST_AUTO_TEST_CASE(count_until_their_commit_has_ended, *precondition(needs_fus
   MountSettings settings;
   settings.options = {"dirty_limit=256M", "codec=zstd", "clevel=9"};
   const Mount mount(source.path(), settings);
-  // Not closed before: that would ask for a commit of its own.
+  // The file stays open, since a close would request a commit of its own.
   const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   BOOST_REQUIRE(fd);
-  // Soon done, before the commit that creating it asks for comes in between.
+  // The first commit, which creating the file requests, is done early so that it does not come
+  // between.
   BOOST_REQUIRE(ftruncate(fd.get(), std::ssize(contents)) == 0);
   BOOST_REQUIRE(fsync(fd.get()) == 0);
   for (std::size_t at = 0; at < contents.size(); at += 2 * kPage)
     BOOST_REQUIRE(pwrite(fd.get(), &contents[at], kPage, static_cast<off_t>(at)) == kPage);
   const std::uint64_t written = mount.counter("dirty_bytes");
   BOOST_TEST(written >= kPages / 2 * kPage);
-  std::atomic<int> synced = 1;  // what fsync returns, once it has
+  std::atomic<int> synced = 1;  // result of fsync once it has returned
   std::jthread syncing([&] { synced = fsync(fd.get()); });
   int seen = 0;
   while (synced == 1) {
-    // All of it is in memory until the last chunk has been stored.
+    // All written bytes stay in memory until the commit has stored the last chunk.
     const std::uint64_t dirty = mount.counter("dirty_bytes");
     if (dirty != 0) BOOST_TEST(dirty == written);
     seen++;

@@ -1,4 +1,4 @@
-// A reader pays for what it reads.
+// Reading costs only as much as the bytes that are read.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,8 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kBodies = 1000;
-// What the daemon reads besides its sources: requests from the kernel, and /proc at start.
+// Bytes that the daemon reads from other places than SOURCE: requests of the kernel, and /proc at
+// the start.
 constexpr std::uint64_t kOtherReads = 256 << 10;
 
 struct AlignedPage {
@@ -50,7 +51,7 @@ Fd open_direct(const fs_std::path& path) {
   return fd;
 }
 
-/// A frame of many chunks that repeats a few different ones: its index names them again and again.
+/// A frame of many chunks, of which only a few differ: its index refers to them repeatedly.
 class RepeatingFrame {
  public:
   RepeatingFrame(std::size_t chunksize, std::size_t blocksize, std::size_t bodies) {
@@ -98,7 +99,7 @@ struct Cost {
   std::uint64_t memory = 0;
 };
 
-/// Mounts the frame, stats its file and reads a page from the middle.
+/// Mounts the frame, calls stat on its file, and reads a page from the middle.
 Cost cost_of_first_page(const fs_std::path& frame, const RepeatingFrame& expected,
                         std::int64_t nbytes) {
   const AlignedPage page;
@@ -133,7 +134,7 @@ Cost best_cost(const fs_std::path& frame, const RepeatingFrame& expected, std::i
   return best;
 }
 
-/// Stores an array of int16 in blocks of 8 x 16 x 16; returns its NPY file.
+/// Stores an array of int16 in blocks of 8 x 16 x 16. Returns its NPY file.
 ByteVector write_array(const fs_std::path& path, const std::vector<std::int64_t>& shape) {
   const std::string header = npy_header("<i2", shape);
   ByteVector contents(header.begin(), header.end());
@@ -169,12 +170,12 @@ BOOST_AUTO_TEST_CASE(ten_million_chunks_cost_little_more_than_ten,
 
 BOOST_AUTO_TEST_CASE(random_page_costs_one_block, *precondition(needs_fuse)) {
   constexpr std::size_t kChunk = 1 << 20, kBlock = 32 << 10, kChunks = 1024;
-  // The whole index: header, one block start, one block of at most 8 bytes for each chunk.
+  // Size of the index: a header, one block start, and a block of at most 8 bytes for each chunk.
   constexpr std::uint64_t kIndex = 32 + 4 + 4 + 8 * kChunks;
   const TempDir source;
   RepeatingFrame frame(kChunk, kBlock, 16);
   frame.write(source / "a.b2frame", kChunks);
-  // A frame that was written a moment ago has its header compared around each fetch.
+  // The daemon compares the header of a recently written frame around each fetch. So make it old.
   const timespec long_ago[2] = {{1000000000, 0}, {1000000000, 0}};
   utimensat(AT_FDCWD, (source / "a.b2frame").c_str(), long_ago, 0);
   Mount mount(source / "a.b2frame");
@@ -203,7 +204,7 @@ BOOST_AUTO_TEST_CASE(pages_here_and_there_take_memory_when_they_come_back,
   Mount mount(source / "a.b2frame");
   const AlignedPage page;
   const Fd fd = open_direct(mount / "a");
-  // Not by equal jumps, behind which is decoded ahead.
+  // In random order: the daemon would read ahead after equal steps.
   std::vector<std::size_t> order(kBlocks);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(5));
@@ -323,11 +324,11 @@ BOOST_AUTO_TEST_CASE(closed_files_are_not_kept_open, *precondition(needs_fuse)) 
     const Fd file(open((mount / "written").c_str(), O_RDWR));
     BOOST_TEST(pwrite(file.get(), "x", 1, 100000) == 1);
     BOOST_TEST(fsync(file.get()) == 0);
-    // What was looked at a moment ago is held, too, but no longer than two seconds.
+    // The daemon keeps recently examined files open too, but for at most two seconds.
     BOOST_TEST(comes_true([&] { return open_frames().size() == 1; }));
   }
   BOOST_TEST(read_file(mount / "read").size() == 500000u);
-  // The kernel tells the daemon of a close a moment later, and the last commit is soon.
+  // The kernel reports a close to the daemon a moment later, and the last commit follows soon.
   BOOST_TEST(comes_true([&] { return open_frames().empty(); }));
 }
 

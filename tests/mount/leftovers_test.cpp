@@ -1,4 +1,4 @@
-// What mounts that ended suddenly have left is removed, and nothing that is only called so.
+// The next mount removes what crashed mounts left behind, but no other file with such a name.
 
 #include <atomic>
 #include <cerrno>
@@ -48,7 +48,7 @@ void kill_daemon(Mount& mount) {
   BOOST_REQUIRE(force_unmount(mount.path()));
 }
 
-/// A directory that only has such a name.
+/// A directory of a user that happens to have a temporary's name.
 class Impostor {
  public:
   explicit Impostor(fs_std::path path) : path_(std::move(path)) {
@@ -68,7 +68,7 @@ class Impostor {
   const fs_std::path path_;
 };
 
-/// A SOURCE in which a daemon was killed that had a new file "d/new", with the temporary's name.
+/// A SOURCE whose daemon was killed while `d/new` was a new file. `name` is the temporary's name.
 struct Left {
   Left() {
     fs_std::create_directory(source / "d");
@@ -92,7 +92,8 @@ struct Left {
   std::string name;
 };
 
-/// The same with a sparse frame that was removed while it was read, and has that name since.
+/// A SOURCE whose daemon was killed while a removed sparse frame was still open. The frame now has
+/// a temporary's name, `path`.
 struct LeftFrame {
   LeftFrame() {
     write_sparse_frame(source / "s.b2frame", make_contents("text", 1, 100000, 1));
@@ -119,8 +120,8 @@ void give_to(const fs_std::path& path, uid_t user) {
   BOOST_REQUIRE(lchown(path.c_str(), user, user) == 0);
 }
 
-/// True if a mount of the array `a.b2nd` alone was killed in the moment in which it had made a
-/// temporary for what the array is to become, a flat frame.
+/// Mounts only the array `a.b2nd`, and kills the daemon while it converts the array to a flat
+/// frame. Returns true if the daemon had made a temporary by then.
 bool leaves_a_temporary(const fs_std::path& source) {
   Maker(source).array("a.b2nd");
   Mount mount(source / "a.b2nd");
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(several_mounts_may_have_left_some, *precondition(needs_fuse
 BOOST_AUTO_TEST_CASE(directories_of_such_names_stay, *precondition(needs_fuse)) {
   const Left left;
   fs_std::remove(left.path());
-  // By a name that somebody thought of, and by one that was seen.
+  // One has an invented name, the other the name that the killed daemon used.
   const Impostor one(left.source / "d" / kSomeName), other(left.path());
   left.mount_and_wait();
   BOOST_TEST(one.is_whole());
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(frames_of_such_names_stay,
   write_sparse_frame(left.path(), bytes);
   left.mount_and_wait();
   BOOST_CHECK(stored_contents(left.path()) == bytes);
-  // Also by the name of a frame that was to be removed.
+  // A frame may also take the name of a removed frame.
   const LeftFrame gone;
   fs_std::remove_all(gone.path);
   write_sparse_frame(gone.path, bytes);
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_removed_frame_stays, *precondition(nee
   BOOST_CHECK(read_file(left.path / "notes") == bytes_of("precious"));
 }
 
-// Whoever wrote it could name what the daemon removes.
+// The author of a forged journal could choose files for the daemon to remove.
 BOOST_AUTO_TEST_CASE(journals_of_others_are_not_believed,
                      *precondition(needs_fuse_as_root) * precondition(kNeedsExchange)) {
   const Left left;
@@ -236,7 +237,7 @@ BOOST_AUTO_TEST_CASE(journals_of_others_are_not_believed,
     fs_std::permissions(left.source / ".bloscfs-lock", fs_std::perms(0600));
     if (is_another_users) give_to(left.source / ".bloscfs-lock", nobody());
     if (!is_another_users) fs_std::permissions(left.source / ".bloscfs-lock", fs_std::perms(0640));
-    const Left other;  // by which the time is told that a sweep takes
+    const Left other;  // shows how long a sweep takes
     Mount mount(left.source.path());
     other.mount_and_wait();
     BOOST_TEST(mount.unmount().ok(), mount.log());
@@ -285,7 +286,7 @@ BOOST_AUTO_TEST_CASE(of_this_user_go_with_their_directory, *precondition(needs_f
   BOOST_TEST(fs_std::is_empty(mount / "d"));
   BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
   BOOST_TEST(!fs_std::exists(source / "d"));
-  // Also where another directory takes its place.
+  // Also when another directory is renamed over this one.
   fs_std::create_directories(source / "e");
   fs_std::create_directories(source / "f");
   write_file(source / "e" / kSomeName, "unfinished");
@@ -309,7 +310,7 @@ BOOST_AUTO_TEST_CASE(directory_with_another_of_such_a_name_is_not_removed,
   BOOST_TEST(fs_std::exists(mount / "e"));
 }
 
-// Who may remove an empty directory may have no right to what others have in it.
+// A user who may remove an empty directory may have no right to remove other users' files in it.
 BOOST_AUTO_TEST_CASE(of_other_users_stay_with_their_directory, *precondition(needs_fuse_as_root)) {
   constexpr uid_t kAlice = 54321;
   const SourceDir source;

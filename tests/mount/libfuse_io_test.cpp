@@ -1,4 +1,4 @@
-// A mount whose requests and replies go libfuse's own ways.
+// A mount that uses libfuse's own loop for requests and replies.
 
 #include <cerrno>
 #include <csignal>
@@ -57,12 +57,13 @@ BOOST_AUTO_TEST_CASE(leaves_set_user_id_bits_to_the_kernel, *precondition(needs_
   BOOST_REQUIRE(fd && write(fd.get(), "b", 1) == 1);
   struct stat st {};
   BOOST_REQUIRE(fstat(fd.get(), &st) == 0);
-  // Of root the kernel takes none.
+  // The kernel does not clear the bits when root writes.
   BOOST_TEST((st.st_mode & 07777) == (geteuid() == 0 ? 06755 : 0755));
 }
 
-// Of an unmount that comes while a thread takes a request libfuse makes a failure; the by-pass does
-// not. libfuse ends its threads then while they tell of that, and the mount ends all the same.
+// An unmount may come while a thread reads a request. libfuse reports that as a failure, but
+// bloscfs's own channel does not. libfuse may end its threads while they report it, and the mount
+// must still end.
 BOOST_AUTO_TEST_CASE(takes_an_unmount_for_a_failure_as_libfuse_does, *precondition(needs_fuse)) {
   constexpr int kEnds = 10;
   const SourceDir source;

@@ -1,4 +1,4 @@
-// Symlinks whose texts name frames as they are stored.
+// Symlinks whose targets are stored names of frames.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(links_to_frames_lead_to_what_is_shown, *precondition(needs_
   data.sparse("s.b2frame");
   deep.bloscpack("p.blp");
   top.link("latest", "data/run42.b2nd");
-  top.link("text", "text.b2frame");  // takes the name that the frame would have
+  top.link("text", "text.b2frame");  // takes the name that the frame would be shown under
   top.link("sparse", "./data//s.b2frame");
   top.link("dir", "data/deep");
   top.link("through", "dir/../run42.b2nd");
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(links_to_frames_lead_to_what_is_shown, *precondition(needs_
   deep.link("up", "../../data/run42.b2nd");
   data.link("here", "run42.b2nd");
   Mount mount(source.path());
-  // Then the sizes have come with a listing.
+  // After a listing, the kernel has the sizes.
   BOOST_TEST(std::distance(fs_std::directory_iterator(mount.path()), {}) == 8);
   check_link(mount / "latest", "data/run42.npy");
   check_link(mount / "sparse", "./data//s");
@@ -114,13 +114,13 @@ BOOST_AUTO_TEST_CASE(links_follow_the_names_that_frames_get, *precondition(needs
   BOOST_TEST(errno_of(symlink("a.b2frame", (mount / "link").c_str())) == 0);
   BOOST_TEST(text_of(source / "link") == "a.b2frame");
   check_link(mount / "link", "a");
-  // Another file wants the shown name, and both fall back.
+  // Another frame wants the same shown name, so that both are shown under their full names.
   maker.flat("a.b2");
   BOOST_TEST(text_of(mount / "link") == "a.b2frame");
   BOOST_CHECK(read_file(mount / "link") == bytes_of(flat_text()));
   BOOST_TEST(errno_of(unlink((mount / "a.b2").c_str())) == 0);
   BOOST_TEST(text_of(mount / "link") == "a");
-  // It dangles as any link does whose file is gone.
+  // The link dangles, like any link whose file was renamed.
   BOOST_TEST(errno_of(rename((mount / "a").c_str(), (mount / "b").c_str())) == 0);
   BOOST_TEST(text_of(mount / "link") == "a.b2frame");
   // A new file counts before its first commit.

@@ -1,5 +1,5 @@
-// Listings take what cache_size gives for them, whatever stores and directories hold: what does not
-// fit is refused for that store or directory alone.
+// Listings use only the part of cache_size that is set aside for them, whatever stores and
+// directories hold. The daemon refuses only the store or directory whose listing does not fit.
 
 #include <cerrno>
 #include <cstdint>
@@ -53,7 +53,7 @@ void append_map_size(ByteVector& out, std::size_t count) {
     out.push_back(static_cast<std::uint8_t>(count >> shift));
 }
 
-/// A store's frame whose map has so many keys, "/k0000001" and so on.
+/// Returns the frame of a store whose map has `count` keys: "/k0000000", "/k0000001" and so on.
 ByteVector store_with_keys(std::size_t count) {
   ByteVector map{0x81};
   append_text(map, "embed_map");
@@ -73,7 +73,7 @@ ByteVector store_with_keys(std::size_t count) {
   return flat_frame(ByteVector(64, 7), cut);
 }
 
-/// A map of them takes a little less than the 16 MiB beyond which it is refused for its size.
+/// A map of this many keys takes a little less than 16 MiB. A larger map is refused for its size.
 constexpr std::size_t kManyKeys = 620'000;
 
 std::vector<std::string> make_six_stores(const SourceDir& source) {
@@ -96,9 +96,9 @@ void put_text(ByteVector& out, const std::string& text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-/// What an entry and a local header have in common.
+/// Writes the fields that central directory entries and local headers share.
 void put_member(ByteVector& out, const std::string& name, std::size_t size) {
-  put_number(out, 0, 2);  // method
+  put_number(out, 0, 2);  // compression method
   put_number(out, 0, 4);  // time, date
   put_number(out, 0, 4);  // CRC-32
   put_number(out, size, 4);
@@ -113,11 +113,11 @@ void put_entry(ByteVector& out, const std::string& name, std::size_t size) {
   put_number(out, 20, 2);
   put_number(out, 0, 2);  // flags
   put_member(out, name, size);
-  put_number(out, 0, 2 + 2 + 2 + 4 + 4);  // the last: where its header is
+  put_number(out, 0, 2 + 2 + 2 + 4 + 4);  // the last field is the offset of the local header
   put_text(out, name);
 }
 
-/// A ZIP store of an empty map and so many members in one group.
+/// Returns a ZIP store with an empty map and `count` members in one group.
 ByteVector zip_with_members(std::size_t count) {
   const ByteVector embed = store_with_keys(0);
   ByteVector out;
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_SOURCE_that_is_a_store_with_more_members_than_fit_mounts,
 
 BOOST_AUTO_TEST_CASE(directories_nested_deep_take_memory_by_their_depth,
                      *precondition(needs_fuse_unsanitized)) {
-  // Their paths together are 65 MB.
+  // The paths of these directories have 65 MB in total.
   constexpr int kDeep = 710;
   const std::string name(255, 'd');
   const SourceDir source;

@@ -1,4 +1,4 @@
-// Writable mounts exclude each other, and nobody else keeps them out.
+// Two writable mounts of one SOURCE exclude each other, and no other program can block a mount.
 
 #include <cerrno>
 #include <chrono>
@@ -34,7 +34,7 @@ ProcessSettings as_nobody() {
   return settings;
 }
 
-/// nobody holds flock on it, which takes no more than reading it.
+/// The user nobody holds flock on a file, for which being able to read it is enough.
 class FlockOfNobody {
  public:
   FlockOfNobody(const fs_std::path& path, const char* kind)
@@ -64,7 +64,7 @@ bool is_flocked(const fs_std::path& path) {
   return flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/// A SOURCE that everybody may read, with the frame "a.b2frame".
+/// A SOURCE that every user may read, with the frame "a.b2frame".
 struct OpenSource {
   OpenSource() {
     fs_std::permissions(directory.path(), fs_std::perms(0755));
@@ -75,7 +75,7 @@ struct OpenSource {
   SourceDir directory;
 };
 
-/// Where nobody can mount, and has programs that he can run.
+/// A SOURCE of the user nobody, and a copy of the program that this user can run.
 struct NobodysHome {
   NobodysHome() {
     fs_std::permissions(home.path(), fs_std::perms(0755));
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(lock_file_is_there_while_it_is_mounted,
       }
       BOOST_TEST(!fs_std::exists(lock));
       BOOST_TEST(!is_flocked(mounted));
-      // The directory is what it was before.
+      // The directory has its old times again.
       BOOST_TEST(status_of(source.path()).st_mtim.tv_sec == before.st_mtim.tv_sec);
       BOOST_TEST(status_of(source.path()).st_mtim.tv_nsec == before.st_mtim.tv_nsec);
     }
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(frames_are_edited_where_no_file_can_be_made,
   BOOST_TEST(result.ok(), result.description());
 }
 
-/// Whoever may write to SOURCE can have put anything where the lock file belongs.
+/// A user who may write to SOURCE may have put any object where the lock file belongs.
 BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is,
                      *precondition(needs_fuse_as_root) * precondition(kNeedsExchange)) {
   const std::string text = "kept .bloscfs-0123456789abcdef.tmp a\n";
@@ -271,7 +271,8 @@ BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns,
       BOOST_TEST(mount.unmount().ok(), mount.log());
       BOOST_TEST(fs_std::is_empty(nobodys.source()));
     }
-  // What a sudden end of the other's leaves is taken over by root alone.
+  // Root can mount after a daemon of another user was killed. Root's daemon moves that user's lock
+  // file away, and puts it back when it ends. The user's next mount uses its journal.
   {
     Mount mount(nobodys.source(), nobodys.settings);
     mount.signal(SIGKILL);

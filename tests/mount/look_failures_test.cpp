@@ -1,5 +1,5 @@
-// A file of SOURCE that cannot be read for a while, for whatever reason: until then it keeps its
-// name and says why, and once it can be read it is as if nothing had happened.
+// A file of SOURCE cannot be read for a time. Until it can be read again, it keeps its name, and the
+// mount reports the error for it. Then the mount shows it as before.
 
 #include <algorithm>
 #include <cerrno>
@@ -27,13 +27,13 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// A mount whose reads of one file of SOURCE can be made to fail.
+/// A mount in which reads of one file of SOURCE can be made to fail.
 class FailingReads {
  public:
   explicit FailingReads(const fs_std::path& source, std::vector<std::string> options = {}) {
     MountSettings settings;
     settings.options = std::move(options);
-    settings.options.push_back("sandbox=off");  // which would keep it from what it is told
+    settings.options.push_back("sandbox=off");  // in a sandbox it could not see the failure file
     settings.environment = {"LD_PRELOAD=" BLOSCFS_READ_FAILER,
                             "BLOSCFS_FAILING_READ=" + (home_ / "failure").string()};
     mount_.emplace(source, settings);
@@ -66,7 +66,7 @@ int stat_error(const fs_std::path& path) {
 
 struct FailingFile {
   std::string stored, shown;
-  std::string read;  ///< what is read of it
+  std::string read;  ///< the file of SOURCE that is read for it
   ByteVector contents;
 };
 
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(sparse_frame_that_cannot_be_read_is_whole_again_afterwards,
   BOOST_CHECK(listed_names(mount.path()) == kShown);
 }
 
-// What was seen before stays true of a file that has not changed since.
+// Known facts about a file stay valid as long as the file does not change.
 BOOST_AUTO_TEST_CASE(failure_leaves_what_is_known_and_open_alone, *precondition(needs_fuse)) {
   const SourceDir source;
   make_files(Maker(source.path()));
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(failure_leaves_what_is_known_and_open_alone, *precondition(
   BOOST_CHECK(read_file(mount / "a") == patched(bytes_of(flat_text()), 0, bytes_of("new")));
 }
 
-// Nor is what was so before told of a file that has changed since.
+// If the file has changed since, the mount does not report the old size.
 BOOST_AUTO_TEST_CASE(size_of_an_open_file_is_not_told_from_memory,
                      *precondition(needs_fuse) * precondition(kNeedsSingleTimes)) {
   const SourceDir source;
@@ -169,14 +169,14 @@ BOOST_AUTO_TEST_CASE(size_of_an_open_file_is_not_told_from_memory,
   BOOST_REQUIRE(file.get() >= 0);
   failing.fail("read", EIO, "a.b2frame");
   fs_std::last_write_time(source / "a.b2frame", {});
-  // Asks for the size of what this descriptor has open.
+  // SEEK_END asks the daemon for the size of the file that this descriptor has open.
   const auto error = [&] { return lseek(file.get(), 0, SEEK_END) < 0 ? errno : 0; };
   BOOST_TEST(comes_true([&] { return error() == EIO; }));
   failing.stop();
   BOOST_TEST(comes_true([&] { return error() == 0; }));
 }
 
-// A sidecar that cannot be opened may be locked by another program.
+// Another program may hold the lock of a sidecar that the daemon cannot open.
 BOOST_AUTO_TEST_CASE(writer_does_not_go_on_without_a_lock_that_it_cannot_open,
                      *precondition(needs_fuse)) {
   const SourceDir source;

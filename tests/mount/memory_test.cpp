@@ -1,4 +1,4 @@
-// The daemon takes cache_size and 48 MiB, whatever files are and whatever is asked for.
+// The daemon uses at most cache_size and 48 MiB, whatever files contain and programs request.
 
 #include <chrono>
 #include <fstream>
@@ -45,12 +45,12 @@ void check_memory(const Mount& mount, const std::string& of = {}) {
   BOOST_TEST(most <= kCache + kBesides, of << ": " << (most >> 20) << " MiB");
 }
 
-/// What is measured from now on is of what comes now.
+/// Resets the peak, so that VmHWM covers only what follows.
 void forget_peak(const Mount& mount) {
   std::ofstream("/proc/" + std::to_string(mount.pid()) + "/clear_refs") << 5;
 }
 
-/// What programs that walk a tree do to each file: errors are the files' own.
+/// Does what a program that walks a tree does to a file. Ignores errors.
 void use_file(const fs_std::path& path) {
   constexpr std::size_t kPart = 1 << 20, kParts = 32;
   const auto timeout = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
@@ -70,11 +70,11 @@ void use_file(const fs_std::path& path) {
         errno_of_get_xattr(path, "user.blosc2.json." + name.substr(at + 7));
     }
   } catch (const std::system_error&) {
-    // A file that cannot be looked at has none.
+    // A file that cannot be examined has no attributes.
   }
 }
 
-/// Changes each file, if the mount lets that be.
+/// Changes a file, if the mount allows it.
 void change_file(const fs_std::path& path) {
   const Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file) return;
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(of_a_daemon_stays_small_whatever_a_file_is,
   std::vector<std::string> names;
   for (const fs_std::path& root : roots) {
     for (const CorpusEntry& entry : containers_in(root)) {
-      // What is sound and small is for other tests.
+      // Valid files are small, and other tests cover them.
       if (entry.is("ok")) continue;
       const fs_std::path directory = source / std::to_string(names.size());
       fs_std::create_directory(directory);
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(of_open_directories_is_bounded, *precondition(needs_fuse_un
   BOOST_TEST(listed == kFiles + kHandles);
 }
 
-// Of each the chunk is small, and what it stands for is not.
+// Each metalayer's chunk is small, but its decoded contents are large.
 BOOST_AUTO_TEST_CASE(of_metalayers_that_a_rename_carries_over_is_bounded,
                      *precondition(needs_fuse_unsanitized)) {
   constexpr std::size_t kLayers = 100;
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(of_changes_in_huge_chunks_is_bounded, *precondition(needs_f
   check_memory(mount);
 }
 
-// Each byte is a chunk of its own.
+// Each byte has a chunk of its own.
 BOOST_AUTO_TEST_CASE(of_changes_in_tiny_chunks_is_bounded, *precondition(needs_fuse_unsanitized)) {
   constexpr std::int32_t kBytes = 4 << 20;
   FrameBuilder frame;

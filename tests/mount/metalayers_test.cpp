@@ -1,5 +1,5 @@
-// Metalayers as extended attributes: what is listed, set and refused, and what programs that copy
-// files make of it.
+// Metalayers as extended attributes: which are listed, set and refused, and how programs that copy
+// files handle them.
 
 #include <cerrno>
 
@@ -33,7 +33,7 @@ int errno_of_dropping(const fs_std::path& path, const std::string& name) {
 
 std::string small_npy() { return npy_header("<i4", {64, 32}) + std::string(64 * 32 * 4, 'e'); }
 
-/// Frames of each kind, with metalayers that are listed and others that are not.
+/// Makes frames of each kind with metalayers, some of which are not listed.
 void fill_with_metalayers(const fs_std::path& source) {
   Cut cut;
   cut.metalayers = {{"mine", bytes_of("fixed")}, {"b2tree", bytes_of("kind")}};
@@ -63,7 +63,7 @@ void check_metalayers(const fs_std::path& directory) {
   }
 }
 
-/// It says nothing, which programs do of attributes that they could not carry over.
+/// Checks that a program succeeds and prints no warning about attributes that it could not copy.
 void check_silent(const Arguments& command) {
   const ProcessResult result = run(command);
   BOOST_TEST(result.ok(), command.front() << ": " << result.description());
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(fixed_metalayers_are_set_and_removed, *precondition(needs_f
   BOOST_CHECK(read_file(mount / "sparse") == contents);
 }
 
-// Its chunks are elsewhere then, also those that a reader has begun with.
+// A longer header moves the chunks, even those that a reader has already used.
 BOOST_AUTO_TEST_CASE(readers_go_on_in_a_frame_whose_header_is_written_anew,
                      *precondition(needs_fuse)) {
   const TempDir source;
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(more_metalayers_than_a_header_holds_are_refused_when_they_a
   for (int i = 0; i < 16; i++) BOOST_TEST(set(i) == 0);
   BOOST_TEST(set(16) == ENOSPC);
   BOOST_TEST(mount.unmount().ok(), mount.log());
-  // One more would say that it is an array.
+  // The array's own metalayer would be the 17th, so the file stays a flat frame.
   BOOST_TEST(fs_std::exists(source / "x.npy.b2frame"));
   Mount again(source.path());
   BOOST_CHECK(read_file(again / "x.npy") == bytes_of(npy));
@@ -209,13 +209,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_never_committed_has_attributes, *preconditi
              boost::test_tools::per_element());
   BOOST_TEST(get_xattr(path, kFixedNote).value_or("") == "fixed");
   write_file(mount / "a.npy", small_npy());
-  // The kernel tells of the last close soon after it.
+  // The kernel reports the last close a moment after it.
   BOOST_TEST(
       comes_true([&] { return get_xattr(mount / "a.npy", "user.blosc2.shape") == "64,32"; }));
   BOOST_TEST(mount.counter("commits") == 0u);
 }
 
-// The file is staged before it gets a metalayer, and its header has to move.
+// The daemon stages the file before it gets a metalayer, so the header has to move later.
 BOOST_AUTO_TEST_CASE(large_new_files_take_metalayers_while_they_are_written,
                      *precondition(needs_fuse)) {
   const TempDir source;
@@ -298,8 +298,6 @@ BOOST_AUTO_TEST_CASE(a_read_only_mount_changes_no_metalayers, *precondition(need
   }
 }
 
-// --- programs
-
 BOOST_AUTO_TEST_CASE(copies_in_all_directions_carry_metalayers_silently,
                      *precondition(needs_programs("rsync cp mv tar"))) {
   const TempDir one, two, outside;
@@ -335,8 +333,6 @@ BOOST_AUTO_TEST_CASE(copies_in_all_directions_carry_metalayers_silently,
       BOOST_CHECK(read_file(again / copy / name) == read_file(from / name));
   }
 }
-
-// --- cost
 
 BOOST_AUTO_TEST_CASE(attributes_that_were_listed_are_read_without_the_source,
                      *precondition(needs_fuse)) {

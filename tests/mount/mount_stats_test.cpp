@@ -1,4 +1,4 @@
-// bloscfs --stats.
+// Tests `bloscfs --stats`.
 
 #include <algorithm>
 #include <sstream>
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(watching_shows_each_second, *precondition(needs_fuse)) {
   std::getline(stream, line);
   const json first = json::parse(line);
   BOOST_TEST(first.at("seconds").get<double>() >= 0.5);
-  // Of the last second alone.
+  // Counts only the last second.
   BOOST_TEST(!first.at("operations").contains("create"));
 }
 

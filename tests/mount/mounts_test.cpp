@@ -1,4 +1,4 @@
-// bloscfs --unmount and --list.
+// Tests `bloscfs --unmount` and `bloscfs --list`.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -25,10 +25,10 @@ ProcessResult unmount_by_program(const Mount& mount) {
   return bloscfs({"--unmount", mount.path().string()});
 }
 
-/// A FUSE filesystem that is no bloscfs, and says that it is one.
+/// Another FUSE filesystem that answers like bloscfs. The tests choose its answers.
 class ForeignMount {
  public:
-  /// `source` is a path beside the mountpoint, "mnt".
+  /// `source` is a path relative to the directory of the mountpoint, which is called "mnt".
   explicit ForeignMount(const std::string& name = "foreign", const std::string& source = "") {
     fs_std::create_directory(path());
     fs_std::create_directory(home_ / "answers");
@@ -63,7 +63,7 @@ ByteVector stored_contents(const fs_std::path& frame) {
   return bytes_of(result.out);
 }
 
-/// Nobody unmounts for it.
+/// The mount of a killed daemon. Without the sandbox there is no janitor that would unmount it.
 struct DeadMount {
   DeadMount() : mount(source.path(), with_options({"sandbox=off"})) {
     mount.signal(SIGKILL);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(unmounting_returns_when_everything_is_committed, *precondit
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(result.err == "");
   BOOST_TEST(!is_mounted(mount.path()));
-  // Not before the daemon has ended.
+  // The command returns only when the daemon has ended.
   BOOST_TEST(mount.wait(Seconds(0.5)));
   BOOST_TEST(mount.result().status == 0, mount.log());
   BOOST_CHECK(stored_contents(source / "a.b2frame") == bytes);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(who_uses_a_mount_is_named, *precondition(needs_fuse)) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs_fuse)) {
   const TempDir source;
-  // An array with hard links stays one, and these bytes are none.
+  // An array with hard links cannot become a flat frame, and the new bytes are no array.
   Maker(source.path()).array("t.b2nd");
   fs_std::create_hard_link(source / "t.b2nd", source / "u.b2nd");
   Mount mount(source.path());
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs
   BOOST_TEST(contains(result.err, "; 30000 bytes wait in the mount\n"), result.err);
   BOOST_TEST(is_mounted(mount.path()));
   BOOST_CHECK(read_file(mount / "t.npy") == bytes);
-  // With what was in the way gone, all is well.
+  // Without the hard link, the commit succeeds.
   fs_std::remove(source / "u.b2nd");
   const auto later = unmount_by_program(mount);
   BOOST_TEST(later.ok(), later.description());
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(users_unmount_their_own_mounts, *precondition(needs_fuse_fo
     BOOST_TEST(result.ok(), result.description());
     BOOST_TEST(mount.wait(Seconds(10)));
   }
-  // Root, too, whom FUSE does not let in.
+  // Root, too, can list and unmount it, although FUSE denies root access.
   Mount mount(place.source(), place.of_nobody());
   BOOST_TEST(listed(mount.path()).at("state") == "mounted");
   const Child user({"sh", "-c", "exec 3<\"$0\"; exec sleep 100", mount.path().string()},
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
   BOOST_TEST(line.at("dirty_bytes").get<int>() >= 300000);
   const std::string table = bloscfs({"--list"}).out;
   BOOST_TEST(table.starts_with("MOUNTPOINT "), table);
-  // The columns of all rows begin at one place.
+  // All rows have the same columns.
   const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
   BOOST_TEST(table.substr(row + table.find("SOURCE")).starts_with(source.path().string()), table);
 }
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_committed_may_be_told_in_any_way,
 
 BOOST_AUTO_TEST_CASE(unmounting_waits_for_no_process_of_others, *precondition(needs_fuse)) {
   const ForeignMount foreign;
-  // Which does not end before the command does.
+  // The daemon is said to be this test, which outlives the command.
   foreign.set_stats(std::to_string(getpid()));
   const auto result = bloscfs({"--unmount", foreign.path()});
   BOOST_TEST(result.ok(), result.description());
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(mounts_that_cannot_be_asked_are_listed,
                      *precondition(needs_fuse_unsanitized)) {
   const TempDir source;
   const Mount mount(source.path());
-  // Enough for the libraries, but not for a pipe.
+  // Enough descriptors to load the libraries, but not for a pipe.
   const auto result =
       run({"sh", "-c", "exec 3>&-; ulimit -n 4; exec \"$0\" --list --json", bloscfs_program()});
   BOOST_TEST(result.ok(), result.description());

@@ -1,4 +1,5 @@
-// Random operations on names in a mount and in a plain directory: same outcomes, same trees.
+// Random operations on names in a mount and in a plain directory must have the same results and
+// leave the same trees.
 
 #include <cerrno>
 #include <map>
@@ -20,10 +21,10 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// Microseconds for which names may be locked.
+/// The longest time that the lock on names may be held, in microseconds.
 constexpr std::uint64_t kLongestHold = 50'000;
 
-/// What a tree looks like: type, mode, owner, links and contents by path.
+/// Describes each object of a tree by type, mode, owner, links and contents. The keys are paths.
 std::map<std::string, std::string> picture(const fs_std::path& root, bool with_links) {
   std::map<std::string, std::string> seen;
   for (const auto& entry : fs_std::recursive_directory_iterator(root)) {
@@ -43,7 +44,7 @@ std::map<std::string, std::string> picture(const fs_std::path& root, bool with_l
   return seen;
 }
 
-/// One operation, done below any root; returns its errno.
+/// An operation that can be done below any root.
 struct Operation {
   unsigned kind;
   std::string first, second;
@@ -121,7 +122,7 @@ void fill(const fs_std::path& root) {
     write_file(root / name, std::string("text of ") + name);
 }
 
-/// Times of what nobody set differ between the two.
+/// Gives all objects the same times. Otherwise times that no operation has set would differ.
 void set_times(const fs_std::path& root) {
   const timespec times[2] = {{1, 0}, {1, 0}};
   for (const auto& entry : fs_std::recursive_directory_iterator(root))
@@ -158,7 +159,8 @@ BOOST_AUTO_TEST_CASE(a_mount_of_plain_files_acts_as_a_directory,
     slow += mount.counter("names_held_us") > kLongestHold ? 1 : 0;
     BOOST_TEST(mount.unmount().ok(), mount.log());
   }
-  // A busy machine may stop who holds the lock, but not each time.
+  // On a busy machine the scheduler may stop the thread that holds the lock, but not in every
+  // round.
   BOOST_TEST((slow <= 1 || kSanitized));
 }
 

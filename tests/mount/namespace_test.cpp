@@ -1,5 +1,5 @@
-// Names of containers in a writable mount: what happens to them is what happens to ordinary files
-// with the same bytes.
+// Names of containers in a writable mount. Operations on them must have the same effects as on
+// ordinary files with the same bytes.
 
 #include <algorithm>
 #include <atomic>
@@ -36,13 +36,13 @@ void write_text(const fs_std::path& path, const std::string& text) {
   write_file(path, bytes_of(text));
 }
 
-/// A kind of object, in SOURCE and in a directory that shows the same.
+/// A kind of object, made in SOURCE and in a plain directory that serves as the model.
 struct ObjectKind {
   std::string label;
   std::string extension;                                ///< of its shown name
-  std::function<void(const fs_std::path&)> make;        ///< given the path without extension
-  std::function<void(const fs_std::path&)> make_model;  ///< given the path that is shown
-  bool in_mount = false;  ///< made through the mount: SOURCE does not have it at once
+  std::function<void(const fs_std::path&)> make;        ///< takes the path without extension
+  std::function<void(const fs_std::path&)> make_model;  ///< takes the shown path
+  bool in_mount = false;  ///< made through the mount, so SOURCE does not have it at once
 };
 
 std::string flat_text_of(const fs_std::path& path) { return "flat " + path.filename().string(); }
@@ -94,7 +94,7 @@ std::vector<ObjectKind> object_kinds() {
   };
 }
 
-/// Shown names to what is behind them.
+/// Returns a description of each object, by shown name.
 std::map<std::string, std::string> shown(const fs_std::path& directory) {
   std::map<std::string, std::string> seen;
   for (const auto& entry : fs_std::directory_iterator(directory)) {
@@ -116,11 +116,11 @@ std::map<std::string, std::string> shown(const fs_std::path& directory) {
   return seen;
 }
 
-/// One rename in a directory of its own.
+/// One rename, in a directory of its own.
 struct RenameCase {
   std::string directory;
   const ObjectKind* source;
-  const ObjectKind* target;  ///< null: there is none
+  const ObjectKind* target;  ///< null if the target does not exist
   std::string from, to;      ///< shown names
   unsigned flags;
 };
@@ -152,7 +152,7 @@ void make_source(const fs_std::path& directory, const ObjectKind& kind, const st
 }
 
 void make_shown(const fs_std::path& directory, const ObjectKind& kind, const std::string& base) {
-  // Texts tell files by their names without extension.
+  // The contents depend on the path without extension, so make the file there and rename it.
   const fs_std::path shown_path = directory / (base + kind.extension);
   const fs_std::path made = directory / base;
   kind.make_model(made);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(names_are_exchanged_where_both_fit, *precondition(needs_fus
     return errno_of(renameat2(AT_FDCWD, (mount / one).c_str(), AT_FDCWD, (mount / other).c_str(),
                               RENAME_EXCHANGE));
   };
-  // A frame shown as "a" would have to have the name that the plain file gets.
+  // To be shown as "a", the frame would need the full name that the plain file is to get.
   const auto before = shown(mount.path());
   for (const char* directory : {"one", "two"}) {
     BOOST_TEST(exchange(fs_std::path(directory) / "a", fs_std::path(directory) / "a.b2frame") ==
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(names_are_exchanged_where_both_fit, *precondition(needs_fus
                EEXIST);
   }
   BOOST_TEST((shown(mount.path()) == before));
-  // This one has another suffix to choose.
+  // Here the frame can use another suffix.
   const auto in_three = shown(mount / "three");
   BOOST_TEST(exchange("three/a", "three/a.b2") == 0);
   BOOST_TEST(shown(mount / "three").at("a") == in_three.at("a.b2"));
@@ -274,14 +274,14 @@ BOOST_AUTO_TEST_CASE(file_stays_what_it_is_when_a_new_one_takes_one_of_its_names
   BOOST_TEST(shown(mount.path()).at("c") == "file " + flat_text());
 }
 
-/// As fstat tells who has it by O_PATH, which the daemon knows nothing of.
+/// A program with an O_PATH descriptor calls fstat. The daemon does not know of that descriptor.
 BOOST_AUTO_TEST_CASE(removed_file_keeps_its_size, *precondition(needs_fuse)) {
   const TempDir source;
   Maker(source.path()).flat("a.b2frame");
   Maker(source.path()).flat("b.b2frame");
   Mount mount(source.path());
   const auto size_of = [](const Fd& fd) {
-    // The mount is asked, and not what the kernel keeps of attributes.
+    // Bypasses the kernel's attribute cache.
     struct statx st {};
     return ::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &st) == 0
                ? static_cast<off_t>(st.stx_size)
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(directory_goes_behind_the_sparse_frame_that_was_in_it,
   for (char name = 'a'; name <= 'j'; ++name) {
     const fs_std::path directory = mount.path() / std::string(1, name);
     BOOST_TEST(errno_of(unlink((directory / "s").c_str())) == 0);
-    // Its files go in the background.
+    // The daemon removes the frame's files in the background.
     pause_at_random(random, std::chrono::milliseconds(2));
     BOOST_TEST(errno_of(rmdir(directory.c_str())) == 0);
   }

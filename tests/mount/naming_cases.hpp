@@ -10,7 +10,7 @@
 
 namespace bloscfs::test {
 
-/// Contents of every flat file, and elements and header of every array (3 by 5, "<i4").
+/// Contents of every flat file; elements and NPY file of every array (3 by 5, "<i4").
 std::string flat_text();
 std::string element_text();
 std::string npy_text();
@@ -26,7 +26,7 @@ class Maker {
   void sparse_array(const std::string& name) const;
   void bloscpack(const std::string& name) const;
   void bloscpack_array(const std::string& name) const;
-  void plain(const std::string& name) const;  ///< its text is "plain " and the name
+  void plain(const std::string& name) const;  ///< contains "plain " and the name
   void directory(const std::string& name) const;
   void fifo(const std::string& name) const;
   void link(const std::string& name, const std::string& target) const;
@@ -35,19 +35,19 @@ class Maker {
   fs_std::path directory_;
 };
 
-/// What is behind a shown name.
+/// The kind of object that is shown under a name.
 enum class Kind { flat, array, raw_array, plain, directory, fifo, link, frame_bytes };
 
 struct Directory {
   std::string name;
   std::function<void(const Maker&)> make;
   std::map<std::string, Kind> shown;
-  std::vector<std::string> absent;  ///< names that lookup must not find either
+  std::vector<std::string> absent;  ///< names that a lookup must not find either
 };
 
-/// The naming rules' own examples.
+/// The examples in the description of the naming rules.
 std::vector<Directory> directories_of_the_table();
-/// Collisions of all sorts, hidden files, and what is no file.
+/// Name collisions, hidden files, and objects that are not files.
 std::vector<Directory> more_directories();
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// Names that a mount shows, listed and looked up.
+// Tests the names that a mount shows, in listings and lookups.
 
 #include <cstring>
 #include <map>
@@ -119,7 +119,7 @@ void check_all(const std::vector<Directory>& directories) {
   const TempDir source;
   make_all(directories, source);
   Mount mount(source.path());
-  // Looked up before anything was listed, and again after.
+  // The first round looks names up before any listing, the second one after it.
   for (int round = 0; round < 2; ++round)
     for (const auto& directory : directories) {
       check_absent(directory, mount / directory.name);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(names_follow_the_directory_content, *precondition(needs_fus
   Mount mount(source.path());
   BOOST_TEST(fs_std::exists(mount / "a"));
   maker.plain("a");
-  // The kernel may remember names for a moment.
+  // The kernel may cache names for a moment.
   const auto goes = [&mount](const char* name) {
     return comes_true([&] { return listing(mount.path()).count(name) == 0; });
   };

@@ -1,5 +1,5 @@
-// What one user does that takes long keeps nobody else waiting: neither the lock on names nor more
-// than a few of the threads that serve requests are held for it.
+// Long requests of one user do not delay other users. They neither hold the lock on names nor
+// occupy more than a few of the threads that serve requests.
 
 #include <algorithm>
 #include <atomic>
@@ -37,19 +37,19 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// What others see of work that takes long. A busy machine or disk may stop who holds the lock, and
-/// who waits, but not each time.
+/// How other users are affected by long work. On a busy machine or disk, the scheduler may stop the
+/// thread that holds the lock, or the waiting one, but not in every try.
 struct Disturbance {
-  int rounds = 0;                   ///< of the neighbours, that ended while it lasted
-  std::uint64_t names_held_us = 0;  ///< at the longest
+  int rounds = 0;                   ///< that the neighbours completed during the work
+  std::uint64_t names_held_us = 0;  ///< the longest time
 
-  /// Who waits until the work has ended comes through one round, or two. Work that has nothing to
-  /// wait for may be over by then, and has held no names for long.
+  /// Neighbours that must wait until the work ends complete only one or two rounds. Work that does
+  /// not wait may end even before that, so a short hold of the lock counts too.
   bool is_small() const { return rounds > 5 || names_held_us < 1'000'000; }
 };
 constexpr int kTries = 4;
 
-/// A Bloscpack file of version 1, which does not tell how many chunks it has: they are all empty.
+/// Returns a Bloscpack file of version 1 with only empty chunks, whose number it does not give.
 ByteVector file_of_empty_chunks(std::size_t size) {
   ByteVector bytes(size);
   std::memcpy(bytes.data(), "blpk\1", 5);
@@ -61,7 +61,7 @@ ByteVector file_of_empty_chunks(std::size_t size) {
   return bytes;
 }
 
-/// Others make, look at, rename and remove what is theirs while `work` goes on.
+/// Makes, examines, renames and removes directories while `work` runs on another thread.
 Disturbance with_neighbours(Mount& mount, const std::function<void()>& work) {
   std::atomic<bool> is_done = false;
   std::jthread worker([&] {
@@ -102,7 +102,7 @@ void disturb_nobody(const std::function<Disturbance(const Neighbourhood&)>& scen
                                      << last.rounds << " rounds");
 }
 
-/// Takes zstd long at level 9: words of random bytes in a random order.
+/// Returns bytes that zstd compresses slowly at level 9: words of random bytes in random order.
 ByteVector slow_contents(std::uint64_t seed, std::size_t size) {
   std::mt19937_64 random(seed);
   const ByteVector noise = make_contents("noise", seed, 24000, 1);
@@ -116,7 +116,7 @@ ByteVector slow_contents(std::uint64_t seed, std::size_t size) {
   return bytes;
 }
 
-/// A NPY file of version 1.
+/// Returns an NPY file of format version 1.
 ByteVector npy_of(const ByteVector& items) {
   std::string header =
       fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({},), }}", items.size());
@@ -137,9 +137,8 @@ MountSettings few_threads() {
   return settings;
 }
 
-/// Sends kRequests at once, each from a thread of its own, of which all must succeed. Meanwhile
-/// another thread looks at names that have nothing to do with them, and must not wait for most of
-/// them.
+/// Sends kRequests requests at once from threads of their own, all of which must succeed. At the
+/// same time another thread looks up unrelated names, and must not wait for most of the requests.
 void look_during(
     const Mount& mount, const std::function<bool(int)>& request,
     const std::function<void()>& then = [] {}) {
@@ -161,7 +160,7 @@ void look_during(
   is_done = true;
   looking.join();
   BOOST_TEST(succeeded == kRequests);
-  // Who waits for most of the requests comes to one look, or two.
+  // A thread that waits for most of the requests completes only one or two looks.
   BOOST_TEST(looks > 5);
 }
 
@@ -231,7 +230,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(ne
     Mount mount(place.source.path());
     std::jthread owner([&] {
       BOOST_TEST(comes_true([&] { return mount.requests_waiting() > 0; }));
-      // A few times what the neighbours do.
+      // This takes a few times as long as a round of the neighbours.
       for (int i = 0; i < 20; i++) mount.stats();
       ::flock(lock.get(), LOCK_UN);
     });
@@ -254,7 +253,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_plain_file_that_becomes_a_frame, *precond
     const ByteVector frame = flat_frame(make_contents("noise", 1, std::size_t{48} << 20, 1));
     const Disturbance seen = with_neighbours(mount, [&] {
       write_file(mount / "a/plain", frame);
-      // Nobody waits for the end of its last close.
+      // close(2) does not wait for the conversion.
       const auto is_frame_of_a_frame = [&] {
         return fs_std::file_size(place.source / "a/plain") != frame.size();
       };
@@ -285,7 +284,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *precondition(needs_fuse)) {
   disturb_nobody([](const Neighbourhood& place) {
-    // Its chunk files are no part of it, but are of its names.
+    // The chunk files do not belong to the frame, but have names of chunk files.
     const fs_std::path frame = place.source / "a/s.b2frame";
     write_sparse_frame(frame, make_contents("text", 1, 5000, 1));
     for (int i = 0; i < 20000; i++)
@@ -326,7 +325,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_closes_and_opens_of_files_that_become_frame
         return true;
       },
       [&] {
-        // One file is opened again and again while it becomes a frame.
+        // Several threads open one file while it becomes a frame.
         std::atomic<int> opened = 0;
         std::vector<std::jthread> readers;
         for (int i = 0; i < kRequests; i++)

@@ -1,5 +1,5 @@
 #pragma once
-// A mount of one frame that another program changes, and what is written to it meanwhile.
+// A mount of one frame. Another program changes the frame while written data waits for its commit.
 
 #include <deque>
 #include <optional>
@@ -22,7 +22,7 @@
 namespace bloscfs::test {
 
 inline constexpr std::size_t kOldLength = 200000;
-inline constexpr std::size_t kAt = 70000;  ///< where something is written
+inline constexpr std::size_t kAt = 70000;  ///< offset of the write
 
 inline ByteVector old_state() { return make_contents("text", 1, kOldLength, 1); }
 inline ByteVector new_state() { return make_contents("noise", 2, kOldLength + 70000, 1); }
@@ -30,7 +30,7 @@ inline ByteVector written() { return make_contents("noise", 4, 5000, 1); }
 inline ByteVector old_and_written() { return patched(old_state(), kAt, written()); }
 inline ByteVector zeros_and_written() { return patched(ByteVector(kOldLength), kAt, written()); }
 
-/// Asks the mount, and not what the kernel remembers.
+/// Asks the daemon, not the kernel's attribute cache. Returns an errno or 0.
 inline int look_at(const fs_std::path& path) {
   struct statx st {};
   return errno_of(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
@@ -39,10 +39,11 @@ inline int sync_error(const Fd& file) { return errno_of(fsync(file.get())); }
 inline int write_error_of(const Fd& file, off_t offset, const ByteVector& bytes) {
   return errno_of(static_cast<int>(pwrite(file.get(), bytes.data(), bytes.size(), offset)));
 }
-/// What close() tells; it is asked of a copy, since the original is closed silently.
+/// Returns the result of close(). Closes a copy, since the destructor of the original ignores
+/// errors.
 inline int close_error(const Fd& file) { return errno_of(close(dup(file.get()))); }
 
-/// A mount of a frame `a` that waits for nothing yet.
+/// A mount of a frame `a`, for which nothing waits to be committed yet.
 struct OneFrame {
   explicit OneFrame(const std::vector<std::string>& options = {})
       : OneFrame(settings_of(options)) {}
@@ -64,7 +65,7 @@ struct OneFrame {
     write_at(open(), kAt, written());
     return files.back();
   }
-  /// One line that says what has become of it, and nothing that failed.
+  /// Checks that the log has one line only, which names the conflict file.
   void check_log() const {
     const std::string log = mount->log();
     BOOST_TEST(occurrences(log, "\n") == 1, log);

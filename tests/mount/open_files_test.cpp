@@ -1,4 +1,4 @@
-// Files that stay open: they are committed, too, and what stat says of them never hides data.
+// Files that stay open are committed too, and stat never reports fewer blocks than they have data.
 
 #include <string>
 
@@ -41,7 +41,7 @@ void append(const Fd& file, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(open_files)
 
-// A log that its program never closes, and syncs no time.
+// A log file that its program keeps open and never syncs again.
 BOOST_AUTO_TEST_CASE(are_committed_half_a_minute_after_a_write, *precondition(needs_fuse)) {
   const SourceDir source;
   DaemonTime time;
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(are_committed_half_a_minute_after_a_write, *precondition(ne
   BOOST_REQUIRE(::fsync(log.get()) == 0);
   append(log, "second\n");
   const std::uint64_t before = mount.counter("commits");
-  // Neither an earlier commit nor more writes put it off.
+  // Neither an earlier commit nor further writes delay the commit.
   for (int i = 0; i < 10; i++) {
     append(log, "more\n");
     time.move(std::chrono::seconds(3));
@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(have_blocks_for_all_their_data, *precondition(needs_fuse)) 
   const Fd changed(::open((mount / "old").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   append(changed, "more");
   BOOST_TEST(stored_bytes(mount / "old") >= 100004);
-  // What only makes it longer is no data.
+  // Growing the file adds no data.
   BOOST_REQUIRE(::ftruncate(made.get(), off_t{1} << 40) == 0);
   BOOST_TEST(stored_bytes(mount / "new") >= 300000);
   BOOST_TEST(stored_bytes(mount / "new") < 2000000);
-  // Asked a moment before, the kernel keeps nothing of that behind the commit.
+  // The kernel got the attributes a moment ago, but must not use them after the commit.
   BOOST_REQUIRE(::fsync(changed.get()) == 0);
   BOOST_TEST(comes_true([&] { return stored_bytes(mount / "old") < 100004; }));
   BOOST_TEST(stored_bytes(mount / "old") > 0);

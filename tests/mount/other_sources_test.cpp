@@ -1,6 +1,6 @@
-// SOURCE on filesystems of several kinds, each through all that may happen to it: what is written
-// through a mount is there, or is told and kept, and nothing is left behind. Other suites run on
-// each of them, too (BLOSCFS_TEST_SOURCE).
+// SOURCE on several kinds of filesystems. Whatever happens to it, data that was written through a
+// mount is stored, or reported and kept, and nothing is left behind. With BLOSCFS_TEST_SOURCE other
+// suites run on each of these filesystems too.
 
 #include <algorithm>
 #include <cerrno>
@@ -77,7 +77,7 @@ void remove_files(const fs_std::path& top) {
   store_now(top / "stored again");
   fs_std::remove(top / "stored again");
 
-  // While it is open.
+  // Remove the file while it is open.
   const Fd file(open((top / "open").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   BOOST_TEST(write(file.get(), "first ", 6) == 6);
   fs_std::remove(top / "open");
@@ -115,7 +115,7 @@ void change_attributes(const fs_std::path& file) {
   BOOST_TEST((st.st_mode & 07777) == 0640u);
 }
 
-/// Of what another program does below.
+/// Checks that the mount follows changes by another program.
 void follow_changes(const fs_std::path& source, const fs_std::path& top) {
   write_file(source / "plain", "there");
   BOOST_TEST(text_of(top / "plain") == "there");
@@ -123,10 +123,11 @@ void follow_changes(const fs_std::path& source, const fs_std::path& top) {
   BOOST_TEST(comes_true([&] { return !fs_std::exists(top / "moved/file"); }));
 }
 
-/// Filesystems that FUSE serves may give other inode numbers to files that they have forgotten.
+/// Has the kernel drop inodes. Filesystems that FUSE serves may then give files other inode
+/// numbers.
 void have_inodes_forgotten() { write_file("/proc/sys/vm/drop_caches", "2"); }
 
-/// With a disk of its own, and SOURCE on it.
+/// A disk of its own with SOURCE on it.
 struct Place {
   explicit Place(const std::string& kind)
       : filesystem(kind, OtherFilesystem::Below::small_disk), source(filesystem.path() / "source") {
@@ -203,7 +204,8 @@ void check_full_disk(const std::string& kind) {
   BOOST_CHECK(read_file(again / "old") == old);
 }
 
-/// What a disk could not take when `fails` happened with data waiting is named, kept and recovered.
+/// Calls `fails` while data waits to be committed. The daemon must name and save what the disk
+/// could not take, and `b2frame recover` must bring it back.
 void check_failing_disk(const std::string& kind,
                         const std::function<void(const OtherFilesystem&)>& fails) {
   Place place(kind);
@@ -275,7 +277,7 @@ void check_terminated_daemon(const std::string& kind) {
   BOOST_TEST(text_of(again / "open") == "waiting");
 }
 
-/// Each with a mount of its own, as if hours had passed.
+/// Makes each edit in a mount of its own, as if hours lay between them.
 void check_edits_apart(const std::string& kind) {
   const Place place(kind);
   ByteVector bytes = make_contents("noise", 1, kMebi, 1);
@@ -297,7 +299,8 @@ void check_edits_apart(const std::string& kind) {
   BOOST_CHECK(read_file(mount / "a") == bytes);
 }
 
-/// While the mount has the file open, and while something waits to be committed.
+/// Changes a file once while the mount has it open, and once while written data waits for its
+/// commit.
 void check_changes_of_others(const std::string& kind) {
   const Place place(kind);
   const fs_std::path stored = place.source / "a.b2frame";
@@ -364,7 +367,7 @@ void check_disk_fails(const std::string& kind) {
   BOOST_AUTO_TEST_CASE(changes_of_others) { check_changes_of_others(#kind); }   \
   BOOST_AUTO_TEST_SUITE_END()
 
-// The kernel has no way to have tmpfs and btrfs fail, and lets nobody make xfs, btrfs and tmpfs
+// The kernel cannot simulate disk errors for tmpfs and btrfs. It does not make xfs, btrfs and tmpfs
 // read-only while a file there is open for writing.
 #define READ_ONLY_DISK_ON(kind)                                                         \
   BOOST_AUTO_TEST_SUITE(on_##kind, *precondition(needs_filesystem(#kind)))              \

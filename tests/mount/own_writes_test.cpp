@@ -1,4 +1,5 @@
-// What this mount itself is writing is never judged by what SOURCE holds of it at the moment.
+// The daemon never judges a file that it is writing itself by the file's unfinished bytes in
+// SOURCE.
 
 #include <atomic>
 #include <mutex>
@@ -27,7 +28,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// Asks the mount, and not what the kernel remembers.
+/// Asks the daemon, not the kernel's attribute cache. Returns an errno or 0.
 int look_at(const fs_std::path& path, struct statx& st) {
   return errno_of(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
 }
@@ -45,7 +46,7 @@ ByteVector npy_of(std::uint64_t seed) {
                  make_contents("ramp", seed, static_cast<std::size_t>(items) * 4, 4));
 }
 
-/// Programs that write, each its own file, and others that look at all of them.
+/// Writers, each with a file of its own, and readers that examine all files.
 class Crowd {
  public:
   explicit Crowd(fs_std::path mount) : mount_(std::move(mount)) {}
@@ -79,7 +80,7 @@ class Crowd {
   static constexpr const char* kNames[] = {"x.npy", "flat", "parts"};
   static constexpr std::size_t kStep = 65536;
 
-  /// Overwrites it by an array or other bytes, as numpy.save or cp does.
+  /// Overwrites the file by an array or by other bytes, as numpy.save or cp does.
   void rewrite(const char* name, Random& random) {
     const ByteVector bytes = one_in(random, 2)
                                  ? npy_of(random() % 1000)
@@ -131,7 +132,7 @@ class Crowd {
     std::set<std::string> expected = {"x.npy", "flat", "parts"};
     if (link((mount_ / "parts").c_str(), other.c_str()) == 0)
       expected.insert("other");
-    else if (errno != ENOENT)  // the kernel, which may count a name too few after an unlink
+    else if (errno != ENOENT)  // the kernel may briefly count a link too few after an unlink
       fault("parts", "link", errno);
     auto names = names_in(mount_);
     std::erase_if(names, is_hidden_by_source);
@@ -140,7 +141,7 @@ class Crowd {
     links_ += expected.count("other") != 0;
   }
 
-  /// Takes the processors from the daemon.
+  /// Takes processor time from the daemon.
   void burn() const {
     volatile unsigned value = 0;
     for (int i = 0; i < 1000000; ++i) value = value + 1;
@@ -182,7 +183,8 @@ BOOST_AUTO_TEST_CASE(looks_at_a_file_that_is_being_written_read_nothing_of_it,
         struct statx st {};
         BOOST_TEST(look_at(mount / name, st) == 0);
         BOOST_TEST(S_ISREG(st.stx_mode));
-        // A name that is missing makes the mount ask what each file is that could want it.
+        // A lookup of a missing name makes the daemon ask what each file is that could be shown by
+        // that name.
         BOOST_TEST(!fs_std::exists(mount / (std::string(name) + ".b2frame")));
         BOOST_TEST(names_in(mount.path()) == std::set<std::string>{name},
                    boost::test_tools::per_element());
@@ -204,10 +206,10 @@ BOOST_AUTO_TEST_CASE(what_was_committed_is_known_when_the_kernel_has_forgotten_i
         const Fd file = open_rw(mount / "d" / name, O_CREAT);
         write_at(file, 0, name == "flat" ? contents : npy_of(1));
         BOOST_REQUIRE(look_at(mount / "d" / name, written) == 0);
-        await_file_time_step();  // a commit gives SOURCE's file another time of change
+        await_file_time_step();  // a commit changes the ctime of the file in SOURCE
         BOOST_REQUIRE(fsync(file.get()) == 0);
       }
-      // The name of a directory that has gone takes all below it out of the kernel's memory.
+      // Once the directory's name is gone, the kernel forgets everything below it.
       fs_std::rename(source / "d", source / (name + "-moved"));
       BOOST_TEST(comes_true([&] { return !fs_std::exists(mount / "d"); }));
       const auto before = mount.counter("source_reads");

@@ -1,4 +1,4 @@
-// Frames of python-blosc2's save_array() and save_tensor(), through mounts.
+// Mounts frames that python-blosc2's save_array() and save_tensor() have written.
 
 #include "tests/support/packed_tensor.hpp"
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(keeps_its_frame_when_elements_are_edited, *precondition(nee
   {
     Mount mount(source.path());
     Fd file(open((mount / "a.npy").c_str(), O_RDWR | O_CLOEXEC));
-    // Across chunks of 64 KiB, and the last byte.
+    // At the start, across a border of the 64 KiB chunks, and at the end.
     for (const std::size_t at : {header, header + 65534, wanted.size() - 4}) {
       std::fill_n(wanted.begin() + static_cast<std::ptrdiff_t>(at), 4, std::uint8_t{0xEE});
       BOOST_TEST(pwrite(file.get(), &wanted[at], 4, static_cast<off_t>(at)) == 4);

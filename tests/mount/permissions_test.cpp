@@ -1,4 +1,4 @@
-// Ordinary users, and files that not everybody may read.
+// Ordinary users, and files that not every user may read.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -14,14 +14,15 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// `cat` by the user nobody.
+/// Runs `cat` as the user nobody.
 ProcessResult cat_as_nobody(const fs_std::path& path) {
   ProcessSettings settings;
   settings.uid = nobody();
   return run({"cat", path.string()}, settings);
 }
 
-/// A directory that everybody may enter, with one frame for all and two for root alone.
+/// A directory that every user may enter. One frame is readable by all, the other files only by
+/// root.
 struct SharedSource {
   SharedSource() {
     fs_std::permissions(directory.path(), fs_std::perms(0755));
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_SUITE(permissions)
 
 BOOST_AUTO_TEST_CASE(ordinary_user_mounts, *precondition(needs_fuse_for_nobody)) {
   const SharedSource source;
-  const TempDir home;  // the build directory may be closed to that user
+  const TempDir home;  // the user may have no access to the build directory
   fs_std::permissions(home.path(), fs_std::perms(0755));
   fs_std::copy_file(bloscfs_program(), home / "bloscfs");
   MountSettings settings;
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(ordinary_user_mounts, *precondition(needs_fuse_for_nobody))
   settings.program = home / "bloscfs";
   Mount mount(source.directory.path(), settings);
   BOOST_TEST(cat_as_nobody(mount / "open").out == "for all");
-  // What the daemon may not read keeps its full name.
+  // A file that the daemon cannot read keeps its full name.
   for (const char* name : {"secret.b2frame", "hidden"}) {
     const auto result = cat_as_nobody(mount / name);
     BOOST_TEST(!result.ok());

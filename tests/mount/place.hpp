@@ -1,5 +1,5 @@
 #pragma once
-// A frame, a place to mount it from the command line, and the daemon that then runs in the
+// A frame, a mountpoint for mounting it from the command line, and the daemon that then runs in the
 // background.
 
 #include <string>
@@ -22,8 +22,9 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Names of the processes outside of the sandbox: the one that unmounts (fs/sandbox/janitor.hpp),
-/// and the one that looks up credentials (tools/credentials_process.hpp).
+/// Names of the processes outside of the sandbox: the janitor, which unmounts
+/// (fs/sandbox/janitor.hpp), and the process that looks up credentials
+/// (tools/credentials_process.hpp).
 inline const std::string kJanitorName = "bloscfs-janitor", kKeysName = "bloscfs-keys";
 
 inline bool is_called(const std::string& wanted, const std::string& comm) {
@@ -31,8 +32,8 @@ inline bool is_called(const std::string& wanted, const std::string& comm) {
   return comm != kJanitorName + "\n" && comm != kKeysName + "\n";
 }
 
-/// A process whose command line names `point`, with the name `wanted`; empty: the daemon. Daemons
-/// in the background become our children.
+/// Finds the process named `wanted` whose command line contains `point`. An empty name stands for
+/// the daemon. Returns -1 if there is none. Background daemons become children of this process.
 inline pid_t process_of(const fs_std::path& point, const std::string& wanted) {
   for (const auto& entry : fs_std::directory_iterator("/proc")) {
     const std::string number = entry.path().filename();
@@ -44,7 +45,7 @@ inline pid_t process_of(const fs_std::path& point, const std::string& wanted) {
           is_called(wanted, {name.begin(), name.end()}))
         return std::stoi(number);
     } catch (const std::system_error&) {
-      continue;  // ended meanwhile
+      continue;  // the process has ended
     }
   }
   return -1;
@@ -52,14 +53,14 @@ inline pid_t process_of(const fs_std::path& point, const std::string& wanted) {
 inline pid_t daemon_of(const fs_std::path& point) { return process_of(point, {}); }
 inline pid_t janitor_of(const fs_std::path& point) { return process_of(point, kJanitorName); }
 
-/// Exit status of an adopted daemon once it ends; -1 when it does not.
+/// Returns the exit status of an adopted daemon, or -1 if it does not end in time.
 inline int wait_for(pid_t pid) {
   int status = 0;
   if (!comes_true([&] { return waitpid(pid, &status, WNOHANG) == pid; })) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// A frame and a place to mount it, unmounted at the end whatever happened.
+/// A frame and a mountpoint. The destructor always unmounts.
 struct Place {
   Place() : point(home / "mnt"), frame(home / "a.b2frame") {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
