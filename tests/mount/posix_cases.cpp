@@ -21,7 +21,7 @@ namespace {
 using Path = fs_std::path;
 using Modes = std::initializer_list<mode_t>;
 
-/// The second link of the file.
+/// The second link to the file.
 constexpr const char* kSecond = "second";
 constexpr std::size_t kLongestName = 255;
 constexpr uid_t kNewOwner = 12345;
@@ -132,7 +132,7 @@ struct User {
   std::vector<gid_t> groups = {};
 };
 
-/// That is the effective user while it lives.
+/// Makes `as` the effective user while the object lives.
 class Acting {
  public:
   explicit Acting(const User& as) {
@@ -337,7 +337,8 @@ std::vector<PosixCase> privilege_cases() {
   for (std::size_t i = 0; i < changes.size(); ++i)
     for (const User& user : users)
       for (const mode_t mode : Modes{06777, 06767, 02767}) {
-        // Asked for nothing by somebody else, the kernel does not tell that from a write.
+        // If another user calls chown() without a new owner, the kernel's request looks like that
+        // of a write.
         if (i > by_contents && user.user != 0 && user.user != kNewOwner) continue;
         cases.push_back({changes[i].name + " by " + user.name + ", mode " + std::to_string(mode),
                          [act = changes[i].act, user](const Path& in) {

@@ -1,5 +1,6 @@
 #pragma once
-// What programs do to the objects of a directory, to be done in a mount and in an ordinary one.
+// Operations of programs on the objects of a directory. Tests run them in a mount and in an
+// ordinary directory.
 
 #include <functional>
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace bloscfs::test {
 
-/// What every case finds in its directory: two files, an empty directory, one that holds `inside`,
-/// a link to the file and one to itself.
+/// Objects that the directory of every case has: two files, an empty directory, one that holds
+/// `inside`, a link to the file, and a link to itself.
 inline constexpr const char *kFile = "f", *kOther = "g", *kEmpty = "d", *kFull = "e",
                             *kLink = "to-f", *kLoop = "loop";
 
@@ -18,18 +19,18 @@ struct PosixCase {
   std::string name;
   /// Returns an errno, or 0.
   std::function<int(const fs_std::path& directory)> act;
-  /// Beside what every case finds.
+  /// Makes further objects in the directory.
   std::function<void(const fs_std::path& directory)> prepare = {};
 };
 
-/// Calls that change attributes or contents of one object.
+/// Calls that change the attributes or contents of one object.
 std::vector<PosixCase> attribute_cases();
 /// Calls that make, move and remove names.
 std::vector<PosixCase> name_cases();
-/// Calls of somebody else than root, to whom the directory belongs.
+/// Calls by the user nobody, in directories of several modes that belong to root.
 std::vector<PosixCase> stranger_cases();
 
-/// Calls that may clear set-user-ID and set-group-ID bits, by several users.
+/// Calls of several users that may clear set-user-ID and set-group-ID bits.
 std::vector<PosixCase> privilege_cases();
 
 }  // namespace bloscfs::test

@@ -1,5 +1,5 @@
-// The rules of POSIX for names and attributes: whatever is done in a mount has the effects that it
-// has in an ordinary directory of the same filesystem.
+// The rules of POSIX for names and attributes. Every operation in a mount must have the effects
+// that it has in an ordinary directory of the same filesystem.
 
 #include <algorithm>
 #include <map>
@@ -26,18 +26,19 @@ using boost::unit_test::precondition;
 using Path = fs_std::path;
 
 const std::string kText = "contents";
-/// A commit counts as access. The mount makes none by itself while a test runs.
+/// A commit changes the access time. With this option the mount makes no commit on its own in a
+/// test.
 constexpr const char* kCommitsOnlyWhenAsked = "commit=3600";
 
-/// How the files of a case come to be.
+/// How the files of a case are made.
 enum class Origin {
   uncommitted,  ///< made through the mount a moment ago
-  committed,    ///< and synced
-  stored,       ///< a frame of SOURCE that the mount has not opened yet
-  plain         ///< a file of SOURCE that is shown as it is
+  committed,    ///< made through the mount and synced
+  stored,       ///< a frame in SOURCE that the mount has not opened yet
+  plain         ///< a file in SOURCE that is shown as it is
 };
 
-/// Where cases run: an ordinary directory, or a mount with the directory behind it.
+/// Where cases run: in an ordinary directory, or in a mount of `source`.
 struct Roots {
   Path directory;
   std::optional<Path> source = {};
@@ -73,7 +74,7 @@ void prepare(const Roots& place, std::size_t number, const PosixCase& made, Orig
     for (const Path& directory : {in, in / kFull}) sync(directory);
 }
 
-/// Past what the kernel keeps of attributes, if asked for.
+/// Returns the attributes of a file. Asks the daemon instead of the kernel's cache if `past_cache`.
 struct statx look(const Path& path, bool past_cache) {
   struct statx st {};
   const int flags = AT_SYMLINK_NOFOLLOW | (past_cache ? AT_STATX_FORCE_SYNC : 0);
@@ -90,7 +91,8 @@ Sight look_around(const Path& directory, bool past_cache = false) {
   return sight;
 }
 
-/// Looking on counts as access once, with relatime, and not with what a mount keeps of names.
+/// Reads directories and links once before the test: with relatime, only the first access changes
+/// the access time, and a mount serves later ones from the kernel's cache.
 void update_access_times(const Path& directory) {
   look_around(directory);
   for (const char* name : {kLink, kLoop}) ::access((directory / name).c_str(), F_OK);
@@ -116,7 +118,7 @@ std::string changed_times(const struct statx& before, const struct statx& after)
   return text.empty() ? " nothing" : text;
 }
 
-/// What a case did, by what it did it to.
+/// The effects of a case, by the names of the objects.
 using Effects = std::map<std::string, std::string>;
 
 Effects effects(int error, const Sight& before, const Sight& after) {
@@ -131,7 +133,7 @@ Effects effects(int error, const Sight& before, const Sight& after) {
   return all;
 }
 
-/// What one of two has and the other has not, line by line.
+/// Lists the effects that only one of the two has, one in a line.
 std::string differences(const Effects& got, const Effects& wanted) {
   std::string text;
   const auto add = [&text](const char* what, const Effects& from, const Effects& other) {
@@ -146,7 +148,7 @@ std::string differences(const Effects& got, const Effects& wanted) {
 
 bool is_of(mode_t mode, mode_t type) { return (mode & S_IFMT) == type; }
 
-/// Commits what has been changed, and files that still wait for their names.
+/// Commits the changed files, and new files that still wait for their full names.
 void commit(const Sight& before, const Sight& after, const Path& directory) {
   for (const auto& [name, st] : after) {
     const auto old = before.find(name);
@@ -157,7 +159,7 @@ void commit(const Sight& before, const Sight& after, const Path& directory) {
     if (is_of(st.stx_mode, S_IFDIR)) sync(directory / name);
 }
 
-/// An object keeps its times and links when it is committed.
+/// Checks that objects keep their times and links when they are committed.
 void check_commit(const std::string& name, const Path& directory, const Sight& before) {
   const Sight committed = look_around(directory, true);
   Effects got, wanted;
@@ -170,7 +172,8 @@ void check_commit(const std::string& name, const Path& directory, const Sight& b
   BOOST_TEST(differences(got, wanted) == "", "commit after " << name << differences(got, wanted));
 }
 
-/// What the cases do in a place; what is held open is seen as it is afterwards, too.
+/// Runs the cases and returns their effects. With `holds_open` these include the attributes that
+/// open files have afterwards.
 std::vector<Effects> run(const std::vector<PosixCase>& cases, const Roots& place, Origin origin,
                          bool holds_open) {
   for (std::size_t i = 0; i < cases.size(); ++i) prepare(place, i, cases[i], origin);
@@ -279,7 +282,7 @@ BOOST_AUTO_TEST_CASE(changes_take_the_privileges_that_they_take_elsewhere,
                      *precondition(needs_fuse_as_root)) {
   for (const Origin origin : {Origin::uncommitted, Origin::committed, Origin::plain})
     compare(privilege_cases(), origin, false);
-  // There the kernel itself keeps the times, and takes a truncation to the same size for none.
+  // With the writeback cache, the kernel sets the times, and ignores a truncation to the same size.
   auto cases = privilege_cases();
   std::erase_if(cases,
                 [](const PosixCase& made) { return made.name.starts_with("truncate f to 8"); });

@@ -1,6 +1,6 @@
-// Random work in a mount, with files, directories and hard links, of which everything that the
-// daemon did to its store is known: whatever part of that a power cut leaves, the tree is one that
-// was committed, and not older than what was acknowledged.
+// Random work in a mount with files, directories and hard links. The test records everything that
+// the daemon does to its store. Then it simulates power cuts that lose random parts of that. Each
+// resulting tree must be a committed one, and no older than what was acknowledged.
 //
 // BLOSCFS_POWER_CUT_SEED repeats a run.
 
@@ -30,12 +30,12 @@ using boost::unit_test::precondition;
 using frame::test::VolatileDisk;
 
 constexpr int kRecordings = 3;
-/// Its tree has a file replaced of which another name was removed shortly before.
+/// With this seed, a file is replaced shortly after another name of it was removed.
 constexpr std::uint64_t kSeedOfRemovedLink = 3115007740;
-constexpr int kOperations = 500;  ///< in a round
+constexpr int kOperations = 500;  ///< in each round
 constexpr std::size_t kStates = (kSanitized ? 2000 : 21000) / kRecordings;
 
-/// The last steps before a cut, for a failure's message.
+/// Lists the last steps before a cut, for the message of a failure.
 std::string last_steps(const std::vector<RecordedStep>& steps, std::size_t done) {
   static const char* const kinds[] = {
       "write",  "truncate", "punch",  "sync_file",      "attributes",     "create",  "link",
@@ -51,7 +51,7 @@ std::string last_steps(const std::vector<RecordedStep>& steps, std::size_t done)
   return told.str();
 }
 
-/// All cuts of a recording; returns how many states were looked at.
+/// Checks all cuts of a recording. Returns how many states it has checked.
 std::size_t check_cuts(const StoreRecording& recording, const TreeHistory& history,
                        std::uint32_t seed) {
   const auto steps = recording.steps();
@@ -86,7 +86,7 @@ std::vector<std::uint64_t> directories_made(const std::vector<RecordedStep>& ste
   return nodes;
 }
 
-/// Nothing was left out of the recording: it leads to what is in SOURCE.
+/// Checks that the recording is complete: its operations must lead to what is in SOURCE.
 void check_completeness(const StoreRecording& recording, const fs_std::path& source) {
   VolatileDisk disk(recording.before());
   for (const RecordedStep& step : recording.steps()) disk.perform(step.operation);
@@ -103,7 +103,8 @@ std::size_t run_round(std::uint64_t seed, bool waits) {
   TreeHistory history;
   MountSettings settings;
   settings.environment = recording.environment();
-  // So little that new files are staged; and what a sandbox makes is no part of SOURCE.
+  // A small limit, so that new files are staged. The files that a sandbox makes would be recorded
+  // too.
   settings.options = {"cache_size=8M", "dirty_limit=1M", "sandbox=off"};
   Mount mount(source.path(), settings);
   TreeWorker worker(mount.path(), recording, history, seed);

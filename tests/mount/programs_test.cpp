@@ -1,5 +1,4 @@
-// Programs that people use write into a mount, and find there what they wrote, also after a
-// remount.
+// Common programs write into a mount, and find their data there, also after a remount.
 
 #include <algorithm>
 #include <memory>
@@ -37,7 +36,7 @@ class Disk {
   fs_std::path operator/(const std::string& name) const { return *mount_ / name; }
   std::string at(const std::string& name) const { return (*mount_ / name).string(); }
 
-  /// Every frame in SOURCE is sound.
+  /// Verifies every frame in SOURCE.
   void verify() const {
     Arguments command = {b2frame_program(), "verify"};
     for (const auto& entry : fs_std::recursive_directory_iterator(source_.path())) {
@@ -54,7 +53,7 @@ class Disk {
   std::unique_ptr<Mount> mount_;
 };
 
-/// Runs a program that must succeed, and gives what it printed.
+/// Runs a program that must succeed. Returns what it printed.
 std::string output_of(const Arguments& command, const std::string& input = {}) {
   ProcessSettings settings;
   settings.limit = Seconds(120);
@@ -67,7 +66,7 @@ std::string output_of(const Arguments& command, const std::string& input = {}) {
   return result.out;
 }
 
-/// A tree with everything that archives know.
+/// A tree with every kind of object that archives can store.
 class Original {
  public:
   Original() {
@@ -92,10 +91,10 @@ class Original {
 
   fs_std::path path() const { return home_ / "tree"; }
 
-  /// The copy has the same names, contents, modes, owners, times and hard links.
+  /// Checks that the copy has the same names, contents, modes, owners, times and hard links.
   void check_copy(const fs_std::path& copy) const {
     Arguments command = {"rsync", "-aHnic", "--delete"};
-    // A commit sets the time of modification of its directory back, and nothing else.
+    // A commit restores the mtime of its directory. Some filesystems cannot set an mtime alone.
     if (!kNeedsSingleTimes.holds())
       command.insert(command.end(), {"--omit-dir-times", "--omit-link-times"});
     command.insert(command.end(), {path().string() + "/", copy.string() + "/"});
@@ -123,7 +122,7 @@ class Original {
   const TempDir home_;
 };
 
-/// `t` has the even numbers below 4000, each with 160 letters.
+/// Checks that `t` has the even numbers below 4000, each with 160 letters.
 void check_database(const std::string& file) {
   BOOST_TEST(output_of({"sqlite3", file, "PRAGMA integrity_check"}) == "ok\n");
   BOOST_TEST(output_of({"sqlite3", file, "SELECT count(*), sum(n), sum(length(word)) FROM t"}) ==
@@ -152,7 +151,7 @@ void use_sqlite(const std::string& journal_mode) {
   disk.verify();
 }
 
-/// Random reads and writes, verified by what fio puts into each block, also after a remount.
+/// Random reads and writes. fio verifies each block by a checksum in it, also after a remount.
 void run_fio(const Arguments& how) {
   Disk disk;
   const auto fio = [&](const std::string& verification) {

@@ -1,5 +1,5 @@
-// What python-blosc2 keeps of values that change through a mount, and frames of its that carry no
-// contents.
+// Metadata of python-blosc2 about values that change through a mount, and frames of python-blosc2
+// without contents of their own.
 
 #include <functional>
 #include <optional>
@@ -30,7 +30,7 @@ namespace {
 using boost::unit_test::precondition;
 using nlohmann::json;
 
-constexpr off_t kIndexedElements = 128;  ///< behind the NPY header
+constexpr off_t kIndexedElements = 128;  ///< offset behind the NPY header
 
 fs_std::path python_data() {
   for (const fs_std::path& root : data_roots())
@@ -38,7 +38,7 @@ fs_std::path python_data() {
   throw std::runtime_error("no tests/data/python");
 }
 
-/// A copy of the files, which may be changed.
+/// A copy of the reference files that tests may change.
 struct PythonFiles {
   PythonFiles() { fs_std::copy(python_data(), source.path(), fs_std::copy_options::recursive); }
   fs_std::path operator/(const std::string& name) const { return source / name; }
@@ -64,7 +64,8 @@ void set_layer(const fs_std::path& frame, const std::string& name, const ByteVec
 
 ByteVector text_layer(const std::string& text) { return json::to_msgpack(json(text)); }
 
-/// How many bytes say `false` before and `true` after; -1 where anything else differs.
+/// Counts the bytes that are MessagePack's `false` before and `true` after. Returns -1 if any other
+/// byte differs.
 int flags_set(const ByteVector& before, const ByteVector& after) {
   if (before.size() != after.size()) return -1;
   int flags = 0;
@@ -78,7 +79,7 @@ int flags_set(const ByteVector& before, const ByteVector& after) {
 
 json decoded(const std::optional<ByteVector>& layer) { return json::from_msgpack(layer.value()); }
 
-/// Changes an element, or the byte that is there, and makes that durable; 0 or the errno.
+/// Writes a byte, and syncs the file. Returns 0 or the errno.
 int change(const fs_std::path& file, off_t at = kIndexedElements + 8) {
   const Fd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd) return errno;
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(an_array_with_indexes_that_nobody_understands_is_read_only,
   }
 }
 
-/// A column cannot be changed, and the log says so once.
+/// Checks that a column cannot be changed, and that the log gives the reason once.
 void check_read_only(const fs_std::path& source, const fs_std::path& shown,
                      const std::string& reason) {
   Mount mount(source);
@@ -189,9 +190,9 @@ BOOST_AUTO_TEST_CASE(columns_that_a_table_has_indexes_of_are_read_only, *precond
   const ByteVector before = read_file(meta);
   check_read_only(files.source.path(), "table/_cols/x.npy",
                   "x.b2nd: read-only, since its table has an index of the column x");
-  // Which rows are there is in the indexes of all columns.
+  // The indexes of all columns depend on which rows are valid.
   check_read_only(files.source.path(), "table/_valid_rows.npy", "its table has an index");
-  // The table's description is out of the mount's reach, but was seen when that began.
+  // The table's description is outside of these mounts. The daemon read it when it started.
   check_read_only(files / "table.b2d/_cols", "x.npy", "its table has an index of the column x");
   check_read_only(files / "table.b2d/_cols/x.b2nd", "x.npy", "its table has an index");
   {
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(columns_of_a_table_that_nobody_understands_are_read_only,
   set_layer(files / "table.b2d/_meta.b2f", "index_catalog", {0xc1});
   check_read_only(files.source.path(), "table/_cols/x.npy",
                   "the description of its table cannot be read");
-  // It is somewhere in the store.
+  // Without `_meta.b2f`, the description may be embedded in the store.
   fs_std::remove(files / "table.b2d/_meta.b2f");
   check_read_only(files.source.path(), "table/_cols/x.npy", "described inside of a store");
   fs_std::remove(files / "table.b2d/embed.b2e");
@@ -257,7 +258,8 @@ BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_listed_but_not_read,
         char byte = 0;
         BOOST_REQUIRE(fd);
         BOOST_TEST(errno_of(static_cast<int>(pread(fd.get(), &byte, 1, at))) == EOPNOTSUPP);
-        // Programs that leave out holes would not notice.
+        // An unreadable range must not be a hole: programs that skip holes would not notice the
+        // error.
         BOOST_TEST(lseek(fd.get(), 0, SEEK_DATA) == 0);
         BOOST_TEST(lseek(fd.get(), 0, SEEK_HOLE) == 8128);
       }
@@ -312,7 +314,8 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_notes_blocks_is_shown_once_it_has_all,
   BOOST_TEST(count_of(told(), "proxy_blocks.b2nd: a proxy that lacks 1 of 20 blocks") == 1);
   note("proxy-fetched-blocks", {0xff, 0xff, 0x0f});
   BOOST_TEST(read() == 0);
-  // While it is written to, what it notes says nothing; as little do notes of another size.
+  // While `proxy-dirty` is set, the list of fetched blocks is unreliable. A list of the wrong size
+  // is too.
   set_layer(files / "proxy_blocks.b2nd", "proxy-dirty", json::to_msgpack(json{{"version", 1}}));
   BOOST_TEST(read() == EOPNOTSUPP);
   note("proxy-fetched-blocks", {0xff});
@@ -321,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_notes_blocks_is_shown_once_it_has_all,
 
 BOOST_AUTO_TEST_CASE(an_array_that_is_being_filled_is_not_shown, *precondition(needs_fuse)) {
   const SourceDir source;
-  // Chunks without a value, which read as zeros elsewhere.
+  // Chunks without a value, which otherwise read as zeros.
   frame::FrameSettings settings;
   settings.chunksize = 1000;
   settings.blocksize = 100;

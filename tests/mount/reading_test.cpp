@@ -1,4 +1,4 @@
-// Every way of reading gives the same bytes.
+// Every way of reading a file gives the same bytes.
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +30,7 @@ using boost::unit_test::precondition;
 constexpr std::size_t kReadSize = 3000001;
 constexpr std::size_t kPage = 4096;
 
-/// A mounted frame of several chunks, the last one short, and what must be read from it.
+/// A mounted frame of several chunks, the last of which is short, and its contents.
 struct Sample {
   Sample() : contents(make_contents("islands", 5, kReadSize, 1)) {
     write_file(source / "a.b2frame", flat_frame(contents));
@@ -55,7 +55,7 @@ struct Sample {
   Fd fd;
 };
 
-/// Reads at random places; true when all of it is right.
+/// Reads at random places. Returns true if all bytes are right.
 bool random_reads_agree(const Sample& sample, std::uint64_t seed, int reads) {
   std::mt19937_64 random(seed);
   ByteVector buffer;
@@ -80,7 +80,7 @@ AlignedBytes aligned_bytes(std::size_t size) {
   return AlignedBytes(static_cast<std::uint8_t*>(std::aligned_alloc(kPage, size)));
 }
 
-/// Data and hole extents as lseek tells them, as pairs [begin, end) of data.
+/// Returns the ranges [begin, end) of data that lseek reports.
 std::vector<std::pair<off_t, off_t>> data_extents(int fd, off_t size) {
   std::vector<std::pair<off_t, off_t>> extents;
   off_t at = 0;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(copies_inside_the_kernel_agree, *precondition(needs_fuse)) 
     std::size_t left = kReadSize;
     while (left > 0) {
       const ssize_t got = copy_some(in.get(), out.get(), left);
-      if (got < 0 && errno == EXDEV) return;  // kernels differ in what they copy across mounts
+      if (got < 0 && errno == EXDEV) return;  // some kernels do not copy between mounts
       if (got <= 0) break;
       left -= static_cast<std::size_t>(got);
     }

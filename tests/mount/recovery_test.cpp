@@ -1,5 +1,5 @@
-// What a mount cannot commit before it ends is kept in SOURCE, said so, and given a name by
-// `b2frame recover`.
+// What a mount cannot commit before it ends is kept in SOURCE and reported. `b2frame recover` gives
+// it a name.
 
 #include <cerrno>
 #include <optional>
@@ -44,10 +44,11 @@ ProcessResult recover(const fs_std::path& source) {
   return run({b2frame_program(), "recover", source.string()});
 }
 
-/// A SOURCE with an array of two names, through one of which a mount has overwritten it by other
-/// bytes: an array with hard links stays one.
+/// A SOURCE with an array that has two names. A mount has overwritten it with other bytes, but
+/// could not commit them, since an array with hard links must stay an array.
 struct LostOverwrite {
-  /// `stored` is the array's path below SOURCE; `mounted` what was mounted, SOURCE if empty.
+  /// `stored` is the array's path below SOURCE. `mounted` is the path that is mounted, empty for
+  /// SOURCE.
   explicit LostOverwrite(const std::string& stored = "t.b2nd", const std::string& mounted = {}) {
     const fs_std::path array = source / stored;
     fs_std::create_directories(array.parent_path());
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(next_mounts_say_so_and_leave_it,
   }
 }
 
-// A file of such a name is stored under another one.
+// A file with such a name is stored under another name.
 BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precondition(needs_fuse)) {
   for (const std::string name : {kJournal, ".a.b2frame.bloscfs-lock"}) BOOST_TEST_CONTEXT(name) {
       const SourceDir source;
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precond
 BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed,
                      *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("d/t.b2nd", "d");
-  // The journal of a mount of a directory below is in that.
+  // A mount of a directory below SOURCE has its journal in that directory.
   BOOST_TEST(fs_std::exists(lost.source / "d" / kJournal));
   const auto kept = temporaries_in(lost.source / "d");
   BOOST_REQUIRE(kept.size() == 1u);
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed,
   const Mount mount(lost.source.path());
   BOOST_CHECK(read_file(mount / "d/t.npy") == other_bytes());
   fs_std::remove(mount / "d/t.npy");
-  // Until the mount's sweep has read the journal that is in it, it is busy.
+  // rmdir fails with EBUSY until the mount's sweep has read the journal in the directory.
   BOOST_TEST(comes_true([&] { return errno_of(rmdir((mount / "d").c_str())) == 0; }));
 }
 
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(single_frame_is_kept_and_recovered_beside_it,
   BOOST_TEST(lost.result.status == 1);
   BOOST_TEST(fs_std::exists(lost.source / ".t.b2nd.bloscfs-lock"));
   {
-    // A mount of the directory knows that journal, too.
+    // A mount of the directory reads the journal of the single frame too.
     Mount mount(lost.source.path());
     BOOST_TEST(comes_true([&] { return occurrences(mount.log(), "b2frame recover") == 1; }));
     BOOST_TEST(mount.unmount().ok());
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(single_frame_is_kept_and_recovered_beside_it,
   BOOST_CHECK(stored_contents(conflict_of(lost.source.path(), "t.npy")) == other_bytes());
 }
 
-// Whoever may write to SOURCE may have written the journal.
+// A user who may write to SOURCE may have forged the journal.
 BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm,
                      *precondition(needs_fuse) * precondition(kNeedsSpecialFiles)) {
   const std::string kept = std::string("kept ") + kSomeTemporary + " ";

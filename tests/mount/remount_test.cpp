@@ -1,4 +1,4 @@
-// bloscfs -o remount: what changes in a mount that goes on.
+// `bloscfs -o remount`: which options change while the mount goes on.
 
 #include <boost/test/unit_test.hpp>
 
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(flags_are_roots_to_change, *precondition(needs_fuse_for_nob
   const auto made_read_only = bloscfs({"-o", "remount,ro", mount.path().string()});
   BOOST_TEST(made_read_only.ok(), made_read_only.description());
   BOOST_TEST(listed(mount.path()).at("read_only") == true);
-  // Flags that nobody has asked to change stay.
+  // Flags that the remount does not mention stay.
   BOOST_TEST(run({"findmnt", "-no", "OPTIONS", mount.path().string()})
                  .out.starts_with("ro,nosuid,nodev,"));
   BOOST_TEST(mount.unmount().ok(), mount.log());

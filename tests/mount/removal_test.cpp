@@ -1,5 +1,5 @@
-// What is removed, created and left over in SOURCE, and what stays of it for those who have it
-// open.
+// Files that are removed, created and left behind in SOURCE, and what programs that have a removed
+// file open can still do with it.
 
 #include <algorithm>
 #include <cerrno>
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(new_files_move_with_their_directories, *precondition(needs_
   BOOST_TEST(names_in(source / "e") == (Names{"new.b2frame", "node.b2frame"}));
 }
 
-// The mount knows a name once somebody has looked it up.
+// The mount knows a hard link once a program has looked it up.
 BOOST_AUTO_TEST_CASE(a_file_goes_on_by_the_name_that_another_program_leaves,
                      *precondition(needs_fuse)) {
   const TempDir source;
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_file_goes_on_by_the_name_that_another_program_leaves,
     BOOST_TEST(::fsync(file.get()) == 0);
   }
   fs_std::remove(source / "first.b2frame");
-  // For a while the kernel believes the names that it has.
+  // The kernel trusts its cached names for a while.
   BOOST_TEST(comes_true([&] { return !fs_std::exists(mount / "first"); }));
   BOOST_TEST(errno_of(::chmod((mount / "second").c_str(), 0600)) == 0);
   const ProcessResult ended = mount.unmount();
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_by_a_name_that_goes_is_there_by_others,
     const Fd file = overwrite("open");
     fs_std::remove(mount / "open");
     BOOST_CHECK(read_file(mount / "open-link") == behind);
-    // One file still, by whatever name it is used.
+    // The file is still one file under all its names.
     BOOST_TEST(::pwrite(file.get(), "last", 4, 0) == 4);
     std::copy_n("last", 4, last.begin());
     BOOST_CHECK(read_file(mount / "open-link") == last);
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(frames_with_links_and_metalayers_are_emptied, *precondition
   }
   BOOST_TEST(fs_std::file_size(source / "a.b2frame") < 10000u);
   Mount mount(source.path());
-  BOOST_TEST(read_file(mount / "a").size() == 7u);  // written at 3
+  BOOST_TEST(read_file(mount / "a").size() == 7u);  // the write began at offset 3
   BOOST_TEST(get_xattr(mount / "a", "user.blosc2.json.v").value_or("") == "22222");
 }
 
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(arrays_with_links_stay_arrays, *precondition(needs_fuse)) {
     BOOST_CHECK(read_file(mount / "b.npy") == read_all(file, 10000));
     BOOST_TEST(errno_of(ftruncate(file.get(), 5)) == 0);
     BOOST_TEST(errno_of(fsync(file.get())) == EOPNOTSUPP);
-    // Without links it becomes a flat frame first.
+    // A file without hard links becomes a flat frame first.
     BOOST_TEST(errno_of(link((mount / "x.npy").c_str(), (mount / "y").c_str())) == 0);
     BOOST_CHECK(read_file(mount / "y") == read_file(mount / "x.npy"));
   }

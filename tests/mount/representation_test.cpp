@@ -1,4 +1,5 @@
-// Files that become arrays and flat frames again, as those see it who look at them meanwhile.
+// Files that become arrays and flat frames again, as programs see them that look at them during
+// this.
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// So many that one look at all of them is interrupted.
+/// Enough entries that the kernel needs several requests for one listing.
 constexpr int kNeighbours = 700;
 constexpr int kChanges = 25;
 
@@ -56,7 +57,8 @@ std::ptrdiff_t times_listed(const fs_std::path& directory, const std::string& na
 
 BOOST_AUTO_TEST_SUITE(representation)
 
-/// Also by a descriptor for reading, while the kernel has not told yet that the file was closed.
+/// An fsync through a read-only descriptor makes the array too, even if the kernel has not yet
+/// reported the close of the writer.
 BOOST_AUTO_TEST_CASE(fsync_of_what_numpy_has_saved_makes_the_array, *precondition(needs_numpy)) {
   const SourceDir source;
   Mount mount(source.path());
@@ -84,7 +86,7 @@ for count in 1000, 300000:
   BOOST_TEST(saved.ok(), saved.description());
 }
 
-/// Such a name may be that of a flat frame, too.
+/// The suffix .b2frame is one of flat frames, so the new name may be a flat frame's.
 BOOST_AUTO_TEST_CASE(an_array_with_the_suffix_of_flat_frames_becomes_one_by_its_name,
                      *precondition(needs_fuse)) {
   const SourceDir source;
@@ -153,7 +155,7 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   changer.join();
   BOOST_TEST(in_time.load());
   BOOST_TEST(wrong == 0u);
-  // Each asks for all neighbours, which another filesystem answers in its time.
+  // Each listing asks for all neighbours, which some filesystems answer slowly.
   BOOST_TEST(listings > (source_kind().empty() ? 2u : 0u));
 }
 
@@ -170,11 +172,11 @@ BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition
     BOOST_TEST(fsync(other.get()) == 0);
     BOOST_TEST(fs_std::exists(source / "x.npy.b2frame"));
   }
-  // Not within a group's five seconds, but now.
+  // Now, and not after the five seconds of a group commit.
   BOOST_TEST(appears(source / "x.b2nd"));
 }
 
-/// What many see that open a file at once, of which nothing was ever open, is one file.
+/// Several threads open a file at once that was not open before. They all share one open file.
 BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(needs_fuse)) {
   constexpr int kRounds = 40, kOpeners = 4;
   const SourceDir source;
@@ -205,8 +207,8 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
   }
 }
 
-/// The kernel keeps one set of pages for all who have a file open, and ends the close of a file
-/// behind close(2). So a plain file becomes a frame only when nobody reads it any more.
+/// The kernel has one set of pages for all descriptors of a file, and may report a close after
+/// close(2) has returned. So a plain file becomes a frame only when no program reads it any more.
 BOOST_AUTO_TEST_CASE(a_file_that_somebody_reads_becomes_a_frame_when_he_closes_it,
                      *precondition(needs_fuse)) {
   const SourceDir source;

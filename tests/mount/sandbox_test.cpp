@@ -1,4 +1,4 @@
-// What somebody's code could do inside of the daemon, and what is left when the daemon dies.
+// What code in the daemon could do if an attacker ran it, and what is left when the daemon dies.
 
 #include <algorithm>
 #include <bit>
@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(code_in_the_daemon_gets_nowhere,
 BOOST_AUTO_TEST_CASE(code_in_an_ordinary_users_daemon_gets_nowhere,
                      *precondition(needs_fuse_for_nobody) * precondition(needs_plain_build)) {
   Prisoner prisoner(nobody(), {"sandbox=require"});
-  // Landlock knows of no attributes, and a user can make no namespace that shows owners as they
-  // are.
+  // Landlock does not restrict changes of attributes. An ordinary user cannot make a namespace that
+  // shows the real owners.
   const std::set<std::string> expected = {
       "mode_outside",      "mode_outside_by_fchmodat", "owner_outside", "times_outside",
       "attribute_outside", "attributes_read_outside",  "look_outside",  "watch_outside"};
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(code_in_an_ordinary_users_daemon_gets_nowhere,
   BOOST_TEST(prisoner.mount().unmount().ok(), prisoner.mount().log());
 }
 
-/// An option that needs more than the sandbox leaves would break with it alone.
+/// An option that needs more than the sandbox allows would fail only in the sandbox.
 BOOST_AUTO_TEST_CASE(every_option_works_in_it,
                      *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   const Place place;
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(every_option_works_in_it,
       BOOST_TEST(mount.unmount().ok(), mount.log());
       BOOST_TEST(fs_std::is_empty(source.path()) == false);
     }
-  // Those of a remote SOURCE are tried with one.
+  // The other options are those of a remote SOURCE, which tests/remote covers.
   const ProcessResult help = run({bloscfs_program(), "--help"});
   std::istringstream lines(help.out.substr(help.out.find("Mount options:\n")));
   std::string line;
@@ -162,7 +162,8 @@ BOOST_AUTO_TEST_CASE(without_proc_nothing_is_mounted,
   BOOST_TEST(!is_mounted(place.point));
 }
 
-/// Else it would say nothing that the ways of the cases above are closed.
+/// Without this case, the cases above could pass although their code finds no way out even without
+/// the sandbox.
 BOOST_AUTO_TEST_CASE(without_the_sandbox_the_same_code_gets_out,
                      *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   Prisoner prisoner(0, {"sandbox=off", "ro"});
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_in_place,
   BOOST_TEST(std::popcount(capabilities["rw"]) == 8);
 }
 
-/// Which, once a mount is cut off, nobody else would unmount.
+/// After the daemon is killed, only the janitor is left to unmount.
 BOOST_AUTO_TEST_CASE(a_daemon_that_is_killed_leaves_no_mount,
                      *precondition(needs_fuse_unsanitized)) {
   for (const bool is_background : {false, true}) BOOST_TEST_CONTEXT(is_background) {
@@ -242,8 +243,8 @@ BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays,
   const Place place;
   for (const int number : {SIGKILL, SIGTERM}) BOOST_TEST_CONTEXT(number) {
       Mount mount(place.frame);
-      BOOST_TEST_REQUIRE(fs_std::is_directory(mount.path()));  // it serves, and knows its mount
-      mount.signal(SIGSTOP);                                   // it does not learn of its end
+      BOOST_TEST_REQUIRE(fs_std::is_directory(mount.path()));  // it knows its mount
+      mount.signal(SIGSTOP);                                   // it misses the unmount
       BOOST_TEST_REQUIRE(umount2(mount.path().c_str(), MNT_DETACH) == 0);
       BOOST_TEST_REQUIRE(::mount("none", mount.path().c_str(), "tmpfs", 0, nullptr) == 0);
       mount.signal(number);

@@ -1,4 +1,4 @@
-// How a mount ends, seen from its daemon.
+// How a mount ends, from the view of its daemon.
 
 #include <cerrno>
 
@@ -15,7 +15,7 @@ using boost::unit_test::precondition;
 
 BOOST_AUTO_TEST_SUITE(session_end)
 
-// An unmount that comes while a thread takes a request gives that one another error.
+// If an unmount comes while a thread reads a request, the read fails with a different error.
 BOOST_AUTO_TEST_CASE(commits_what_was_written_whenever_it_comes, *precondition(needs_fuse)) {
   const ByteVector contents = make_contents("text", 1, 300'000, 1);
   for (const int error : {ENODEV, ECONNABORTED}) {

@@ -1,6 +1,6 @@
 #pragma once
-// A SOURCE that people share who do not trust each other, in a mount for all of them. What must
-// hold there holds whoever has mounted it.
+// A SOURCE that is shared by users who do not trust each other, in one mount for all of them. The
+// rules are the same if root has mounted it or an ordinary user.
 
 #include <algorithm>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace bloscfs::test {
 
-/// Who mounts it, as the parameter of a test case.
+/// The user who mounts SOURCE, as the parameter of a test case.
 struct ByRoot {
   static uid_t user() { return 0; }
 };
@@ -28,7 +28,7 @@ struct ByOrdinaryUser {
 };
 using Mounters = std::tuple<ByRoot, ByOrdinaryUser>;
 
-/// For each case of such a parameter what it needs.
+/// Returns what a case with such a parameter needs.
 inline Precondition needs_mounter(boost::unit_test::test_unit_id id) {
   const std::string& name = boost::unit_test::framework::get(id, boost::unit_test::TUT_ANY).p_name;
   const bool is_users = name.find("ByOrdinaryUser") != std::string::npos;
@@ -41,7 +41,7 @@ inline MountSettings for_all(uid_t mounter, MountSettings settings = {}) {
   return settings;
 }
 
-/// Set-user-ID and set-group-ID bits are what such a mount is tried with.
+/// Allows set-user-ID and set-group-ID bits in the mount.
 inline MountSettings with_set_ids() {
   MountSettings settings;
   settings.options = {"suid"};
@@ -79,8 +79,8 @@ inline ProcessResult run_as(uid_t user, const std::string& script) {
   return run({"sh", "-c", script}, settings);
 }
 
-/// A directory of the stranger's, p, in a SOURCE that everybody may enter. A daemon that has no
-/// other rights may write to it as everybody may.
+/// A directory `p` of the user kStranger, in a SOURCE that every user may enter. If the daemon is
+/// not root's, every user may write to `p`, so that the daemon may too.
 struct Shared {
   explicit Shared(uid_t who = 0, MountSettings settings = {})
       : mounter(who), mount_settings(for_all(who, std::move(settings))) {
@@ -91,7 +91,8 @@ struct Shared {
     if (!mount) mount.emplace(source.path(), mount_settings);
     return *mount;
   }
-  /// A script of somebody's that begins in the directory `in` of the mount, where $S is SOURCE's p.
+  /// Runs a script as a user. It starts in the directory `in` of the mount, and $S is the path of
+  /// `p`.
   ProcessResult run_user(uid_t user, const std::string& in, const std::string& script) {
     return run_as(user, "S='" + (source / "p").string() + "'; cd '" + (mounted() / in).string() +
                             "' && { " + script + "; }");
@@ -99,7 +100,7 @@ struct Shared {
   ProcessResult run_stranger(const std::string& in, const std::string& script) {
     return run_user(kStranger, in, script);
   }
-  /// Whose files a daemon could give away that acts as itself.
+  /// The user whose files a daemon might expose if it acted with its own rights.
   uid_t victim() const { return mounter == 0 ? kVictim : mounter; }
 
   const uid_t mounter;

@@ -1,4 +1,4 @@
-// A mount for all: what one user asks for does not take from the others what they need.
+// A mount for several users. Requests of one user leave the others the resources that they need.
 
 #include <cerrno>
 #include <chrono>
@@ -34,8 +34,8 @@ using boost::unit_test::precondition;
 
 constexpr uid_t kUser = 70001, kOther = 70002;
 
-/// A SOURCE with a directory of each user's, "a" of one and "b" of the other. The daemon of a third
-/// may write there as everybody may.
+/// A SOURCE with a directory for each of two users: "a" of one and "b" of the other. All users may
+/// write there, and so may a daemon of a third user.
 struct TwoUsers {
   explicit TwoUsers(uid_t mounter = 0, MountSettings settings = {})
       : mount_settings(for_all(mounter, std::move(settings))) {
@@ -47,7 +47,7 @@ struct TwoUsers {
     if (!mount) mount.emplace(source.path(), mount_settings);
     return *mount;
   }
-  /// A script of a user's, in his directory of the mount.
+  /// Runs a script as a user, in the user's directory of the mount.
   ProcessResult run_as(uid_t user, const std::string& script) {
     ProcessSettings settings;
     settings.uid = user;
@@ -79,7 +79,7 @@ bool is_stored(const fs_std::path& file, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(shares)
 
-/// A daemon that may have so many descriptors.
+/// A daemon with a limit on its descriptors.
 struct FewDescriptors {
   explicit FewDescriptors(int limit) {
     settings.program = programs / "bloscfs";
@@ -123,14 +123,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
   BOOST_TEST(occurrences_of("user 70001 has too many files open", users.mounted().log()) == 1u);
 }
 
-// Files that wait for their commit have descriptors, too, and commits need some.
+// Files that wait for their commit occupy descriptors too, and a commit needs some more.
 BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others_by_closed_files,
                      *precondition(needs_fuse_as_root) * precondition(kNeedsUsersAtOnce)) {
   constexpr int kFiles = 3000;
   const FewDescriptors few(512);
   TwoUsers users(0, few.settings);
   users.mounted();
-  // Twice: what was committed before is open while it waits again.
+  // Each file is written twice: the second time it is open from its commit, and waits again.
   const std::string change_many =
       "exec python3 -c \"\nimport os\nfor i in range(" + std::to_string(2 * kFiles) +
       "):\n  with open(str(i % " + std::to_string(kFiles) +
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_the_log_are_left_to_others, By, Mounters) {
   BOOST_TEST(occurrences_of("theirs", log) == 1u);
 }
 
-/// Frames of one user's that have changes to commit, and a program that holds the lock of each.
+/// Frames of one user with changes to commit. The test holds the lock of each frame.
 struct LockedFrames {
   explicit LockedFrames(int count, uid_t mounter = 0, const DaemonTime* time = nullptr)
       : users(mounter, time == nullptr ? settings() : time->of(settings())) {
@@ -210,7 +210,7 @@ struct LockedFrames {
   }
 
   TwoUsers users;
-  ByteVector before;  ///< all are the same
+  ByteVector before;  ///< the frames all have these bytes
   std::vector<Fd> locks;
 };
 
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_commits_are_left_to_others, By, Mounters) {
   }));
 }
 
-/// An fsync waits for the lock, and whoever opens the file meanwhile for the fsync.
+/// An fsync waits for the lock, and opens of the file wait for the fsync.
 BOOST_AUTO_TEST_CASE(of_threads_are_left_to_others_by_opens_of_a_locked_frame,
                      *precondition(needs_fuse_as_root)) {
   LockedFrames locked(1);
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(of_locks_keep_no_mount_from_ending, *precondition(needs_fus
   LockedFrames locked(6, 0, &time);
   BOOST_REQUIRE(force_unmount(locked.users.mounted().path()));
   BOOST_TEST(comes_to_call(locked.users.mounted().pid(), SYS_clock_nanosleep));
-  // Half a minute for all together.
+  // At the unmount the daemon waits 30 s for all locks together.
   time.move(std::chrono::seconds(30));
   BOOST_TEST(locked.users.mounted().wait(Seconds(60)));
   const std::string log = locked.users.mounted().log();
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_damaged_checksums,
   BOOST_TEST(users.mounted().unmount().ok(), users.mounted().log());
 }
 
-// What they are rewritten to takes a while, and nobody else's files wait for that.
+// Converting the array to a flat frame takes long, and other users' files must not wait for it.
 BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_large_rewrites,
                      *precondition(needs_fuse_as_root)) {
   constexpr std::int32_t kChunk = 1 << 20, kChunks = 8 << 10;
@@ -307,14 +307,14 @@ BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_large_rewrites,
   array.chunksize = array.blocksize = kChunk;
   array.nbytes = std::int64_t{kChunk} * kChunks;
   ByteVector b2nd = b2nd_metalayer({array.nbytes}, "|u1");
-  // The extents of chunks and blocks, which that makes as large as the array.
+  // Makes the chunks and blocks 1 MiB in the metalayer, instead of as large as the array.
   for (std::size_t at = 0; at + 5 <= b2nd.size(); at++)
     if (b2nd[at] == 0xd2) {
       b2nd[at + 1] = 0, b2nd[at + 2] = 0x10, b2nd[at + 3] = b2nd[at + 4] = 0;
       at += 4;
     }
   array.metalayers = {{"b2nd", b2nd}};
-  // No zeros, which are soon written.
+  // Zeros would be written too quickly.
   array.index_chunk = frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0}, kChunks * 8);
   array.chunk_area = encode_copied_chunk(make_contents("floats", 1, kChunk, 1), 1);
   TwoUsers users;

@@ -1,4 +1,4 @@
-// Many readers of one file share what is decoded.
+// Many readers of one file share its decoded blocks.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kSharedSize = 24 << 20, kSharedChunk = 1 << 20, kSharedBlock = 32 << 10;
 
-/// Reads a file in so many processes at once; every other one past the kernel's cache.
+/// Reads a file in several processes at once. With `some_direct` every second one uses O_DIRECT.
 void read_in_processes(const fs_std::path& path, const std::string& expected, int processes,
                        bool some_direct) {
   const TempDir logs;
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(eight_processes_decode_each_block_once, *precondition(needs
   }));
   Mount mount(source / "a.b2frame");
   {
-    // Where nobody reads past the kernel's cache yet, little is kept of what that has.
+    // Without an O_DIRECT reader, the daemon drops blocks early that the kernel has cached.
     const Fd direct(open((mount / "a").c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
     read_in_processes(mount / "a", expected, 8, true);
   }
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(eight_processes_cost_the_time_of_one,
   const TempDir source;
   PeerRequest request;
   request.path = source / "a.b2frame";
-  request.codec = 4;  // zlib, whose decoding is what takes the time
+  request.codec = 4;  // zlib, which is slow to decode
   request.level = 1;
   request.kind = "text";
   request.nbytes = kSharedSize;

@@ -1,4 +1,4 @@
-// What cannot be committed is refused when it is asked for, and the rest is committed.
+// A change that could not be committed is refused at once, and everything else is committed.
 
 #include <cerrno>
 #include <string>
@@ -23,10 +23,10 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// Of new files.
+/// The chunk size of new files.
 constexpr std::int64_t kChunkSize = 128 << 10;
 
-/// What all ways to make a file larger than `limit` fail with must be EFBIG.
+/// Checks that every way to make a file larger than `limit` fails with EFBIG.
 void check_refused(const fs_std::path& file, std::int64_t limit) {
   const Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   BOOST_REQUIRE(fd);
@@ -60,7 +60,8 @@ void check_zeros(const fs_std::path& file, std::int64_t size) {
   }
 }
 
-/// The largest size is committed, whatever else is written, mounted again and read.
+/// Checks that a file of the largest size is committed after every refused change, and can be read
+/// in a new mount.
 void check_largest(const fs_std::path& source, const std::string& name, std::int64_t size) {
   {
     Mount mount(source);
@@ -112,8 +113,8 @@ BOOST_AUTO_TEST_CASE(checksums_leave_room_for_fewer_chunks, *precondition(needs_
 }
 
 BOOST_AUTO_TEST_CASE(arrays_with_too_many_chunks_stay_flat, *precondition(needs_fuse)) {
-  // Each row takes one chunk of its own and a few bytes of another one, so that there are twice as
-  // many chunks as a flat frame has.
+  // Each row of the array takes a whole chunk and a few bytes of another one. So the array would
+  // need twice as many chunks as a flat frame.
   constexpr std::int64_t kRow = kChunkSize + 8, kRows = 150'000'000;
   const std::string start = npy_header("|u1", {kRows, kRow});
   const SourceDir source;
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(zeros_over_a_huge_hole_cost_next_to_nothing,
   const Mount mount(source.path());
   constexpr std::int64_t kSize = std::int64_t{30} << 40;
   const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  // Growing it so would ask for as much space as there is not.
+  // fallocate() would refuse to grow the file, for which there is not enough space.
   BOOST_TEST(errno_of(ftruncate(fd.get(), kSize)) == 0);
   BOOST_TEST(errno_of(fallocate(fd.get(), FALLOC_FL_ZERO_RANGE, 0, kSize)) == 0);
   BOOST_TEST(fsync(fd.get()) == 0);

@@ -1,5 +1,5 @@
-// New files that are larger than what may be dirty: while they are written they are staged in their
-// temporary, and are no files of SOURCE before they are closed or synced.
+// New files that are larger than the dirty limit. They are staged in their temporary while they are
+// written, and get their full name in SOURCE only when they are closed or synced.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ using boost::unit_test::precondition;
 
 constexpr std::size_t kSize = 5000001;
 
-/// A mount whose dirty data may take 1 MiB.
+/// A mount with a dirty limit of 1 MiB.
 class SmallMemory {
  public:
   SmallMemory() { mount_again(); }
@@ -50,7 +50,7 @@ class SmallMemory {
   }
   std::uint64_t commits() const { return mount_->counter("commits"); }
   fs_std::path source() const { return source_.path(); }
-  /// Names in SOURCE but for the mount's lock file; temporaries count as ".tmp".
+  /// Names in SOURCE without the mount's lock file. Every temporary is listed as ".tmp".
   std::vector<std::string> stored() const {
     std::vector<std::string> names;
     for (const auto& entry : fs_std::directory_iterator(source_.path())) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(unfinished_file_is_no_file_of_source, *precondition(needs_f
   BOOST_TEST((contents_of(file, kSize) == contents));
   disk.kill_and_mount_again();
   BOOST_TEST(!fs_std::exists(disk / "a"));
-  // Cleared up while the mount is in use already.
+  // The new mount removes the temporary in the background.
   BOOST_TEST(comes_true([&] { return disk.stored().empty(); }));
 }
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(sync_makes_a_staged_file_durable, *precondition(needs_fuse)
   write_all(file, contents);
   BOOST_TEST(fsync(file.get()) == 0);
   BOOST_TEST(disk.stored() == Names{"a.b2frame"}, boost::test_tools::per_element());
-  // Nothing to write, and a second time with something.
+  // Sync once without new data, and once with some.
   BOOST_TEST(fsync(file.get()) == 0);
   const ByteVector more = make_contents("noise", 3, 3000000, 1);
   write_all(file, more, 1000);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(sync_after_all_was_staged_gives_the_name, *precondition(nee
   const ByteVector contents = make_contents("ramp", 4, 1 << 21, 1);
   const Fd file = disk.create("a");
   write_all(file, contents);
-  // Waits for room, so that all before it is staged.
+  // This write waits for room, so the daemon stages everything that was written before.
   write_all(file, ByteVector(1 << 20), 0);
   write_all(file, contents);
   BOOST_TEST(fdatasync(file.get()) == 0);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(staged_file_is_renamed_over_others, *precondition(needs_fus
   BOOST_TEST((read_file(disk / "b") == twice));
 }
 
-/// What is written to a removed file stays readable, however much that is, and leaves nothing.
+/// Checks that data written to a removed file stays readable, however much it is.
 void check_removed(SmallMemory& disk, const std::string& name, const ByteVector& before) {
   BOOST_TEST_CONTEXT(name) {
     const Fd file(open((disk / name).c_str(), O_RDWR | O_CLOEXEC));
@@ -191,13 +191,15 @@ BOOST_AUTO_TEST_CASE(removed_files_are_staged_as_well, *precondition(needs_fuse)
   const auto sparse = run({b2frame_program(), "create", "--sparse", (disk / "flat").string(), "-o",
                            (disk.source() / "sparse.b2frame").string()});
   BOOST_TEST(sparse.ok(), sparse.description());
-  // Of another writer, so that nothing is reserved in it for the time when it is empty.
+  // bloscfs would reserve space in the frame for the trailer that it has while it is empty. This
+  // frame has no reserve.
   write_file(disk.source() / "foreign.b2frame", flat_frame(contents));
   write_all(disk.create("new"), contents);
   for (const char* name : {"new", "flat", "sparse", "foreign"}) check_removed(disk, name, contents);
   check_removed(disk, "array.npy", array);
   disk.mount_again();
-  // What is hidden in the directory of a sparse frame keeps the daemon from removing that.
+  // If the filesystem cannot remove open files, a hidden file keeps the daemon from removing the
+  // frame's directory.
   if (kNeedsRemovalOfOpenFiles.holds()) BOOST_TEST(disk.stored().empty());
 }
 

@@ -1,5 +1,5 @@
-// Stores of the reference files through a mount: each leaf is what the manifests say, and what is
-// malformed ends nothing but its own reading.
+// Mounts the stores of the reference files. Each leaf must match the manifests. A malformed part
+// must affect only reads of itself.
 
 #include <fstream>
 #include <string>
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 struct ReferenceStore {
   fs_std::path file;
-  json members;  ///< null for one that is malformed
+  json members;  ///< null for a malformed store
 };
 
 json read_manifest(const fs_std::path& root) {
@@ -52,7 +52,8 @@ std::vector<ReferenceStore> reference_stores() {
   return stores;
 }
 
-/// The manifests tell of an array its NPY file or its elements, of others their bytes.
+/// Checks a leaf. Manifests have the NPY file or the elements of an array, and the bytes of other
+/// leaves.
 void check_leaf(const fs_std::path& file, const json& member) {
   const ByteVector bytes = read_file(file);
   const auto expected = [&](const char* field) {
@@ -79,7 +80,7 @@ void check_members(const fs_std::path& top, const json& members) {
   }
 }
 
-/// Whatever can be listed and read is, and errors are errors.
+/// Reads everything that can be listed and read. Errors are allowed.
 void read_all(const fs_std::path& path) {
   std::error_code error;
   if (!fs_std::is_directory(path, error)) {

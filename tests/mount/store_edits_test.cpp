@@ -1,5 +1,5 @@
-// Stores that are directories, changed through a mount by programs: random edits that a reader of
-// its own checks, and copies of what is embedded.
+// Programs change stores in directories through a mount. A separate reader checks the results of
+// random edits. Programs also copy embedded leaves.
 
 #include <cstdlib>
 #include <string>
@@ -19,7 +19,7 @@ using boost::unit_test::precondition;
 
 const fs_std::path kStores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
 
-/// A SOURCE with the store s.b2d, of whose leaves all are embedded.
+/// A SOURCE with the store s.b2d, whose leaves are all embedded.
 struct EmbeddedSource {
   EmbeddedSource() {
     fs_std::create_directory(directory / "s.b2d");

@@ -51,7 +51,7 @@ Kind kind_of(StoreCall call) {
   throw std::runtime_error("unknown record");
 }
 
-/// Takes records off the bytes of the file, and numbers what they name.
+/// Parses the records of the recorder's file, and replaces inode numbers by node numbers.
 class Parser {
  public:
   Parser(const ByteVector& bytes, std::map<std::uint64_t, std::uint64_t> nodes)
@@ -71,7 +71,7 @@ class Parser {
       operation.offset = record.offset;
       operation.size = record.size;
       if (operation.kind == Kind::create || operation.kind == Kind::make_directory)
-        nodes_[record.target] = ++next_node_;  // inode numbers may be used again
+        nodes_[record.target] = ++next_node_;  // an inode number may be used again
       operation.node = node(record.node);
       operation.to_node = node(record.other_node);
       operation.target = node(record.target);

@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon did to the files and directories of its SOURCE, to be done again in memory.
+// Records what a daemon does to the files and directories of its SOURCE, for a replay in memory.
 
 #include <memory>
 #include <string>
@@ -11,18 +11,18 @@
 namespace bloscfs::test {
 
 struct RecordedStep {
-  std::size_t end;  ///< bytes of the record up to here
+  std::size_t end;  ///< size of the record up to the end of this step
   frame::test::StoreOperation operation;
 };
 
 class StoreRecording {
  public:
-  /// `source` as it is now is what the record starts from.
+  /// The recording starts from the current state of `source`.
   explicit StoreRecording(const fs_std::path& source);
 
-  /// What the daemon's environment needs: NAME=value.
+  /// Variables that the daemon's environment needs, as NAME=value.
   std::vector<std::string> environment() const;
-  /// Bytes recorded so far. Whatever a finished request caused is among them.
+  /// Bytes recorded so far. They include everything that finished requests have caused.
   std::size_t size() const;
 
   const frame::test::MemoryDisk& before() const { return *before_; }

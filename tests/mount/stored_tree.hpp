@@ -1,5 +1,5 @@
 #pragma once
-// What a mount of a disk in memory would show.
+// The tree that a mount of a disk in memory would show.
 
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace bloscfs::test {
 
-/// Stands for the bytes of a file.
+/// Identifies the bytes of a file.
 struct Fingerprint {
   std::size_t size = 0, hash = 0;
   bool operator==(const Fingerprint&) const = default;
@@ -24,16 +24,16 @@ struct ShownEntry {
   Fingerprint contents = {};
 };
 
-/// Entries of all directories that can be reached, by the directories' nodes.
+/// The entries of all reachable directories, by the nodes of the directories.
 using ShownTree = std::map<std::uint64_t, std::map<std::string, ShownEntry>>;
 
-/// Files and directories by their paths; these end in a slash.
+/// Returns files and directories by path. Paths of directories end in a slash.
 std::map<std::string, Fingerprint> by_path(const ShownTree& tree);
 
-/// Reads trees of which most is as it was in the one before.
+/// Reads trees that differ only a little from the previous one.
 class TreeReader {
  public:
-  /// Throws, with the path in the message, when a frame cannot be read.
+  /// Throws if a frame cannot be read. The message has its path.
   ShownTree read(const std::shared_ptr<frame::test::MemoryDisk>& disk);
 
  private:

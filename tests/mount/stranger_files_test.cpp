@@ -1,5 +1,5 @@
-// Whoever may make files in a directory of SOURCE puts others there in place of those that the
-// daemon uses: the daemon's rights give him nothing of them.
+// A user who may make files in a directory of SOURCE replaces the files that the daemon uses there.
+// The daemon's rights must not help that user.
 
 #include <atomic>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// A file outside of p that is the daemon's user's alone.
+/// A file outside of `p` that only the daemon's user may read.
 struct PrivateFile {
   PrivateFile(const Shared& shared, const ByteVector& contents)
       : path(shared.source / "private"), user(shared.mounter), bytes(contents) {
@@ -40,8 +40,8 @@ struct PrivateFile {
   ByteVector bytes;
 };
 
-/// As long as it lives each temporary of a directory becomes, in turn, a hard link or a symlink to
-/// that file.
+/// While it lives, replaces each temporary in a directory by a hard link or a symlink to `file`, in
+/// alternation.
 class TemporarySwapper {
  public:
   TemporarySwapper(fs_std::path directory, fs_std::path file)
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(file_that_takes_a_temporarys_name_is_left_alone, B
   own.check_untouched();
 }
 
-/// A temporary that has another name is nothing that the mount stumbles over.
+/// A second name of a temporary must not confuse the mount.
 BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsOwners))
 BOOST_AUTO_TEST_CASE_TEMPLATE(link_to_a_temporary_leads_to_the_waiting_file, By, Mounters) {
   Shared shared(By::user());
@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(link_to_a_temporary_leads_to_the_waiting_file, By,
   BOOST_CHECK(stored_contents(shared.source / "p/g.b2frame") == bytes_of("mine\n"));
 }
 
-/// What stays of a directory that is gone is put where its writer could put it, or has no name
-/// until the administrator gives it one.
+/// Contents of a removed directory get a name only where their writer could create it. Otherwise
+/// they get a name only when the administrator runs `b2frame recover`.
 BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsOwners))
 BOOST_AUTO_TEST_CASE_TEMPLATE(conflict_makes_no_name_where_its_writer_could_not, By, Mounters) {
   Shared shared(By::user());
@@ -219,7 +219,8 @@ for file in a, b, a, b:
   }
 }
 
-// What it has made for somebody is its own user's, and may have that name afterwards.
+// A user can have a frame made with contents that look like a journal, and then rename it to the
+// lock file's name. The file belongs to the daemon's user.
 BOOST_AUTO_TEST_CASE(frame_that_takes_the_lock_files_name_tells_nothing,
                      *precondition(needs_fuse_for_others) * precondition(kNeedsOwners)) {
   MountSettings settings;
@@ -239,7 +240,8 @@ BOOST_AUTO_TEST_CASE(frame_that_takes_the_lock_files_name_tells_nothing,
   BOOST_TEST(!fs_std::exists(shared.source / "p" / "stolen.b2frame"), recovered.description());
 }
 
-// Only an owner sets times, and nobody's change waits for that.
+// Only the owner of a file can set its times. That must not keep another user's change from a
+// commit.
 BOOST_AUTO_TEST_CASE(changes_of_others_files_are_committed,
                      *precondition(needs_fuse_for_others) * precondition(kNeedsPrivilegesDropped)) {
   Shared shared(nobody());
@@ -274,12 +276,12 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_made_gives_the_daemons_rights,
   BOOST_TEST(result.out.find("./") == std::string::npos, result.out);
   BOOST_TEST(result.out.find("c") != std::string::npos, result.description());
   BOOST_TEST(run({"find", (shared.source / "p").string(), "-perm", "/6000"}).out == "");
-  // Of his own, for whom he may set such bits.
+  // The daemon's user may set such bits on a file of that user.
   const auto own = shared.run_user(nobody(), "p", "touch own && chmod 4755 own && stat -c %a own");
   BOOST_TEST(own.out == "4755\n", own.description());
 }
 
-// What is written anew is the daemon's user's, whose group is another.
+// A frame that is written anew belongs to the daemon's user, and so to another group.
 BOOST_AUTO_TEST_CASE(group_of_the_daemons_user_gets_nothing_by_a_replacement,
                      *precondition(needs_programs("setfacl")) *
                          precondition(needs_fuse_for_others) * precondition(kNeedsAccessLists)) {

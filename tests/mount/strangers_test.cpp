@@ -1,5 +1,5 @@
-// A mount for all, in the directories of people who do not trust each other, and change SOURCE
-// beside it.
+// A mount for all users, in directories of users who do not trust each other and who also change
+// SOURCE directly.
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(directory_that_another_has_taken_the_name_of_is_no
   BOOST_CHECK(stored_contents(p / "x" / "hoard.b2frame") == bytes_of("treasure"));
 }
 
-// The name of a plain file falls to the frame that is called after it once that is gone.
+// When a plain file is removed, the frame with the same stem gets the shown name.
 BOOST_TEST_DECORATOR(*precondition(needs_mounter))
 BOOST_AUTO_TEST_CASE_TEMPLATE(sticky_directory_keeps_what_a_freed_name_falls_to, By, Mounters) {
   Shared shared(By::user());
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(lock_sidecar_of_another_stays_in_a_sticky_director
   }
 }
 
-// Whoever owns a sparse frame may have put anything into its directory.
+// The owner of a sparse frame may have put any files into its directory.
 BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
                      *precondition(needs_fuse_as_root)) {
   Shared shared(0, with_set_ids());
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
   BOOST_TEST(shared.mount->unmount().ok());
 }
 
-/// Looks at all temporaries of a directory as long as it lives.
+/// Checks the temporaries of a directory continuously while it lives.
 class TemporaryWatch {
  public:
   explicit TemporaryWatch(fs_std::path directory)
@@ -159,7 +159,8 @@ BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses,
   write_file(p / "a.b2nd", array_frame(contents, {1 << 17}, "<f8", 8));
   give(p / "a.b2nd", kStranger, 04640);
   TemporaryWatch watch(p);
-  // Each makes another kind of frame of it. The watch may miss a few on a busy machine.
+  // Each round converts the file to another kind of frame. On a busy machine the watch may miss
+  // some temporaries.
   for (int i = 0; i < 20 || (watch.seen() == 0 && i < 200); i++) {
     const auto result = shared.run_stranger(
         "p", i % 2 == 0 ? "truncate -s 1M a.npy; sync a.npy" : "cp a.npy b; sync b; cat b >a.npy");
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses,
   BOOST_TEST(watch.open_to_others() == 0);
 }
 
-/// What a script of the stranger's has made in a directory, as a list.
+/// Lists what a script has made in a directory, with modes, owners and access lists.
 std::string listed(const fs_std::path& directory) {
   const auto result =
       run({"sh", "-c",
@@ -181,7 +182,7 @@ std::string listed(const fs_std::path& directory) {
   return result.out;
 }
 
-// What is made, and what is refused, is the same as without the mount.
+// Objects that are made, and errors, must be the same as without the mount.
 BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("setpriv setfacl")) *
                                                       precondition(needs_fuse_as_root) *
                                                       precondition(kNeedsAccessLists)) {
@@ -236,7 +237,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(access_lists_are_enforced_and_kept, By, Mounters) 
                           "printf y | dd of=opened conv=notrunc,fsync 2>/dev/null && "
                           "echo written");
   BOOST_TEST(result.out == "written\n");
-  // Also of a file that takes the old one's place.
+  // A file that replaces the old one must keep its access list too.
   const auto other =
       shared.run_user(shared.victim(), "p", "setfattr -n user.blosc2.meta.m -v 1 opened");
   BOOST_TEST(other.ok(), other.description());
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(access_lists_are_enforced_and_kept, By, Mounters) 
   BOOST_TEST(list.out.find("user:70002:rw-") != std::string::npos, list.out);
 }
 
-// Quotas and reserved blocks hold for whom the daemon acts for.
+// Quotas and reserved blocks must apply to the user for whom the daemon acts.
 BOOST_AUTO_TEST_CASE(daemon_has_no_right_to_reserves, *precondition(needs_fuse_as_root)) {
   Shared shared;
   std::ifstream status("/proc/" + std::to_string(shared.mounted().pid()) + "/status");
@@ -257,7 +258,8 @@ BOOST_AUTO_TEST_CASE(daemon_has_no_right_to_reserves, *precondition(needs_fuse_a
   BOOST_TEST((std::stoull(effective, nullptr, 16) & kResources) == 0u);
 }
 
-// Whose groups are unknown may go where the kernel has let them, and makes what is theirs.
+// The daemon cannot see the groups of a caller in another PID namespace. It must still serve
+// requests that the kernel has allowed, and new objects must belong to the caller.
 BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
                      *precondition(needs_programs("unshare setpriv")) *
                          precondition(needs_fuse_as_root) * precondition(kNeedsGroupsOfCallers) *
@@ -283,7 +285,7 @@ BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
   BOOST_TEST(lstat_of(p / "g.b2frame").st_uid == kStranger);
 }
 
-// The daemon would wait for itself, and for whoever serves what is mounted there.
+// In such a mount the daemon could wait for itself, or for another daemon that hangs.
 BOOST_TEST_DECORATOR(*precondition(needs_programs("mount umount")) * precondition(needs_mounter))
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_mounted_below_source_is_left_out, By, Mounters) {
   for (const bool crosses : {false, true}) BOOST_TEST_CONTEXT(crosses) {
@@ -301,11 +303,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_mounted_below_source_is_left_out, By, Moun
       const TempDir other;
       give(other.path(), 0, 0755);
       write_file(other / "f", "text");
-      // As systemd has it everywhere: else the daemon would not see what is mounted later.
+      // As systemd does: otherwise the daemon would not see later mounts.
       const std::string source = shared.source.path();
       BOOST_REQUIRE(bind(source, source) && run({"mount", "--make-shared", source}).ok());
       BOOST_REQUIRE(bind(other.path(), p / "before"));
-      // It serves, and so has its own mounts, by then.
+      // The daemon serves requests now, so it has its own mount namespace.
       BOOST_REQUIRE(run({"ls", shared.mounted().path()}).ok());
       BOOST_REQUIRE(bind(shared.mounted().path(), p / "own"));
       BOOST_REQUIRE(bind(other.path(), p / "other"));
