@@ -1,4 +1,4 @@
-// What a file that is open for writing goes on from, where that is not simply a new state.
+// Another program changes a file that is open for writing, and its new state cannot simply be used.
 
 #include <cerrno>
 #include <chrono>
@@ -25,7 +25,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// As a program that writes a frame in place, and has come half of the way.
+/// Writes half of a frame, like a program that is still writing it in place.
 void write_half(const fs_std::path& stored, const ByteVector& frame) {
   write_file(stored, ByteVector(frame.begin(), frame.begin() + std::ssize(frame) / 2));
 }
@@ -53,13 +53,13 @@ BOOST_AUTO_TEST_CASE(frame_that_is_being_written_is_waited_for, *precondition(ne
   BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), kAt, written()));
 }
 
-// A file that stays damaged takes nothing that would be lost.
+// A file that stays damaged refuses writes, whose data could not be stored.
 BOOST_AUTO_TEST_CASE(damaged_frame_refuses_what_is_written, *precondition(needs_fuse)) {
   OneFrame one;
   const Fd& file = one.open();
   const ByteVector frame = flat_frame(new_state());
   write_half(one.stored(), frame);
-  // For a while it may become whole.
+  // At first the daemon waits, since the frame may still be incomplete.
   BOOST_TEST(comes_true([&] { return write_error_of(file, kAt, written()) == ESTALE; }));
   write_file(one.stored(), frame);
   BOOST_TEST(write_error_of(file, kAt, written()) == ESTALE);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(damaged_frame_refuses_what_is_written, *precondition(needs_
   BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), kAt, written()));
 }
 
-// A commit in the background that finds it so is tried again, and nobody need know.
+// A commit in the background that finds a half-written frame is retried. No program gets an error.
 BOOST_AUTO_TEST_CASE(attributes_wait_until_a_frame_is_written, *precondition(needs_fuse)) {
   OneFrame one;
   const ByteVector frame = flat_frame(new_state());
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(attributes_wait_until_a_frame_is_written, *precondition(nee
   BOOST_TEST(get_xattr(again / "a", name).has_value());
 }
 
-// What keeps a file from going on does not have the same contents kept again and again.
+// While the file cannot continue from the new state, its contents are saved only once.
 BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   OneFrame one;
   const Fd& file = one.open_with_pending();
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == zeros_and_written());
 }
 
-// Both wait for the same commit, the one that has lost its name to the other before that.
+// Both files wait for the same commit when `c` is renamed over `a`, which so loses its name.
 BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_fuse) *
                                                                 precondition(kNeedsSingleTimes) *
                                                                 precondition(kNeedsFineTimes)) {
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_
     one.files.clear();
     fs_std::rename(one.source / "c.b2frame", one.stored());
     fs_std::last_write_time(one.stored(), fs_std::file_time_type::clock::now());
-    // Where that one comes first it is kept by the name that it had.
+    // If the commit of `c` comes first, its data is saved under that name.
     BOOST_TEST(comes_true([&] {
       return conflicts_of(one.source.path(), "a").size() +
                  conflicts_of(one.source.path(), "c").size() ==
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(directory_that_is_gone_takes_no_contents_along,
   BOOST_CHECK(stored_contents(conflict_of(source.path(), "a")) == old_and_written());
 }
 
-// A file whose name is taken may be renamed before all of it is kept under another one.
+// A file whose name was taken may be renamed while its contents are being saved as a conflict file.
 BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
   const ByteVector contents = make_contents("noise", 3, std::size_t{48} << 20, 1);
   const SourceDir source;
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_f
       });
       for (int i = 0; i < 100; i++) {
         const Fd file = open_rw(one.shown);
-        // What another program has changed meanwhile makes a conflict of it.
+        // If b2frame has changed the frame in between, this write becomes a conflict.
         const int error = write_error_of(file, 100 * i, ByteVector(8, 7));
         if (error == 0) sync_error(file);
       }
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_f
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// What can only be replaced as a whole says so at once, and not when it is committed.
+// A part that can only be replaced as a whole refuses writes at once, not only at the commit.
 BOOST_AUTO_TEST_SUITE(unchangeable_parts)
 
 BOOST_AUTO_TEST_CASE(are_refused_when_they_are_written, *precondition(needs_fuse)) {
@@ -273,7 +273,8 @@ BOOST_AUTO_TEST_CASE(are_refused_when_they_are_written, *precondition(needs_fuse
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// An open that fails after it was counted as a writer's would keep the file from being committed.
+// An open that fails after the file has counted its writer would keep the file from being
+// committed.
 BOOST_AUTO_TEST_SUITE(failed_opens)
 
 BOOST_AUTO_TEST_CASE(leave_no_writer, *precondition(needs_fuse)) {

@@ -1,5 +1,5 @@
-// Pages, sizes, attributes, locks and waiting renames that meet another program's change of a file
-// in SOURCE: none of them brings old bytes to the new state, or is lost.
+// Another program changes a file in SOURCE while pages, sizes, attributes, locks or renames of it
+// are pending. None of them may bring old bytes into the new state, and none may be lost.
 
 #include <chrono>
 #include <cstring>
@@ -27,7 +27,7 @@ using boost::unit_test::precondition;
 
 BOOST_AUTO_TEST_SUITE(take_overs)
 
-// A page that was changed in a mapping holds bytes of the state that it was read in beside it.
+// A page that was changed in a mapping also holds bytes of the state that it was read from.
 BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(needs_fuse)) {
   for (const bool looks_first : {false, true}) BOOST_TEST_CONTEXT("looks first " << looks_first) {
       OneFrame one;
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(need
       const ByteVector bytes = written();
       std::memcpy(static_cast<std::uint8_t*>(memory) + kAt, bytes.data(), bytes.size());
       replace_by_rename(one.stored(), flat_frame(new_state()));
-      // Whoever looks has the file go on from the new state before the page is written.
+      // The look makes the file continue from the new state before the page is written back.
       if (looks_first) BOOST_TEST(look_at(one.shown) == 0);
       BOOST_TEST(errno_of(msync(memory, kOldLength, MS_SYNC)) != 0);
       munmap(memory, kOldLength);
@@ -53,17 +53,17 @@ BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(need
     }
 }
 
-// Nor may a size that was set meanwhile become that of the new state.
+// A size that is set during the change must not become the size of the new state.
 BOOST_AUTO_TEST_CASE(size_is_set_of_the_state_that_was_open, *precondition(needs_fuse)) {
-  constexpr std::size_t kLarge = std::size_t{48} << 20;  // keeping it takes a while
-  OneFrame one({"cache_size=512M"});                     // so that it waits
+  constexpr std::size_t kLarge = std::size_t{48} << 20;  // saving it takes a while
+  OneFrame one({"cache_size=512M"});                     // so that it waits in memory
   const Fd& file = one.open();
   write_at(file, 0, make_contents("noise", 3, kLarge, 1));
   replace_by_rename(one.stored(), flat_frame(new_state()));
   std::jthread looker([&] { look_at(one.shown); });
   std::minstd_rand random{std::random_device{}()};
   pause_at_random(random, std::chrono::milliseconds(100));
-  // Of the old state, or refused.
+  // Sets the size of the old state, or fails with ESTALE.
   const int error = errno_of(ftruncate(file.get(), 1000));
   looker.join();
   if (error != ESTALE) BOOST_TEST(sync_error(file) == ESTALE);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(open_file_that_takes_the_name_gets_no_attributes, *precondi
   BOOST_CHECK(stored_contents(one.stored()) == new_state());
 }
 
-// Another program may hold a frame's lock for long: that is no reason to wait for other files.
+// Another program may hold a frame's lock for long. Other files must not wait for that.
 BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(needs_fuse)) {
   OneFrame one;
   write_file(one.source / "b.b2frame", flat_frame(old_state()));
@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(n
   BOOST_CHECK(stored_contents(one.stored()) == old_and_written());
 }
 
-// A lock that is soon given back, as a thread's of the mount itself, costs no group's time again.
+// After the lock of a frame is released, its commit is retried soon, without the 5 s of a group
+// commit.
 BOOST_AUTO_TEST_CASE(lock_that_is_given_back_is_not_waited_for_any_more,
                      *precondition(needs_fuse)) {
   const SourceDir source;
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(lock_that_is_given_back_is_not_waited_for_any_more,
     BOOST_TEST(setxattr((mount / name).c_str(), "user.blosc2.vlmeta.a", "1", 1, 0) == 0);
   const Fd lock = open_rw(source / "a.b2frame.b2lock");
   BOOST_REQUIRE(flock(lock.get(), LOCK_EX) == 0);
-  // One commit is due for both, which does not wait for the lock.
+  // The commit is due for both files. It does not wait for the lock of one.
   time.move(std::chrono::seconds(5));
   BOOST_TEST(comes_true([&] { return mount.counter("commits") > 0; }));
   BOOST_CHECK(read_file(stored) == before);
@@ -136,7 +137,8 @@ BOOST_AUTO_TEST_CASE(lock_that_is_given_back_is_not_waited_for_any_more,
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
-// What waits to replace a file replaces that, and not what another program has made of it.
+// A new file that waits to replace another one may replace only the state that it was renamed over,
+// not a later change by another program.
 BOOST_AUTO_TEST_CASE(change_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
   for (const ForeignChange& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
       OneFrame one;

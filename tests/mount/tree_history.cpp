@@ -32,7 +32,8 @@ void TreeHistory::name(const std::vector<Change>& changes, Time began) {
 void TreeHistory::file_is_durable(Object file, Time acknowledged) {
   auto& past = objects_[file - 1].contents;
   past.durable.push_back({acknowledged, past.states.size() - 1});
-  // The name under which a file was made comes with it. Others are the directory's matter.
+  // fsync also makes the name durable under which the file was made. Other names need a sync of the
+  // directory.
   const Entry* made_as = nullptr;
   const Naming* made = nullptr;
   for (const auto& [entry, name] : names_)

@@ -1,8 +1,8 @@
 #pragma once
-// All that a tree of files has been, and from when on what of it is durable.
+// The history of a tree of files, and which parts of it are durable from when on.
 //
-// Times are sizes of the daemon's record: an operation that began at time t is in no record that is
-// shorter, and what was acknowledged at t must be there after a cut at t or later.
+// A time is a size of the daemon's record. A shorter record has nothing of an operation that began
+// at time t. After a cut at t or later, everything that was acknowledged at t must be there.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,33 +21,29 @@ class TreeHistory {
   using Object = std::size_t;  ///< a file or a directory
   static constexpr Object kNone = 0, kRoot = 1;
   using Entry = std::pair<Object, std::string>;  ///< a directory, and a name in it
-  /// An entry, and what it names from then on.
+  /// An entry, and the object that it names from then on.
   using Change = std::pair<Entry, Object>;
 
-  /// With a root that is always there.
+  /// The history begins with a root that always exists.
   TreeHistory();
 
-  /// A new file with these contents. It has no name yet.
+  /// Adds a file with these contents. It has no name yet.
   Object add_file(const ByteVector& contents, Time began);
   Object add_directory();
   void write(Object file, const ByteVector& contents, Time began);
-  /// Several names change in one step.
+  /// Changes several names in one step.
   void name(const std::vector<Change>& changes, Time began);
   void file_is_durable(Object file, Time acknowledged);
   void directory_is_durable(Object directory, Time acknowledged);
-  /// Nodes that stand for the directories, in the order in which these were added.
+  /// Sets the disk's nodes of the directories, in the order in which these were added.
   void set_nodes(const std::vector<std::uint64_t>& nodes);
-
-  // --- what there is now
 
   Object at(const Entry& entry) const;
   bool is_directory(Object object) const { return known(object).is_directory; }
   std::vector<Change> entries() const;
   std::vector<Entry> names_of(Object object) const;
 
-  // --- what there was
-
-  /// From `acknowledged` on, nothing before number `first` may be found.
+  /// From `acknowledged` on, only states from number `first` on may be found.
   struct Durable {
     Time acknowledged;
     std::size_t first;
@@ -57,7 +53,7 @@ class TreeHistory {
     std::vector<State> states;
     std::vector<Durable> durable;
 
-    /// What may be found after a cut.
+    /// Returns the states that may be found after a cut.
     std::vector<State> possible(Time cut) const {
       std::size_t first = 0;
       for (const Durable& at : durable)
@@ -79,8 +75,8 @@ class TreeHistory {
   };
   struct KnownObject {
     bool is_directory = false;
-    std::uint64_t node = 0;  ///< of a directory
-    Past<Version> contents;  ///< of a file
+    std::uint64_t node = 0;  ///< directories only
+    Past<Version> contents;  ///< files only
   };
 
   const KnownObject& known(Object object) const { return objects_[object - 1]; }

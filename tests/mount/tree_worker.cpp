@@ -20,7 +20,7 @@ namespace {
 constexpr int kLargest = 40000;
 constexpr int kLarge = 700000;
 constexpr std::size_t kPageSize = 4096;
-/// So few that names are used again and again.
+/// Small limits, so that names are used again and again.
 constexpr std::size_t kMostFiles = 14, kMostDirectories = 4;
 
 bool is_array_name(const std::string& name) { return name.ends_with(".npy"); }
@@ -92,7 +92,7 @@ ByteVector TreeWorker::some_bytes(int largest) {
   return make_contents(one_in(random_, 2) ? "noise" : "text", random_(), size, 1);
 }
 
-/// Every other one is a file that numpy.save would write.
+/// Returns the bytes of an NPY file every second time, else random bytes.
 ByteVector TreeWorker::first_contents() {
   if (one_in(random_, 2)) return some_bytes(kLargest);
   const std::int64_t rows = between(random_, 1, kLargest / 8);
@@ -130,7 +130,7 @@ void TreeWorker::create() {
   });
 }
 
-/// More than half of what may be dirty: it is staged while it is open.
+/// Writes more than half of the dirty limit at a time, so that the file is staged while it is open.
 void TreeWorker::create_large() {
   create_and([&](const Fd& fd, Object file) {
     for (int i = 0; i < 3; ++i) {
@@ -207,7 +207,7 @@ void TreeWorker::write(const Fd& fd, Object file, std::size_t offset, const Byte
   if (pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) != std::ssize(bytes))
     throw_errno("pwrite");
   ByteVector& contents = contents_[file];
-  // The kernel sends it in one or more parts that end with pages, and any of them may be committed.
+  // The kernel splits the bytes at page borders. Any number of the first parts may be committed.
   for (std::size_t done = 0; done < bytes.size();) {
     const std::size_t at = offset + done;
     const std::size_t part = std::min(bytes.size() - done, kPageSize - at % kPageSize);
@@ -247,7 +247,8 @@ void TreeWorker::rename() {
   const Object file = history_.at(*from), replaced = history_.at(to);
   if (replaced != kNone && history_.is_directory(replaced)) return;
   if (is_bound(file) && !is_array_name(to.second)) return;
-  // A file and a directory cannot replace each other: they change places, and then one goes.
+  // A file and a directory cannot replace each other. They are exchanged, and then the old one is
+  // removed.
   const bool in_two_steps =
       replaced != kNone && replaced != file && (file == sparse_ || replaced == sparse_);
   if (in_two_steps && (is_array_name(from->second) || is_array_name(to.second))) return;

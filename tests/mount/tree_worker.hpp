@@ -13,14 +13,14 @@
 
 namespace bloscfs::test {
 
-/// Does the same to a mount and to its history.
+/// Applies each operation to a mount and to its history.
 class TreeWorker {
  public:
   TreeWorker(fs_std::path mount, const StoreRecording& recording, TreeHistory& history,
              std::uint64_t seed)
       : mount_(std::move(mount)), recording_(recording), history_(history), random_(seed) {}
 
-  /// The sparse frame that SOURCE had in its root from the start.
+  /// Adds the sparse frame that the root of SOURCE has from the start.
   void adopt_sparse(const std::string& name, const ByteVector& contents);
   void work(int operations);
 
@@ -38,7 +38,8 @@ class TreeWorker {
   Entry any_name();
   ByteVector some_bytes(int largest);
   ByteVector first_contents();
-  /// Links would part if its representation changed.
+  /// True if the file's representation must not change, because it has several names, all with
+  /// ".npy".
   bool is_bound(Object file) const;
 
   template <typename Fill>

@@ -1,4 +1,4 @@
-// One user's dear requests leave the mount to the others.
+// Expensive requests of one user do not block the mount for other users.
 
 #include <algorithm>
 #include <chrono>
@@ -32,15 +32,17 @@ using boost::unit_test::precondition;
 
 constexpr int kReaders = 16;
 constexpr int kGoodFiles = 3;
-// Of the daemon's processors, which tells what was waited for also where other programs take them.
-/// A turn of others, where a whole request of theirs takes longer; without turns they all do.
+// Limits in processor time of the daemon, which does not depend on the load of other programs.
+/// Room for one slot of the other user, but not for a whole expensive request. Without slots every
+/// operation would take longer.
 const Seconds kSoon(8);
-/// One turn of theirs, which is two seconds of a processor that they share, and not all that wait.
+/// Room for one request of the other user (two seconds of processor time, which they share), but
+/// not for all that wait.
 const Seconds kOneTurn(20);
-/// By the clock: what waits forever.
+/// A limit by the clock, for operations that never end.
 const Seconds kHang(120);
 
-/// What two users share: the stranger and us.
+/// A mount that is shared by the user kStranger and the user who runs the test.
 struct SharedMount {
   explicit SharedMount(uid_t mounter = 0) {
     give(source.path(), mounter, 0755);
@@ -50,14 +52,14 @@ struct SharedMount {
     mount.emplace(source.path(), for_all(mounter));
   }
 
-  /// A process of the stranger.
+  /// Starts a process of kStranger.
   Child begin_as_stranger(const Arguments& command, const std::string& log) {
     ProcessSettings settings;
     settings.uid = kStranger;
     return Child(command, (logs / log).string(), settings);
   }
 
-  /// Of a user who is not us, at different places of the dear file.
+  /// Starts processes of kStranger that read different parts of the expensive file.
   std::vector<Child> begin_dear_reads(const std::string& flag, int count = kReaders) {
     std::vector<Child> readers;
     for (int i = 0; i < count; i++)
@@ -81,7 +83,7 @@ struct SharedMount {
   std::optional<Mount> mount;
 };
 
-/// Runs `operation`, which ends before the daemon has worked for `limit`.
+/// Runs `operation`. It must end before the daemon has used `limit` of processor time.
 template <typename Operation>
 void ends_soon(const SharedMount& shared, const std::string& name, Operation operation,
                Seconds limit = kSoon) {
@@ -95,7 +97,7 @@ void ends_soon(const SharedMount& shared, const std::string& name, Operation ope
   BOOST_TEST(took.count() < kHang.count(), name << " took " << took.count() << " s");
 }
 
-/// Everything that another user may do meanwhile.
+/// Does everything that another user may do at the same time.
 void use_mount(const SharedMount& shared) {
   const Mount& mount = *shared.mount;
   struct stat st {};
@@ -120,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting, SharedMoun
   BOOST_TEST(read_file(*mount / "good0") == contents);
   std::vector<Child> readers = begin_dear_reads("direct");
   use_mount(*this);
-  // Each takes two seconds of a processor: a few are enough to see how they end.
+  // Each read takes two seconds of processor time. A few reads are enough to see how they end.
   constexpr int kSeen = 3;
   const auto ended = [&] {
     return std::count_if(readers.begin(), readers.end(), [](Child& one) { return !one.running(); });
@@ -148,7 +150,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(dear_reads_through_the_page_cache_keep_no_other_wa
 
 BOOST_FIXTURE_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting, SharedMount,
                         *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
-  // The write has its turn behind them.
+  // The write gets its slot after them.
   constexpr int kBefore = 6;
   fs_std::permissions(*mount / "dear.npy", fs_std::perms(0666));
   std::vector<Child> readers = begin_dear_reads("direct", kBefore);
@@ -159,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting, Share
   for (int i = 0; i < 3; i++)
     ends_soon(*this, "ls", [&] { BOOST_TEST(run({"ls", "-l", mount->path().string()}).ok()); });
   for (const Child& reader : readers) reader.signal(SIGKILL);
-  mount->signal(SIGKILL);  // else it would commit what was written, for minutes
+  mount->signal(SIGKILL);  // otherwise it would commit the write for minutes
   BOOST_TEST(mount->wait(Seconds(10)));
 }
 
@@ -170,7 +172,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_a_turn_keeps_no_owner_from_a_file, SharedM
   for (Child& more : begin_dear_reads("direct")) readers.push_back(std::move(more));
   const std::string read = (*mount / "good1").string(), flushed = (*mount / "good2").string(),
                     searched = (*mount / "good3").string();
-  // The kernel locks what these wait for.
+  // The kernel holds a lock of each file while these requests wait.
   readers.push_back(
       begin_as_stranger({"dd", "if=" + read, "of=/dev/null", "bs=4096", "count=1"}, "reader"));
   readers.push_back(begin_as_stranger({"sync", flushed}, "flusher"));
@@ -215,7 +217,7 @@ BOOST_FIXTURE_TEST_CASE(attributes_that_are_not_known_are_read_in_turns, SharedM
 BOOST_FIXTURE_TEST_CASE(listings_of_one_user_keep_no_other_waiting, SharedMount,
                         *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   constexpr int kFiles = 100'000;
-  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // of one such listing, and others
+  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // one such listing, and the rest
   fs_std::create_directory(source / "large");
   for (int i = 0; i < kFiles; i++) write_file(source / "large" / std::to_string(i), ByteVector());
   BOOST_TEST(read_file(*mount / "good0") == contents);

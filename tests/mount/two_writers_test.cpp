@@ -1,5 +1,5 @@
-// A mount and a program of C-Blosc2 change one frame, both with its lock sidecar: what they change
-// in different chunks is combined.
+// A mount and a program of C-Blosc2 change one frame, and both take the lock of its sidecar.
+// Changes of different chunks are combined.
 
 #include <algorithm>
 #include <chrono>
@@ -33,10 +33,10 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kChunk = 65536;  // of flat_frame()
+constexpr std::size_t kChunk = 65536;  // as in flat_frame()
 constexpr std::size_t kChunks = 8;
 
-/// Changes a frame as a program does that takes its lock.
+/// Changes a frame like a program that takes its lock.
 void change_locked(const fs_std::path& stored, const std::function<void()>& change) {
   const Fd sidecar(open((stored.string() + ".b2lock").c_str(), O_RDWR | O_CLOEXEC));
   BOOST_REQUIRE(flock(sidecar.get(), LOCK_EX) == 0);
@@ -47,8 +47,8 @@ void change_locked(const fs_std::path& stored, const std::function<void()>& chan
   change();
 }
 
-/// Has a file open for writing in a process of its own. In one that starts programs each of them
-/// would close a copy of it, and that waits for the lock.
+/// A separate process that has a file open for writing. Each child process of the test would close
+/// a copy of a descriptor, and that close would wait for the lock.
 class OtherProcess {
  public:
   explicit OtherProcess(const fs_std::path& path) {
@@ -70,7 +70,7 @@ class OtherProcess {
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
 
-  /// Writes these bytes there. Returns the errno, as the next one does.
+  /// Writes bytes at an offset. Returns the errno, like sync().
   int write(off_t at, const ByteVector& bytes) {
     ByteVector message(sizeof at + bytes.size());
     std::memcpy(message.data(), &at, sizeof at);
@@ -118,7 +118,7 @@ struct SharedFrame {
     mount.emplace(source.path());
     writer.emplace(*mount / "a");
   }
-  /// C-Blosc2 puts other bytes into a chunk, in place.
+  /// Has C-Blosc2 overwrite a chunk in place.
   void overwrite(std::size_t chunk, const ByteVector& bytes) {
     const TempDir home;
     write_file(home / "bytes", bytes);
@@ -146,8 +146,8 @@ struct SharedFrame {
   std::optional<OtherProcess> writer;
 };
 
-/// Changes odd chunks through the mount until there is a file `end`, and puts what they are then
-/// into `result`. Returns how many calls failed.
+/// Changes odd chunks through the mount until the file `end` exists. Then writes the resulting
+/// contents to `result`. Returns how many calls failed.
 int write_until(const fs_std::path& end, const SharedFrame& frame, const fs_std::path& result) {
   ByteVector own = frame.contents;
   int failures = 0, commits = 0;
@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(with_the_lock_are_combined, *precondition(needs_fuse_and_pe
     SharedFrame frame;
     frame.write(3, own);
     change_locked(frame.stored, [&] { frame.overwrite(6, peers); });
-    // What it was written over is remembered through a state of another program's, and a commit.
+    // The daemon remembers which state a write was based on, even after another program's change
+    // and a commit.
     frame.write(3, make_contents("text", 6, 700, 1));
     frame.write(4, own);
     change_locked(frame.stored, [&] { frame.overwrite(7, peers); });
@@ -209,7 +210,8 @@ BOOST_AUTO_TEST_CASE(are_combined_where_the_frame_is_replaced, *precondition(nee
   frame.check();
 }
 
-// Whoever may replace the file, with chunks that can be guessed, would be shown what was written.
+// A user who may replace the file could guess chunks. A combined file would then reveal what was
+// written.
 BOOST_AUTO_TEST_CASE(are_not_combined_in_a_file_of_somebody_else,
                      *precondition(needs_fuse_as_root)) {
   for (const bool has_other_owner : {false, true}) {
@@ -230,8 +232,8 @@ BOOST_AUTO_TEST_CASE(are_not_combined_in_a_file_of_somebody_else,
   }
 }
 
-// Both change one chunk; the other program changes the length; it does not take the lock. Then the
-// file is as that program has left it, and a conflict file has what was written.
+// Conflicts: both change the same chunk, the other program changes the length, or it does not take
+// the lock. The file then keeps the other program's state, and a conflict file has the writes.
 BOOST_AUTO_TEST_CASE(of_one_chunk_or_without_the_lock_conflict,
                      *precondition(needs_fuse_and_peer)) {
   const ByteVector peers = make_contents("noise", 4, kChunk, 1),
@@ -254,14 +256,14 @@ BOOST_AUTO_TEST_CASE(of_one_chunk_or_without_the_lock_conflict,
     BOOST_TEST(frame.writer->sync() == ESTALE);
     BOOST_TEST(frame.writer->sync() == 0);
     BOOST_CHECK(read_file(*frame.mount / "a") == frame.contents);
-    // The rest of the old state is gone.
+    // The rest of the old state was overwritten in place.
     const ByteVector kept = stored_contents(conflict_of(frame.source.path(), "a"));
     BOOST_REQUIRE(kept.size() == kChunks * kChunk);
     BOOST_CHECK(std::equal(own.begin(), own.end(), kept.begin() + 3 * kChunk + 100));
   }
 }
 
-// Each has chunks of its own, and changes them all the time.
+// Each writer changes only its own chunks, all the time.
 BOOST_AUTO_TEST_CASE(at_once_lose_nothing, *precondition(needs_fuse_and_peer)) {
   SharedFrame frame;
   frame.writer.reset();

@@ -1,4 +1,4 @@
-// Writers that wait for room: nobody else waits for them, and the mount goes on in any mixture of
+// Writers that wait for room do not delay other programs. The mount goes on with any mixture of
 // writers, budgets and chunk sizes.
 
 #include <algorithm>
@@ -34,8 +34,8 @@ std::string file_text(const fs_std::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Frames whose commits fail from lock() to the object's end, since another program has their
-/// sidecars locked.
+/// Frames whose commits fail from lock() until the destructor, since another program holds the
+/// locks of their sidecars.
 class LockedFrames {
  public:
   LockedFrames(const fs_std::path& source, int count) {
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
   MountSettings settings;
   settings.options = {"cache_size=4M", "dirty_limit=1M"};
   Mount mount(source.path(), settings);
-  // They have their files open before these are locked.
+  // The writers open their files before the sidecars are locked.
   const std::string begin = (logs / "begin").string();
   BOOST_REQUIRE(::mkfifo(begin.c_str(), 0600) == 0);
   std::vector<Child> writers;
@@ -83,10 +83,10 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
         comes_true([&] { return file_text(logs / std::to_string(i)) == "opened\n"; }),
         file_text(logs / std::to_string(i)));
   locked->lock();
-  // All of them find somebody who writes to it.
+  // Opening the FIFO for writing lets all writers begin.
   const Fd all_begin(::open(begin.c_str(), O_RDWR | O_CLOEXEC));
   bool do_wait = false;
-  // So many processes take their time to begin on a busy machine.
+  // On a busy machine, that many processes take long to begin.
   for (int i = 0; i < 6 && !do_wait; i++)
     do_wait = comes_true([&] { return mount.requests_waiting() >= kWriters / 2; });
   BOOST_TEST_REQUIRE(do_wait, mount.requests_waiting()
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
     BOOST_TEST(file_text(mount / "other") == "contents");
   }
   BOOST_TEST(mount.requests_waiting() > 0u);
-  // One that is killed is gone, though its bytes cannot be stored.
+  // A killed writer ends at once, although its data cannot be stored.
   writers.front().signal(SIGKILL);
   BOOST_TEST(writers.front().wait(Seconds(60)));
   locked.reset();
