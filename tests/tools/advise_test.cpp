@@ -1,4 +1,5 @@
-// advise: settings that suit a file, as options of create that do what they promise.
+// Tests `advise`, which finds settings that suit a file. They are options of `create`, and must
+// have the effect that `advise` predicts.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,7 @@ namespace {
 using namespace bloscfs::test;
 using Json = nlohmann::json;
 
-/// A wave of 32-bit floats with two decimals.
+/// Returns a sine wave of 32-bit floats that are rounded to two decimals.
 std::string rounded_wave(std::size_t count) {
   std::string bytes;
   for (std::size_t i = 0; i < count; i++) {
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(options_store_a_file_as_small_as_they_promise) {
                options << " gives " << static_cast<double>(contents.size()) / stored << " and not "
                        << ratio);
   }
-  // Others may be left out where the machine is too busy.
+  // On a busy machine `advise` may leave out other settings.
   BOOST_TEST(at_mark(advice, "usual").starts_with("--codec zstd --clevel 3"));
   BOOST_TEST(advice["settings"][0]["front"] == true);
 }
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(finds_the_size_of_records_and_knows_that_of_an_array) {
   }
   write_file(home / "records", records);
   const std::string frame = (home / "records.b2frame").string();
-  // Of which hardly anything is left: that, too, is for the settings that leave least.
+  // Hardly any bytes are left of these records. The goal `ratio` must also choose well then.
   std::map<std::string, double> stored;
   for (const std::string goal : {"ratio", "balanced", "speed"}) {
     const ProcessResult made =
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(finds_the_size_of_records_and_knows_that_of_an_array) {
   }
   BOOST_TEST(stored["ratio"] <= stored["balanced"]);
   BOOST_TEST(stored["ratio"] <= stored["speed"]);
-  // One block is not enough to tell what is one part in a hundred of contents.
+  // Settings are chosen by a sample, which cannot show differences of 1 % of the contents.
   BOOST_TEST(stored["balanced"] <= stored["speed"] + static_cast<double>(records.size()) / 100);
   write_file(home / "wave.npy", npy_header("<f4", {100, 300}) + rounded_wave(30'000));
   const Json array = advice_on({(home / "wave.npy").string()});
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(frames_are_stored_anew_with_the_settings_of_a_name) {
   const std::string contents = rounded_wave(50'000);
   const std::string file = (home / "wave").string(), frame = (home / "wave.b2frame").string();
   write_file(file, contents);
-  // Arguments of `advise`, and the codec that it then chooses.
+  // Runs `advise` with these arguments. Returns the codec that the frame has afterwards.
   const auto codec_after = [&](const Arguments& words) {
     BOOST_TEST(b2frame({"create", "--codec", "zlib", "--typesize", "4", file, "-o", frame}).ok());
     const auto before = fs_std::file_size(frame);
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(frames_are_stored_anew_with_the_settings_of_a_name) {
   BOOST_TEST(b2frame({"advise", "--apply", file}).status == 1);
   BOOST_TEST(b2frame({"advise", "--apply"}).status == 2);
   BOOST_TEST(b2frame({"advise", "--json", "--apply", frame}).status == 2);
-  // What convert refuses: another name would keep what the frame is now.
+  // `convert` refuses this too: the other name would keep the old frame.
   fs_std::create_hard_link(frame, home / "other.b2frame");
   const ProcessResult linked = b2frame({"advise", "--apply", "smallest", frame});
   BOOST_TEST(linked.status == 1);
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
     const std::string label = ">" + one["name"].get<std::string>() + "</text>";
     std::size_t labels = 0;
     for (std::size_t at = 0; (at = svg.find(label, at)) != std::string::npos; at++) labels++;
-    BOOST_TEST(labels == 3u, label);  // in both diagrams and in the list below
+    BOOST_TEST(labels == 3u, label);  // in both diagrams and in the list below them
   }
   BOOST_TEST(svg.find("&lt;wave&gt;") != std::string::npos);
   BOOST_TEST(svg.find("prefers-color-scheme:dark") != std::string::npos);

@@ -1,4 +1,4 @@
-// Runs the built b2frame on reference files and on bad command lines.
+// Runs the built b2frame on reference files and on wrong command lines.
 
 #include <algorithm>
 #include <sstream>
@@ -20,13 +20,14 @@ namespace {
 using namespace bloscfs::test;
 using nlohmann::json;
 
-/// Most memory that b2frame may take on a damaged or merely announced file.
+/// The most memory that b2frame may use for a damaged file, or for one whose header claims too
+/// much.
 constexpr long kMaxResidentKib = 128 << 10;
 constexpr Seconds kDamagedLimit{kSanitized ? 20 : 5};
 
 bool is_chunk(const CorpusEntry& entry) { return entry.text("container") == "chunk"; }
 
-/// A subcommand with --chunk where the entry is one.
+/// Returns the arguments of a subcommand for the entry, with --chunk if it is a bare chunk.
 Arguments command(const char* name, const CorpusEntry& entry) {
   Arguments arguments{name};
   if (is_chunk(entry)) arguments.push_back("--chunk");
@@ -38,7 +39,7 @@ std::string sha256_of(const std::string& text) {
   return sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-/// All of the corpus, or of its part in tests/data where the whole is not present.
+/// Returns all entries of the corpus, or of tests/data if the corpus is missing.
 std::vector<CorpusEntry> all_entries() {
   const auto roots = corpus_root().empty() ? data_roots() : std::vector{corpus_root()};
   std::vector<CorpusEntry> entries;
@@ -54,7 +55,7 @@ std::vector<CorpusEntry> expected(const char* expect) {
   return entries;
 }
 
-/// Entries in groups, each all containers or all bare chunks, that one process can work on.
+/// Splits entries into groups that one process can work on: all containers, or all bare chunks.
 std::vector<std::vector<CorpusEntry>> grouped(const std::vector<CorpusEntry>& entries) {
   constexpr std::size_t kGroupSize = 40;
   std::vector<std::vector<CorpusEntry>> groups;
@@ -87,7 +88,7 @@ void check_survived(const ProcessResult& result) {
   if (!kSanitized) BOOST_TEST(result.usage.ru_maxrss < kMaxResidentKib);
 }
 
-/// What `info --json` says of a sound file, against the manifest.
+/// Compares the output of `info --json` for a valid file with the manifest.
 void check_description(const CorpusEntry& entry, const json& shown) {
   BOOST_TEST(shown.at("kind").get<std::string>() == entry.text("container"));
   for (const char* field : {"typesize", "nchunks", "shape", "chunkshape", "blockshape"})
@@ -285,7 +286,7 @@ BOOST_AUTO_TEST_CASE(names_each_bad_chunk_and_no_other) {
   std::filesystem::copy(sample("counts.b2frame"), copy);
   for (const char* name : {"00000001.chunk", "00000003.chunk"}) {
     ByteVector bytes = read_file(copy / name);
-    // The blosc2 header and block starts stay; what is behind them no longer decodes.
+    // The blosc2 header and the block starts stay. The bytes behind them no longer decode.
     std::fill(bytes.begin() + 48, bytes.end(), std::uint8_t{0x7f});
     write_file(copy / name, bytes);
   }
@@ -388,7 +389,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
     BOOST_TEST(!fs_std::exists(scratch / name));
   }
-  // What is asked for is not dropped for what the name promises.
+  // An option must not be ignored because the name asks for a format that it does not suit.
   for (const Arguments& options : {Arguments{"--offset", "2"}, {"--length", "4"}})
     BOOST_TEST(extract("a.b2nd", "part.txt", options).status == 2);
   BOOST_TEST(extract("a.b2nd", "n.NPY").ok());

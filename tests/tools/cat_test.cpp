@@ -1,4 +1,4 @@
-// cat of some items, and of items as text.
+// Tests `cat` of ranges of items, and of items as text.
 
 #include <cmath>
 #include <limits>
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(text_is_the_shortest_that_reads_back) {
   BOOST_TEST(text("<f4", std::vector<float>{0.1F, 16777216}, 4) == "0.1\n16777216.0\n");
   BOOST_TEST(text(">u4", std::vector<std::uint32_t>{0x01000000, 0xffffffff}, 4) ==
              "1\n4294967295\n");
-  // 0.1, 1, 65504 (the largest), 2^-24 (the least), infinity.
+  // 0.1, 1, 65504 (the largest), 2^-24 (the smallest), minus infinity
   BOOST_TEST(text("<f2", std::vector<std::uint16_t>{0x2e66, 0x3c00, 0x7bff, 1, 0xfc00}, 2) ==
              "0.1\n1.0\n6.55e+04\n6e-08\n-inf\n");
   BOOST_TEST(text("<c8", std::vector<float>{1, -2.5F, 0, NAN}, 8) == "1.0-2.5j\n0.0+nanj\n");

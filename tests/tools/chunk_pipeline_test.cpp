@@ -1,4 +1,4 @@
-// Chunks that tools encode on their workers.
+// Chunks that the tools encode on worker threads.
 
 #include "tools/chunk_pipeline.hpp"
 
@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
 
-/// Of two threads.
+/// A point where two threads meet.
 class Meeting {
  public:
-  /// Waits for the other one; false if it does not come.
+  /// Waits for the other thread. Returns false if it does not come.
   bool attend() {
     std::unique_lock lock(mutex_);
     attending_++;
@@ -48,7 +48,8 @@ BOOST_AUTO_TEST_CASE(two_workers_encode_at_the_same_time_however_large_the_chunk
       if (!meeting.attend()) have_met = false;
       std::fill(contents.begin(), contents.end(), std::uint8_t{0});
     };
-    // The third has the second begin: the last one waits for more.
+    // The second chunk is encoded only once the third one is added, since the pipeline collects
+    // chunks.
     for (int i = 0; i < 3; i++) pipeline.add_filled(chunk_size, fill);
     pipeline.finish();
     BOOST_TEST(have_met, "chunks of " << chunk_size);

@@ -1,5 +1,5 @@
-// What shells offer when a command line is to be completed: what --help names, and values that are
-// accepted.
+// Completions of command lines in shells. They must offer everything that --help names, and only
+// values that the programs accept.
 
 #include <algorithm>
 #include <set>
@@ -26,7 +26,8 @@ std::string source_folder(const std::string& name) {
   return std::string(BLOSCFS_TEST_SOURCE_ROOT) + "/" + name;
 }
 
-/// What a shell prints for `line`; it finds the built programs, and no settings of a user.
+/// Returns what a shell prints for `line`. The shell finds the built programs, and ignores the
+/// user's settings.
 std::string answer(const std::string& shell, const std::string& line) {
   const TempDir home;
   const std::string completions = source_folder("tools/completions");
@@ -48,7 +49,7 @@ std::string answer(const std::string& shell, const std::string& line) {
   return result.out;
 }
 
-/// Words that a shell offers. Of zsh all that stands on the terminal.
+/// Returns the words that a shell offers. For zsh these are all words on the terminal.
 Words offered(const std::string& shell, const std::string& line) {
   std::istringstream lines(answer(shell, line));
   Words words;
@@ -59,7 +60,7 @@ Words offered(const std::string& shell, const std::string& line) {
   return words;
 }
 
-/// Without what follows a = or a colon.
+/// Removes everything from the first "=" or ":" on.
 Words names_of(const Words& words) {
   Words names;
   for (const std::string& word : words) names.insert(word.substr(0, word.find_first_of("=:")));
@@ -105,7 +106,7 @@ void check_values_of_create(const std::string& shell) {
   check_has(names_of(offered(shell, "b2frame create --filters ")), names_of_filters(), shell);
 }
 
-/// That are complete, as values of `option`; of some shells with it in front.
+/// Returns complete values of `option`. Some shells print the option in front, which is removed.
 Words complete_values(const std::string& shell, const std::string& option) {
   Words values;
   for (std::string value : offered(shell, "bloscfs -o ro," + option + "=")) {
@@ -127,7 +128,7 @@ void check_values_of_mount_options(const std::string& shell) {
 
 }  // namespace
 
-// The work is that of shells.
+// Shells do most of the work, so a build with sanitizers would show nothing more.
 BOOST_AUTO_TEST_SUITE(completions, *boost::unit_test::precondition(needs_plain_build))
 
 BOOST_AUTO_TEST_CASE(of_bash_name_what_help_names,

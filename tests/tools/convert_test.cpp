@@ -1,4 +1,4 @@
-// convert: the same contents and metalayers, stored in another way.
+// Tests `convert`, which stores the same contents and metalayers in another way.
 
 #include <csignal>
 #include <set>
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(copies_chunks_where_only_the_container_changes) {
   files.make({"convert", "--sparse", files.array(), "-o", files.at("s.b2nd")});
   files.make({"convert", "--contiguous", files.at("s.b2nd"), "-o", files.at("c.b2nd")});
   BOOST_TEST(b2frame({"diff", "--meta", files.array(), files.at("c.b2nd")}).ok());
-  // What cannot be decoded is copied, too.
+  // Chunks that cannot be decoded are copied too.
   ByteVector damaged = flat_frame(make_contents("text", 1, 200000, 1));
   for (std::size_t at = 500; at < 900; at++) damaged[at] = 0xa5;
   write_file(files.home / "d.b2frame", damaged);

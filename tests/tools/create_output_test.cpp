@@ -1,4 +1,5 @@
-// What b2frame create does to the name that it writes to.
+// What `b2frame create` does with the file that its output replaces, and with the output's
+// directory.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ std::vector<std::string> names_in(const fs_std::path& directory) {
   return names;
 }
 
-/// b2frame create at work on a stream that does not end.
+/// A `b2frame create` that reads from an endless stream.
 class EndlessCreation {
  public:
   explicit EndlessCreation(const Arguments& options = {}) {
@@ -44,7 +45,7 @@ class EndlessCreation {
   fs_std::path directory() const { return scratch_ / "d"; }
   fs_std::path output() const { return scratch_ / "d/out.b2frame"; }
 
-  /// Sends some chunks, waits until there is a temporary file, and ends the program.
+  /// Sends some chunks, waits for the temporary file, and ends the program with the signal.
   const ProcessResult& end_by(int signal) {
     const Fd writer(::open(fifo().c_str(), O_WRONLY | O_CLOEXEC));
     const ByteVector contents = make_contents("noise", 1, 1 << 20, 1);
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_there_is_no_room) {
   }
 }
 
-/// Workers have the file mapped, so that reading behind its new end is a fault.
+/// Worker threads read the mapped file, so reading beyond its new end raises SIGBUS.
 BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_the_input_is_cut) {
   const ByteVector contents = make_contents("floats", 1, 48 << 20, 4);
   for (const Arguments& options : {Arguments{}, Arguments{"--sparse"}}) {
@@ -259,7 +260,7 @@ BOOST_AUTO_TEST_CASE(replaces_no_file_that_is_no_frame) {
       BOOST_TEST((read_file(scratch.output()) == other));
     }
   }
-  // As mktemp makes it.
+  // An empty file, as mktemp makes one.
   write_file(scratch.output(), std::string_view());
   BOOST_TEST(scratch.create().ok());
 }

@@ -1,5 +1,5 @@
-// Runs b2frame create on comma-separated values, and compares the tables with those that
-// python-blosc2 4.11 wrote (tests/data/tables has its tables and the CSV files of its to_csv()).
+// Runs `b2frame create` on comma-separated values. Compares the tables with those of python-blosc2
+// 4.11: tests/data/tables has its tables, and the CSV files that its to_csv() wrote.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ using nlohmann::json;
 
 const fs_std::path kData = BLOSCFS_TEST_SOURCE_ROOT "/tests/data";
 
-/// A directory in which tables are made of texts.
+/// A directory in which tables are made from texts.
 class TablePlace {
  public:
   fs_std::path path(const std::string& name) const { return directory_ / name; }
@@ -41,7 +41,7 @@ class TablePlace {
     return b2frame(Arguments{"create"} + options + Arguments{path(input), "-o", path(out)});
   }
 
-  /// The same, which has to succeed.
+  /// Like create(), but the command must succeed.
   void make(const std::string& csv, const Arguments& options = {}) const {
     const ProcessResult result = create(csv, options);
     BOOST_TEST_REQUIRE(result.ok(), result.description());
@@ -62,7 +62,7 @@ class TablePlace {
                            .at("schema")
                            .get_ref<const std::string&>());
   }
-  /// "int64 utf8?": the types of the columns.
+  /// Returns the types of the columns, such as "int64 utf8?".
   std::string types() const {
     const json schema = this->schema();
     std::string types;
@@ -96,7 +96,7 @@ std::vector<Number> numbers(const std::string& bytes) {
   return numbers;
 }
 
-/// The texts of a utf8 column.
+/// Returns the texts of a utf8 column.
 std::vector<std::string> texts(const std::string& table, const std::string& column) {
   const std::string bytes = extracted(table + ":/_cols/" + column + ".utf8");
   const auto ends = numbers<std::int64_t>(extracted(table + ":/_cols/" + column));
@@ -107,7 +107,7 @@ std::vector<std::string> texts(const std::string& table, const std::string& colu
   return texts;
 }
 
-/// The items of a column with one item a row, without those of deleted rows.
+/// Returns the items of a column with one item in each row, without those of deleted rows.
 std::vector<std::string> items(const std::string& table, const std::string& key) {
   const std::string valid = extracted(table + ":/_valid_rows");
   const std::string bytes = extracted(table + ":/" + key);
@@ -127,8 +127,8 @@ std::vector<std::string> valid_texts(const std::string& table, const std::string
   return texts;
 }
 
-/// Leaves below a directory that are those of a table, without those that python-blosc2 adds to
-/// one: indexes, and attributes of its user.
+/// Returns the leaves of the table in a directory. Leaves out what python-blosc2 adds: indexes, and
+/// attributes of the table's user.
 std::set<std::string> leaves(const fs_std::path& directory) {
   std::set<std::string> leaves;
   for (const auto& entry : fs_std::recursive_directory_iterator(directory)) {
@@ -139,7 +139,7 @@ std::set<std::string> leaves(const fs_std::path& directory) {
   return leaves;
 }
 
-/// What a frame says of itself, without what depends on the compressed bytes and on deleted rows.
+/// Describes a frame, without the values that depend on its compressed bytes and on deleted rows.
 json structure(const fs_std::path& frame) {
   json info = info_of(frame);
   json found;
@@ -152,7 +152,7 @@ json structure(const fs_std::path& frame) {
   return found;
 }
 
-/// Of `_meta`: without what depends on how often python-blosc2 changed the table.
+/// Removes from `_meta` what depends on how often python-blosc2 changed the table.
 json without_history(json meta) {
   json& layers = meta.at("vlmetalayers");
   for (const char* name : {"index_catalog", "value_epoch", "visibility_epoch"}) layers.erase(name);
@@ -181,7 +181,7 @@ struct PythonTable {
   std::string name;
   Arguments options;
 };
-/// Tables of 64 rows a chunk, the columns `id` and `v`.
+/// Tables with the columns `id` and `v`, and 64 rows in a chunk.
 const std::vector<PythonTable> kPythonTables{
     {"utf8", {"--schema", "v:utf8"}},       {"timestamp", {}}, {"null_int64", {}},
     {"null_int8", {"--schema", "v:int8?"}}, {"null_bool", {}}, {"null_timestamp", {}}};
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(infers_the_types_of_columns) {
       {"2024-01-01T00:00:00Z\n2024-01-01T00:00:00+02:00\n", "timestamp"},
       {"2024-01-01T00:00:00.123456789\n", "timestamp[ns]"},
       {"2024-01-01T00:00:00.123456000\n", "timestamp"},
-      // What would not be given back as it was, or has no one meaning, is text.
+      // A value is text if a number or time could not represent it exactly, or if it is ambiguous.
       {"007\n1\n", "utf8"},
       {"+1\n1\n", "utf8"},
       {"9223372036854775808\n", "utf8"},
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(infers_the_types_of_columns) {
       {"1600-01-01\n2024-01-01T00:00:00.123456789\n", "utf8"},
       {"2024-1-1\n", "utf8"},
       {"", "utf8"},
-      // Texts that CSV needs marks for.
+      // Texts for which CSV needs quotes or a mark.
       {"a\n\"\"\n", "utf8?"},
       {"1\n\\N\n", "utf8?"},
       {"1\n\\E\n", "utf8?"},
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_schema_overrides_what_is_inferred) {
   BOOST_CHECK(numbers<std::int32_t>(place.leaf("_cols/i")) == (std::vector<std::int32_t>{1, 0}));
   BOOST_CHECK(numbers<std::int64_t>(place.leaf("_cols/t")).front() == 1704067200);
   BOOST_CHECK(numbers<float>(place.leaf("_cols/f")).front() == 0.1F);
-  // Chunks are encoded as their frame says, though items of other types have as many bytes.
+  // The filters suit the frame's typesize, although items of several types have the same size.
   const auto filters_of = [&](const std::string& key) {
     return info_of(place.output() + ":/" + key).at("filters");
   };
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(a_schema_overrides_what_is_inferred) {
   place.make("a b, c\n1,2\n", {"--schema", "a b : int8 ,\" c:utf8\""});
   BOOST_TEST(place.types() == "int8 utf8");
 
-  // No value is absent: as python-blosc2, without the array that tells which are.
+  // If no value is absent, python-blosc2 leaves out the array of absent values too.
   place.make("a\n1\n", {"--schema", "a:int8?"});
   BOOST_TEST(!b2frame({"info", place.output() + ":/_cols/a.notnull"}).ok());
 }
@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(reads_what_extract_writes) {
     BOOST_TEST(csv == "k,v\n1,\\N\n2,\\E\n3,\\\\N\n4,\\\\E\n5,\\\\\\N\n6,N\n7,\\\n8,\"a,b\"\n");
     place.make(csv);
   }
-  // Columns of one empty text, and of what looks like a mark, have no other type the second time.
+  // A column whose only text is empty or looks like a mark keeps its type in the second round.
   for (const std::string csv : {"v\n\"\"\n", "v\n\"\"\nx\n", "v\n\"\\N\"\n", "v\n\n\"\"\n"}) {
     place.make(csv);
     const std::string types = place.types(), first = place.csv();
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(reads_what_extract_writes) {
     BOOST_TEST(place.csv() == first);
     BOOST_CHECK(texts(place.output(), "v") == values);
   }
-  // Of other types, too, a nullable column has marks, and one that is not nullable has none.
+  // In columns of other types too, marks have a meaning only if the column is nullable.
   place.make("i,s,t\n1,\\N,\\N\n\\N,\\E,\n", {"--schema", "i:int8?,s:string[2]?,t:utf8"});
   BOOST_TEST(place.leaf("_cols/i.notnull") == std::string("\1\0", 2));
   BOOST_TEST(place.leaf("_cols/s.notnull") == std::string("\0\1", 2));
@@ -432,7 +432,7 @@ BOOST_AUTO_TEST_CASE(keeps_texts_of_all_lengths_across_chunks) {
   std::vector<std::string> expected;
   std::string csv = "n,text\n";
   const std::vector<std::string> letters{"a", "\u00e9", "\U0001f600", ",", "\"", "\n", "\r\n", " "};
-  // More offsets than a chunk has, and more bytes than one has.
+  // More offsets, and more bytes of text, than fit into one chunk.
   for (int row = 0; row < 140000; ++row) {
     std::string text;
     const auto length = row % 1000 == 0 ? random() % 30000 : random() % 8;
@@ -495,7 +495,7 @@ BOOST_AUTO_TEST_CASE(names_the_line_of_what_is_wrong) {
     BOOST_TEST(result.err.ends_with(message + "\n"), result.err);
     BOOST_TEST(result.err.starts_with("b2frame: " + place.path("t.csv").string() + ": "));
   }
-  // The output is as it was, and there is nothing beside it.
+  // The output is unchanged, and no other file is left.
   BOOST_CHECK(read_file(place.output()) == (ByteVector{'b', 'e', 'f', 'o', 'r', 'e'}));
   BOOST_CHECK(place.names() == (std::set<std::string>{"t.csv", "t.b2z"}));
 }
@@ -549,7 +549,7 @@ BOOST_AUTO_TEST_CASE(refuses_options_that_suit_no_table) {
   }
   const ProcessResult frame = place.create("a\n1\n", {"--no-header"}, "t.csv", "t.b2frame");
   BOOST_TEST(frame.status == 2, frame.description());
-  // The bytes themselves can be had as a frame still.
+  // With --flat the bytes of the file become an ordinary frame.
   BOOST_TEST(place.create("a\n1\n", {"--flat"}).ok());
   BOOST_TEST(extracted(place.output()) == "a\n1\n");
   BOOST_TEST(place.create("a\n1\n", {}, "T.CSV", "T.b2z").ok());
@@ -631,7 +631,7 @@ BOOST_AUTO_TEST_CASE(leaves_what_was_there_where_the_disk_is_full,
   };
   BOOST_TEST_REQUIRE(create("small.csv", "t.b2z").ok());
   const ByteVector before = read_file(disk.path() / "t.b2z");
-  // The columns take 4.8 MB, and the file that is packed of them as much again.
+  // The columns take 4.8 MB, and the file into which they are packed another 4.8 MB.
   for (const std::uint64_t free : {std::uint64_t{2} << 20, std::uint64_t{7} << 20}) {
     disk.fill(free);
     for (const char* out : {"t.b2z", "new.b2z", "new.b2d"}) {
@@ -672,7 +672,7 @@ BOOST_AUTO_TEST_CASE(a_killed_run_leaves_no_half_table) {
       BOOST_TEST(extracted(place.path(output).string() + ":/_cols/a").size() == 8u * 200'000u);
       fs_std::remove_all(place.path(output));
     }
-    // What is left has other names, and is in nobody's way.
+    // The remains have other names, and do not disturb the next run.
     const ProcessResult made = b2frame({"create", place.path("t.csv"), "-o", place.path(output)});
     BOOST_TEST(made.ok(), made.description());
     BOOST_TEST(extracted(place.path(output).string() + ":/_cols/a").size() == 8u * 200'000u);
@@ -702,12 +702,12 @@ BOOST_AUTO_TEST_CASE(refuses_a_file_that_changes_between_its_readings) {
       {"no value", with_last_row(",some text that takes more of room\n")},
       {"a field more", with_last_row("1234567,some text, that takes room\n")},
       {"half a row", with_last_row("1234567,\"some")}};
-  // False if the change came too late: the run was at the end of its second reading.
+  // Returns false if the change came too late, when the command had almost read the file twice.
   const auto was_refused = [&](const Change& change, const char* output) {
     write_file(place.path("t.csv"), csv);
     Child child({B2FRAME, "create", "--clevel", "9", place.path("t.csv"), "-o", place.path(output)},
                 place.path("log"));
-    // The output is begun after the first reading.
+    // The command creates the output after the first reading.
     while (place.names().size() < 3 && !child.wait(Seconds{0.001})) {
     }
     change.make(place.path("t.csv"));

@@ -1,4 +1,4 @@
-// Runs b2frame create on contents of all kinds, and b2frame extract on what it made.
+// Runs `b2frame create` on all kinds of contents, and `b2frame extract` on the results.
 
 #include <map>
 #include <random>
@@ -31,7 +31,7 @@ ProcessResult create_from_stdin(const std::string& input, const Arguments& optio
              settings);
 }
 
-/// The same through a pipe, which cannot be mapped.
+/// Like create(), but the command reads from a pipe, which cannot be mapped.
 ProcessResult create_from_pipe(const fs_std::path& input, const Arguments& options,
                                const fs_std::path& output) {
   std::string words;
@@ -46,7 +46,7 @@ void check_verified(const fs_std::path& frame) {
   BOOST_TEST(result.ok(), result.description());
 }
 
-/// All bytes of a frame, or of the files of a sparse one, by their names.
+/// Returns the bytes of a frame, or of all files of a sparse frame by their names.
 std::map<std::string, ByteVector> stored_bytes(const fs_std::path& frame) {
   if (!fs_std::is_directory(frame)) return {{"", read_file(frame)}};
   std::map<std::string, ByteVector> files;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(gives_the_same_bytes_for_a_file_as_for_a_pipe) {
   const ByteVector contents = make_contents("floats", 5, 5'000'004, 4);
   write_file(scratch / "input", contents);
   const std::string frame = scratch / "file", rest = scratch / "rest", piped = scratch / "piped";
-  // Chunks that are mapped and that are not, and a place within a page.
+  // Some chunks are mapped, others are not. The second input begins within a page.
   for (const std::string options :
        {"--filters shuffle --chunk-size 1M", "--filters shuffle --chunk-size 1000000",
         "--filters none --chunk-size 1M", "--filters delta,shuffle --chunk-size 2M",
@@ -212,7 +212,8 @@ BOOST_AUTO_TEST_CASE(arrays_in_fortran_order_are_shown_as_they_were) {
     BOOST_TEST_REQUIRE(made.ok(), made.description());
     BOOST_TEST(info_of(frame).at("shape") == json(shape));
     BOOST_TEST((extracted(frame, true) == input));
-    // Item 3 along the first axis, 2 along the second: ramps count items in the file's order.
+    // Item [3, 2, 4]. The ramp counts items in the file's order, in which the first axis is the
+    // fastest.
     const std::size_t at = input.size() - 7 * 30 * 11 * 4 + 4 * (3 + 7 * (2 + 30 * 4));
     const ProcessResult item = b2frame({"cat", frame.string() + "[3, 2, 4]"});
     BOOST_TEST((item.out == input.substr(at, 4)), item.description());

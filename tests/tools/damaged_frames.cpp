@@ -10,7 +10,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// What a damaged chunk may claim to hold, and is not read.
+/// A damaged chunk may claim more contents than this. It is not read then.
 constexpr std::int32_t kTooLarge = 1 << 24;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Frames whose chunks are known, and what may happen to them on a disk.
+// Frames whose chunks are known, and random damage to them.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace bloscfs::test {
 
-/// A chunk as an undamaged frame has it; special ones have no stored bytes.
+/// A chunk of the undamaged frame. A special chunk has no stored bytes.
 struct KnownChunk {
   std::uint64_t at = 0;
   std::int64_t cbytes = 0;
   ByteVector contents;
 };
 
-/// A frame, looked at before it is damaged.
+/// A frame as it is before it is damaged.
 struct KnownFrame {
   ByteVector bytes;
   frame::FrameInfo info;
@@ -34,14 +34,14 @@ struct KnownFrame {
   }
 };
 
-/// The first ones, `most` at most, up to one that is too large: a damaged header may say any
-/// number.
+/// Reads up to `most` chunks. Stops at a chunk that claims to be too large, since a damaged header
+/// may have any number.
 std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot, std::int64_t most);
 KnownFrame look_at(const fs_std::path& path);
-/// Contents in the order of chunks, with an array's padding.
+/// Concatenates the contents of chunks. The result includes the padding of an array.
 ByteVector contents_of(const std::vector<KnownChunk>& chunks);
 
-/// Damages one or two places of a frame, drawn at random.
+/// Damages one or two random places of a frame.
 class Damager {
  public:
   Damager(Random& random, const KnownFrame& known)

@@ -1,4 +1,4 @@
-// diff: where two frames differ, whatever they are stored as.
+// Tests `diff`, which reports where two frames differ, however they are stored.
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@ using namespace bloscfs::test;
 
 constexpr std::int64_t kRows = 300, kRow = 200;
 
-/// The elements of an array of kRows x kRow items of 4 bytes.
+/// Returns the elements of an array of kRows x kRow items of 4 bytes.
 ByteVector elements() { return make_contents("ramp", 1, kRows * kRow * 4, 4); }
 
 struct DiffFrames {
@@ -22,7 +22,7 @@ struct DiffFrames {
     write_file(home / name, bytes);
     return at(name);
   }
-  /// An array stored as `options` of create say.
+  /// Makes an array with these options of `create`.
   std::string array(const std::string& name, const ByteVector& contents,
                     const Arguments& options = {}) const {
     const std::string npy =
@@ -36,7 +36,7 @@ struct DiffFrames {
   TempDir home;
 };
 
-/// What diff says, without the names that each line begins with.
+/// Returns the output of `diff`, without the names that begin each line.
 std::string difference(const Arguments& options, const std::string& a, const std::string& b,
                        int status) {
   const ProcessResult result = b2frame(Arguments{"diff"} + options + Arguments{a, b});

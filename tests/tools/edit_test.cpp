@@ -1,4 +1,4 @@
-// b2frame set-meta and compact.
+// Tests `b2frame set-meta` and `b2frame compact`.
 
 #include <optional>
 
@@ -23,7 +23,7 @@ std::string bloscpack_file() {
   return BLOSCFS_TEST_SOURCE_ROOT "/tests/data/bloscpack/v2-crc32.blp";
 }
 
-/// A frame with contents, beside files for metalayers.
+/// A frame with contents, in a directory with files for metalayers.
 class Frame {
  public:
   explicit Frame(const Arguments& options = {}) {
@@ -58,7 +58,7 @@ class Frame {
   TempDir scratch_;
 };
 
-/// A command that waits for a lock by now.
+/// Starts a command, and returns it once it waits for a lock.
 Child waiting_command(const Arguments& command, const Frame& frame) {
   Child child(Arguments{B2FRAME} + command, frame.file("log"));
   BOOST_TEST_REQUIRE(comes_to_call(child.pid(), SYS_clock_nanosleep));
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(b2frame_beside_mounts)
 
-// What a daemon does after its mount has ended.
+// The daemon still commits after its mount has ended.
 BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
   const Frame frame;
   for (const fs_std::path& locked :

@@ -1,4 +1,4 @@
-// What the compiler and the linker were asked for is in the programs that they made.
+// Checks that the programs have the hardening that the compiler and the linker were asked for.
 
 #include <string>
 
@@ -17,7 +17,7 @@ Precondition needs_readelf(boost::unit_test::test_unit_id) {
   return have_program("readelf") ? Precondition(true) : skip("readelf is not installed");
 }
 
-/// Calls are checked by the C library only where the libraries were optimised.
+/// The C library checks calls only in optimised libraries.
 Precondition needs_fortified_build(boost::unit_test::test_unit_id) {
   return BLOSCFS_FORTIFIED ? Precondition(true) : skip("not optimised, or sanitized");
 }
@@ -30,14 +30,14 @@ Precondition needs_marked_objects(boost::unit_test::test_unit_id) {
 #endif
 }
 
-/// What readelf shows of a file.
+/// Returns the output of readelf for a file.
 std::string readelf(const std::string& option, const std::string& file) {
   const auto result = run({"readelf", "-W", option, file});
   BOOST_TEST_REQUIRE(result.ok(), result.description());
   return result.out;
 }
 
-/// The first line with `part`; empty when there is none.
+/// Returns the first line that contains `part`, or an empty string.
 std::string line_with(const std::string& text, const std::string& part) {
   const std::size_t found = text.find(part);
   if (found == std::string::npos) return "";
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(calls_of_the_c_library_are_checked, *precondition(needs_for
   });
 }
 
-/// A program has the mark only where the C library's start files have it, too.
+/// A program has the mark only if the start files of the C library have it too. So check the
+/// libraries.
 BOOST_AUTO_TEST_CASE(indirect_jumps_and_returns_can_be_checked_by_the_processor,
                      *precondition(needs_marked_objects)) {
   for (const std::string name : {"codec/libcodec.a", "frame/libframe.a", "fs/libfs.a"}) {

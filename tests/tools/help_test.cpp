@@ -1,4 +1,4 @@
-// What --help of the programs looks like, and what they say about what they do not know.
+// Tests the layout of --help, and the messages about unknown words.
 
 #include <fstream>
 #include <sstream>
@@ -25,7 +25,7 @@ void check_layout(const HelpText& help) {
     BOOST_TEST(help.lines.back() == "  " + help.examples.back(), help.command);
 }
 
-/// Options that stand in the examples are those of the subcommand.
+/// Checks that the options in the examples are options of the subcommand.
 void check_examples(const HelpText& help) {
   for (const std::string& example : help.examples) {
     std::istringstream words(example.substr(0, example.find_first_of("|")));

@@ -1,5 +1,5 @@
 #pragma once
-// What --help of the programs names.
+// Parses the --help of the programs.
 
 #include <set>
 #include <string>
@@ -12,20 +12,20 @@ struct HelpText {
   std::vector<std::string> lines;
   std::vector<std::string> subcommands;
   std::set<std::string> flags;          ///< with their dashes
-  std::set<std::string> mount_options;  ///< of bloscfs alone, without what follows the name
+  std::set<std::string> mount_options;  ///< of bloscfs only, without what follows the name
   std::vector<std::string> arguments;   ///< such as FILE
   std::vector<std::string> examples;    ///< command lines
-  std::string subcommand;               ///< empty: of the program
-  /// For messages: the command line that it was asked by.
+  std::string subcommand;               ///< empty for the program itself
+  /// The command line that printed the help, for messages.
   std::string command;
 };
 
-/// Of b2frame's subcommand, or of b2frame itself where it is empty.
+/// Returns the help of a subcommand of b2frame, or of b2frame itself if `subcommand` is empty.
 HelpText help_of_b2frame(const std::string& subcommand);
 HelpText help_of_bloscfs();
-/// Of bloscfs as mount(8) calls it.
+/// Returns the help of bloscfs when mount(8) calls it.
 HelpText help_of_mount_helper();
-/// Of each subcommand.
+/// Returns the help of every subcommand.
 std::vector<HelpText> help_of_subcommands();
 
 }  // namespace bloscfs::test

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kMi = std::int64_t{1} << 20, kGi = kMi << 10;
 constexpr std::int64_t kLargestBlock = 0x1FFFF000;
-/// Of an index entry: the streams of zero chunks, and those of the chunk at 0.
+/// Index entries: a chunk of zeros, and the chunk at offset 0.
 const ByteVector kZeroEntries{0, 0, 0, 0, 0, 0, 0, 0x81}, kFirstChunk(8, 0);
 
 ByteVector zero_entry() { return {0, 0, 0, 0, 0, 0, 0, 0x81}; }
 
-/// As many vlmetalayers as there may be, each of the same stored bytes.
+/// Makes nearly the largest number of vlmetalayers, all with the same stored bytes.
 Metalayers many_layers(const ByteVector& chunk) {
   Metalayers layers;
   for (int i = 0; i < 8000; i++) layers.emplace_back("m" + std::to_string(i), chunk);
@@ -30,7 +30,7 @@ FramePlan plan_of(std::int64_t chunks, std::int64_t chunksize, std::int64_t bloc
   return plan;
 }
 
-/// All chunks lead to the same stored one.
+/// Makes a frame whose index entries all name the same stored chunk.
 ByteVector same_chunk_frame(std::int64_t chunks, const ByteVector& chunk, std::int64_t chunksize,
                             std::int64_t blocksize) {
   return encode_frame_around(
@@ -57,7 +57,7 @@ HostileFrame many_blocks_of_index() {
                               encode_run_chunk(kZeroEntries, count * block, block))};
 }
 
-/// Chunks of one block of 512 MiB, which is decoded alone.
+/// Each chunk is a single block of 512 MiB.
 HostileFrame large_blocks() {
   return {"large_blocks.b2frame",
           same_chunk_frame(65536, encode_run_chunk({7}, kLargestBlock, kLargestBlock),
@@ -77,7 +77,8 @@ HostileFrame millions_of_chunks() {
           same_chunk_frame(std::int64_t{1} << 26, encode_run_chunk({7}, kMi, kMi), kMi, kMi), kMi};
 }
 
-/// Each is 1 MiB of msgpack: empty arrays, which JSON needs much memory for, or one in another.
+/// Makes vlmetalayers of 1 MiB of MessagePack each. Depending on `byte` they hold empty arrays,
+/// which take much memory as JSON, or deeply nested ones.
 HostileFrame metalayers(const char* name, std::uint8_t byte) {
   FramePlan plan = plan_of(0, 1, 1);
   plan.vlmetalayers = many_layers(encode_repeated_chunk({byte}, kMi));

@@ -1,6 +1,6 @@
 #pragma once
-// Frames of a few hundred bytes to some hundred KiB that claim to hold very much: what reads them
-// would use gigabytes of memory, or never end.
+// Frames of at most some hundred KiB that claim very large contents. A careless reader would use
+// gigabytes of memory, or never end.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ struct HostileFrame {
 };
 
 std::vector<HostileFrame> hostile_frames();
-/// One of them.
+/// Returns the frame with this name.
 HostileFrame hostile_frame(const std::string& name);
 
 }  // namespace bloscfs::test

@@ -1,5 +1,5 @@
-// What every subcommand promises: it ends within a second of SIGINT, leaves no temporary behind,
-// and uses at most 256 MiB and what one block needs, whatever a file claims.
+// Limits of every subcommand: it ends within a second of SIGINT, leaves no temporary behind, and
+// uses at most 256 MiB and the memory that one block needs, whatever a file claims.
 
 #include <csignal>
 #include <string>
@@ -23,8 +23,8 @@ namespace bloscfs::test {
 namespace {
 
 constexpr std::int64_t kMemory = std::int64_t{256} << 20;
-/// Work goes on for so long before SIGINT; then it has to end. A second is promised, and other
-/// programs may be running.
+/// The test sends SIGINT after kUndisturbed. The program must end within kEnd: more than the
+/// promised second, since other programs may be running.
 constexpr Seconds kUndisturbed{0.5}, kEnd{10};
 
 /// A directory in which a subcommand runs on a file.
@@ -64,7 +64,7 @@ class HostilePlace {
   TempDir scratch_;
 };
 
-/// Every subcommand that reads a frame.
+/// Returns every subcommand that reads a frame.
 std::vector<Arguments> commands_for(const HostilePlace& place) {
   const std::string file = place.file();
   return {{"info", file},
@@ -93,7 +93,7 @@ void check_limits(const ProcessResult& result, std::int64_t block_memory) {
   if (!kSanitized) BOOST_TEST(std::int64_t{result.usage.ru_maxrss} * 1024 < kMemory + block_memory);
 }
 
-/// Accepts no connection: whoever connects waits.
+/// Never accepts a connection, so that clients wait.
 class SilentServer {
  public:
   SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -164,9 +164,9 @@ BOOST_AUTO_TEST_CASE(a_leaf_of_a_store_gets_no_more) {
 }
 
 BOOST_AUTO_TEST_CASE(lines_of_json_stay_within_the_memory) {
-  // Six characters for each byte.
+  // JSON writes each byte as six characters.
   ByteVector document(frame::kMaxDocument, 1);
-  document[0] = 0xdb;  // msgpack: a text, and its size
+  document[0] = 0xdb;  // MessagePack: a text, followed by its size
   for (std::size_t i = 0; i < 4; i++)
     document[1 + i] = static_cast<std::uint8_t>((document.size() - 5) >> (24 - 8 * i));
   Cut cut;

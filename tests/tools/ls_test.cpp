@@ -1,4 +1,4 @@
-// ls: a line for each frame, what is in it and how it is stored.
+// Tests `ls`, which prints a line for each frame: what it contains, and how it is stored.
 
 #include <sstream>
 
@@ -27,7 +27,7 @@ std::vector<std::vector<std::string>> table_of(const std::string& text) {
 
 using Row = std::vector<std::string>;
 
-/// A directory of one of each kind, and what is no frame.
+/// A directory with one frame of each kind, and files that are not frames.
 struct LsFrames {
   LsFrames() {
     write_file(home / "array.b2nd", array_frame(make_contents("ramp", 1, 24, 4), {2, 3}, "<i4", 4));

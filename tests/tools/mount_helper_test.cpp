@@ -1,4 +1,4 @@
-// bloscfs as mount(8) calls it, and words that its users type.
+// bloscfs as mount(8) calls it, with the words that users of mount(8) type.
 
 #include <fstream>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace bloscfs::test;
 
-/// A directory to mount, a place for that, and the helper; nothing stays mounted.
+/// A directory to mount, a mountpoint, and the helper. The destructor unmounts.
 class Place {
  public:
   Place() {

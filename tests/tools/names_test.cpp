@@ -1,4 +1,4 @@
-// Names that hold escape sequences, as the programs show them.
+// How the programs print names that contain escape sequences.
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ bool has_control_characters(const std::string& text) {
          text.find("red\n") != std::string::npos;
 }
 
-/// A directory with a file and a frame of that name.
+/// A directory with a file and a frame of such a name.
 struct Home {
   Home() {
     write_file(file(), std::string_view("contents"));
@@ -29,7 +29,7 @@ struct Home {
   TempDir path;
 };
 
-/// What the program writes to a terminal.
+/// Returns what the program writes to a terminal.
 std::string on_terminal(const Arguments& words) {
   const ProcessResult result =
       run(Arguments{"python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", B2FRAME} + words);

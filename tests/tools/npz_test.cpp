@@ -1,4 +1,4 @@
-// create of .npz files: arrays in a folder or a store.
+// Tests `create` with .npz files, whose arrays go into a directory or a store.
 
 #include <algorithm>
 
@@ -23,7 +23,8 @@ struct ArchivePlace {
   TempDir home;
   std::string file(const std::string& name) const { return (home / name).string(); }
 
-  /// By Python's zipfile, as numpy.savez() does; `entries` are a member and its contents.
+  /// Makes an archive with Python's zipfile, as numpy.savez() does. `entries` are names and
+  /// contents.
   std::string archive(const std::vector<std::pair<std::string, std::string>>& entries,
                       bool deflated) const {
     Arguments arguments = {"python3", "-c", R"(
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(hostile_archives_leave_nothing) {
   });
   changed("of overlapping members", false, [&](ByteVector& bytes) {
     const auto first = find(bytes, entry, 0), second = find(bytes, entry, 1);
-    std::copy_n(first, 46, second);  // but for the name, which has the same length
+    std::copy_n(first, 46, second);  // except for the name, which has the same length
   });
   for (const char* const name : {"../a.npy", "/a.npy", "a//b.npy"}) {
     const std::string npz = place.archive({{"a.npy", a}, {name, a}}, false);

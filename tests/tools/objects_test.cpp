@@ -1,4 +1,4 @@
-// Lists of Python's objects as JSON.
+// Lists of Python objects, printed as JSON.
 
 #include <fstream>
 #include <sstream>
@@ -22,7 +22,7 @@ json lines_of(const std::string& text) {
   return values;
 }
 
-/// The description of a list of such a serializer.
+/// Returns the metalayer of a list with this serializer.
 Metalayers described(const char* layer, const char* serializer) {
   return {{layer, json::to_msgpack({{"version", 1}, {"serializer", serializer}})}};
 }

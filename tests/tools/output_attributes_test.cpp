@@ -1,5 +1,5 @@
-// Files that b2frame makes: their owner and mode, who may read them, and what another user who may
-// write to the directory can do while they are made.
+// Files that b2frame makes: their owner and mode, and who may read them. Another user who may write
+// to the directory tries to interfere while they are made.
 
 #include <atomic>
 #include <functional>
@@ -29,8 +29,8 @@ struct stat status_of(const fs_std::path& path) {
 
 mode_t mode_of(const fs_std::path& path) { return status_of(path).st_mode & mode_t{07777}; }
 
-/// A directory, and in it a file and a frame of its contents that only their owner may read; and
-/// the commands that make a file of either.
+/// A directory with a file and a frame of its contents, which only their owner may read. commands()
+/// make files from them.
 struct Maker {
   Maker() {
     write_file(file, make_contents("text", 1, 100'000, 1));
@@ -54,7 +54,7 @@ struct Maker {
   const fs_std::path file = home / "file", frame = home / "frame.b2frame";
 };
 
-/// As long as one lives, `work` is called of every temporary in a directory, again and again.
+/// While it lives, calls `work` for every temporary in a directory, repeatedly.
 class TemporaryWatch {
  public:
   TemporaryWatch(fs_std::path directory, std::function<void(const fs_std::path&)> work)
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(are_the_owner_and_the_bits_of_what_is_replaced, *preconditi
   }
 }
 
-/// As a user may do with a program of root's, where the kernel permits such links.
+/// A user can make such a link to a program of root's, if the kernel permits it.
 BOOST_AUTO_TEST_CASE(have_no_privileges_of_a_file_with_other_names, *precondition(needs_root)) {
   const Maker maker;
   const fs_std::path program = maker.home / "program", out = maker.home / "out";
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(let_nobody_read_what_only_the_owner_of_the_input_may) {
   }
 }
 
-/// Who may write to the directory puts a symlink in the place of what root makes there.
+/// A user who may write to the directory replaces root's temporary by a symlink.
 BOOST_AUTO_TEST_CASE(are_never_set_by_a_name, *precondition(needs_root)) {
   const Maker maker;
   const fs_std::path place = maker.home / "place", out = place / "out";

@@ -7,7 +7,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Macros that may follow another one on its line: a capital, and one or more small letters.
+/// True for a macro that may follow another one on its line: a capital letter and a small one.
 bool is_macro(const std::string& word) {
   return word.size() == 2 && std::isupper(static_cast<unsigned char>(word[0])) != 0 &&
          std::islower(static_cast<unsigned char>(word[1])) != 0;
@@ -18,7 +18,7 @@ bool is_delimiter(const std::string& word) {
   return word == "," || word == "." || word == ":" || word == ";" || word == "|" || word == ")";
 }
 
-/// In mdoc `Fl r` is -r, and `Fl df` in a synopsis both of -d and -f.
+/// In mdoc, `Fl r` is -r. In a synopsis, `Fl df` is both -d and -f.
 void add_flags(const std::string& word, bool in_synopsis, std::set<std::string>& flags) {
   if (word.starts_with('-') || !in_synopsis)
     flags.insert("-" + word);

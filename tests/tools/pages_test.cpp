@@ -1,4 +1,4 @@
-// The manual pages name what --help names, and nothing else.
+// The manual pages must name exactly what --help names.
 
 #include <fstream>
 #include <iterator>
@@ -27,14 +27,15 @@ void check_equal(const std::set<std::string>& here, const std::set<std::string>&
   for (const std::string& word : here) BOOST_TEST(there.contains(word), what << ": " << word);
 }
 
-/// What the program knows has an item in the page, and what the page names the program knows.
+/// Every option of the program needs an item in the page, and the program must know every option in
+/// the page.
 void check_flags(const Page& page, const HelpText& help) {
   check_equal(help.flags, page.listed_flags,
               "tools/pages/" + page.name + " has no .It Fl for what " + help.command + "names");
   check_equal(page.flags, help.flags, help.command + "does not name what its page has");
 }
 
-/// Options in command lines that are shown.
+/// Checks the options in the command lines of examples.
 void check_examples(const Page& page) {
   for (const std::string& line : page.literals) {
     std::istringstream words(line);
@@ -50,7 +51,7 @@ void check_examples(const Page& page) {
 
 }  // namespace
 
-// Words, and no contents of files.
+// These tests decode no files, so a build with sanitizers would show nothing more.
 BOOST_AUTO_TEST_SUITE(pages, *boost::unit_test::precondition(needs_plain_build))
 
 BOOST_AUTO_TEST_CASE(each_subcommand_has_one_with_all_of_its_options) {

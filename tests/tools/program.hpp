@@ -26,14 +26,14 @@ inline bool is_message_about(const std::string& err, const std::string& file) {
   return err.starts_with("b2frame: " + file + ": ") && err.ends_with("\n");
 }
 
-/// What `info --json` says.
+/// Returns the output of `info --json`.
 inline nlohmann::json info_of(const fs_std::path& frame) {
   const ProcessResult result = b2frame({"info", "--json", frame.string()});
   if (!result.ok()) throw std::runtime_error(result.description());
   return nlohmann::json::parse(result.out);
 }
 
-/// The decompressed contents; as a NPY file if `npy`.
+/// Returns the decompressed contents, as an NPY file if `npy`.
 inline std::string extracted(const fs_std::path& frame, bool npy = false) {
   const ProcessResult result =
       b2frame(Arguments{"extract"} + (npy ? Arguments{"--npy"} : Arguments{}) +

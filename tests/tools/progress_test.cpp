@@ -1,4 +1,4 @@
-// The line that tells how far b2frame is, and the one that stays.
+// The progress line of b2frame, and the summary that stays when it is done.
 
 #include "tools/progress.hpp"
 
@@ -20,7 +20,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
-/// What b2frame writes to a terminal of so many columns.
+/// Returns what b2frame writes to a terminal with this number of columns.
 std::string on_terminal(int columns, const std::string& arguments) {
   const std::string command =
       "stty cols " + std::to_string(columns) + "; " + B2FRAME + " " + arguments;

@@ -15,7 +15,7 @@ using boost::unit_test::precondition;
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-/// Runs one class of tests of python_package.py.
+/// Runs one test class of python_package.py.
 void pass(const std::string& tests) {
   ProcessSettings settings;
   settings.limit = Seconds{120};

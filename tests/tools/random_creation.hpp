@@ -1,5 +1,5 @@
 #pragma once
-// What b2frame create is given in tests: contents of all kinds, and options that suit them.
+// Random input for `b2frame create`: all kinds of contents, and options that suit them.
 
 #include <cstdint>
 #include <random>
@@ -13,18 +13,18 @@ namespace bloscfs::test {
 
 struct Creation {
   ByteVector input;
-  std::vector<std::int64_t> shape;  ///< of the array in it
-  bool is_array = false;            ///< it is a NPY file
+  std::vector<std::int64_t> shape;  ///< of the array in the input
+  bool is_array = false;            ///< the input is an NPY file
   Arguments options;
 };
 
 Creation random_flat_creation(std::mt19937_64& random);
 Creation random_array_creation(std::mt19937_64& random);
 
-/// For messages.
+/// Describes the input in messages.
 std::string describe(const Creation& creation);
 
-/// BLOSCFS_SEED, or another one each time.
+/// Returns BLOSCFS_SEED, or a random number if that is not set.
 std::uint64_t creation_seed();
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// What README.md and GUIDE.md show is what comes out.
+// The commands in README.md and GUIDE.md must print what is shown there.
 
 #include <cstdlib>
 #include <fstream>
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const char* document) {
   return lines;
 }
 
-/// Commands behind "    $ ", each with the indented lines below it.
+/// Returns the commands behind "    $ ", each with the indented lines that follow it.
 std::vector<ShownCommand> shown_commands(const char* document) {
   const std::string indent = "    ", prompt = "    $ ";
   std::vector<ShownCommand> commands;
@@ -43,7 +43,7 @@ std::vector<ShownCommand> shown_commands(const char* document) {
   return commands;
 }
 
-/// The tour's /tmp, and an end to whatever is mounted there.
+/// A directory in place of the documents' /tmp. The destructor unmounts the mounts in it.
 class TourPlace {
  public:
   ~TourPlace() {

@@ -1,4 +1,4 @@
-// Records (items of structured types) as text and as CSV, and first rows.
+// Records (items of structured types) as text and as CSV, and their first rows.
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace bloscfs::test;
 
-/// As C lays it out, with a gap of four bytes.
+/// The layout of C, with a gap of four bytes.
 struct Record {
   std::int32_t id;
   std::int32_t gap;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(head_of_a_text_gives_lines) {
   BOOST_TEST(succeeded({"head", "-n", "2", file}) == "0\n1\n");
 }
 
-/// The gap stays a gap, and the mount would show the same bytes.
+/// The array keeps the gap, and a mount would show the same bytes.
 BOOST_AUTO_TEST_CASE(with_holes_become_arrays) {
   const TempDir home;
   const std::string npy = (home / "r.npy").string(), frame = (home / "r.b2nd").string();
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(with_holes_become_arrays) {
   std::string header = npy_header("?", {5});
   const std::size_t at = header.find("'?'");
   header.replace(at, 3, descr);
-  // As numpy.save fills up, to a multiple of 64 bytes.
+  // numpy.save pads the header to a multiple of 64 bytes.
   header.erase(header.find_last_not_of(" \n") + 1);
   header += std::string(20, ' ');
   header += std::string(64 - (header.size() + 1) % 64, ' ') + "\n";

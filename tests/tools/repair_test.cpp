@@ -1,4 +1,4 @@
-// Runs b2frame repair on frames that were damaged at random, and on those that say too much.
+// Runs `b2frame repair` on randomly damaged frames, and on frames that claim too much.
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,7 +35,7 @@ int damage_count() {
   return given != nullptr ? std::atoi(given) : (kSanitized ? 30 : 90);
 }
 
-/// What a damaged frame became, compared with what it was.
+/// Compares a repaired frame with the original one.
 class Comparison {
  public:
   Comparison(const KnownFrame& known, ByteVector damaged, const fs_std::path& damaged_path,
@@ -55,14 +55,14 @@ class Comparison {
     if (known_.info.array) leave_out_blocks(*known_.info.array, boxes);
   }
 
-  /// Nothing that is called intact is anything but what it was.
+  /// Checks that everything that is reported as intact has its original bytes.
   void check_claims() const {
     const ByteVector was = contents_of(known_.chunks), is = contents_of(out_);
     const bool compared = known_.keeps_checksums && !touched_trailer();
     std::size_t at = 0;
     for (std::size_t i = 0; i < known_.chunks.size(); ++i) {
       const std::size_t size = known_.chunks[i].contents.size();
-      // Without checksums nobody can know that bytes of a chunk were changed that decodes.
+      // Without checksums, changed bytes in a chunk that still decodes cannot be detected.
       if (compared || !touched_chunk(known_.chunks[i])) {
         std::size_t wrong = 0;
         for (std::size_t k = at; k < at + size && k < is.size() && k < is_known_.size(); ++k)
@@ -73,7 +73,7 @@ class Comparison {
     }
   }
 
-  /// Chunks that were not touched are where they were.
+  /// Checks that undamaged chunks are at their old places.
   void check_untouched() const {
     if (!is_order_knowable()) return;
     for (std::size_t i = 0; i < known_.chunks.size(); ++i) {
@@ -92,7 +92,8 @@ class Comparison {
       if (i >= damaged_.size() || damaged_[i] != known_.bytes[i]) return true;
     return false;
   }
-  /// Those in a box of a loss; and those beyond the shape, which hold no element.
+  /// Marks blocks as unknown that are inside of a lost box, or beyond the shape and so without
+  /// elements.
   void leave_out_blocks(const frame::ArrayInfo& array, const std::vector<frame::ArrayBox>& lost) {
     const auto blocksize = static_cast<std::size_t>(known_.info.blocksize);
     const auto chunksize = static_cast<std::size_t>(known_.info.chunksize);
@@ -136,7 +137,7 @@ class Comparison {
     if (!touched_index()) return !touched_header() || !touched_trailer();
     if (known_.keeps_checksums && !touched_trailer() && !known_.has_special()) return true;
     if (touched_header() || known_.has_special()) return false;
-    // The first ones are where they were, as long as all of them are there.
+    // The undamaged chunks keep their places if all damaged ones come after them.
     bool is_over = false;
     for (const KnownChunk& chunk : known_.chunks) {
       if (is_over && !touched_chunk(chunk)) return false;
@@ -159,7 +160,7 @@ struct LastChunk {
     std::uint64_t stored_end;                 ///< in the file
     bool needs_first;                         ///< does not decode without the chunk's first block
   };
-  std::uint64_t at = 0;  ///< of a sparse frame: the number of its file
+  std::uint64_t at = 0;  ///< in a sparse frame: the number of the chunk file
   std::int64_t cbytes = 0;
   std::vector<Block> blocks;
 };
@@ -184,7 +185,7 @@ LastChunk look_at_last_chunk(const fs_std::path& path) {
   return last;
 }
 
-/// Contents that are lost of a file that ends at `size`, as ranges in order.
+/// Returns the ranges of contents that are lost if the file ends at `size`, in order.
 json lost_behind(const LastChunk& last, std::uint64_t size) {
   json lost = json::array();
   for (const LastChunk::Block& block : last.blocks) {
@@ -206,7 +207,7 @@ json lost_ranges(const json& report) {
   return ranges;
 }
 
-/// Contents with zeros in the ranges.
+/// Returns the contents with zeros in these ranges.
 ByteVector without(ByteVector contents, const json& ranges) {
   for (const json& range : ranges)
     std::fill(contents.begin() + range[0].get<std::ptrdiff_t>(),
@@ -221,7 +222,7 @@ Creation creation_to_damage(Random& random) {
   return creation;
 }
 
-/// Repairs the frame at `damaged`, and returns what was reported of it.
+/// Repairs the frame at `damaged`. Returns the report.
 json repair(const fs_std::path& damaged, const fs_std::path& out) {
   const ProcessResult result =
       b2frame({"repair", "--json", "--force", damaged.string(), "-o", out.string()});
@@ -294,7 +295,7 @@ BOOST_AUTO_TEST_CASE(saves_whole_blocks_of_a_last_chunk_that_is_cut_off) {
     const ByteVector contents =
         make_contents(name == "memcpyed" ? "noise" : "text", random(), 180000, 1);
     write_file(scratch / "input", contents);
-    // One chunk that is shorter than the frame's chunks, and a shorter one behind others.
+    // First one chunk that is shorter than the frame's chunk size, then a short chunk after others.
     for (const char* chunksize : {"1M", "96K"}) {
       for (const bool is_sparse : {false, true}) {
         fs_std::remove_all(whole);
@@ -352,12 +353,12 @@ BOOST_AUTO_TEST_CASE(tells_what_a_sparse_frame_without_some_files_has_left) {
   ByteVector expected = contents;
   std::fill_n(expected.begin() + 3 * 4096, 4096, std::uint8_t{0});
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
-  // Without the index their numbers are all there is.
+  // Without the index, the order follows only from the numbers in the file names.
   fs_std::resize_file(whole / "chunks.b2frame", 150);
   report = repair(whole, out);
   BOOST_TEST(report.at("order") == "guess");
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
-  // A number that no chunk of a frame can have.
+  // No chunk of a frame can have this number.
   fs_std::rename(whole / "0000000A.chunk", whole / "FFFFFFF0.chunk");
   BOOST_TEST(b2frame({"verify", "--repairable", whole.string()}).status == kIncomplete);
 }
@@ -389,7 +390,7 @@ BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
 }
 
 BOOST_AUTO_TEST_CASE(believes_chunks_before_a_header_that_was_changed) {
-  // Of each number, its highest byte and its lowest.
+  // The offsets of the highest and the lowest byte of each number.
   const std::map<std::string, std::vector<std::size_t>> fields{
       {"header_len", {0x0b, 0x0e}}, {"frame_len", {0x10, 0x17}}, {"nbytes", {0x1e, 0x25}},
       {"cbytes", {0x27, 0x2e}},     {"typesize", {0x30, 0x33}},  {"blocksize", {0x35, 0x38}},
@@ -447,7 +448,7 @@ BOOST_AUTO_TEST_CASE(tells_of_neighbouring_blocks_at_once) {
            (scratch / "input.npy").string(), "-o", whole.string()});
   const KnownFrame known = look_at(whole);
   ByteVector bytes = known.bytes;
-  // The places of all blocks in the second half of the chunk lead nowhere.
+  // The block starts in the second half of the chunk are invalid.
   const auto starts = static_cast<std::ptrdiff_t>(known.chunks[0].at) + 32;
   std::fill_n(bytes.begin() + starts + 32 * 4, 32 * 4, std::uint8_t{0xff});
   write_file(whole, bytes);
@@ -472,7 +473,7 @@ BOOST_AUTO_TEST_CASE(makes_a_frame_of_what_a_bloscpack_file_has_left) {
       if (contents.empty()) continue;
       repair(entry.path(), out);
       BOOST_TEST((extracted(out) == contents));
-      // The offset table, where there is one.
+      // Damage the offset table, if the file has one.
       ByteVector bytes = read_file(entry.path());
       if ((bytes[5] & 3) != 1 || bytes[4] < 2) continue;
       std::fill_n(bytes.begin() + 32, 8, std::uint8_t{1});
@@ -497,7 +498,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_metadata_of_a_bloscpack_file_unless_they_are_dama
       BOOST_TEST(repair(data / name, out).at("status") == "complete");
       const ProcessResult info = b2frame({"info", "--json", out.string()});
       BOOST_TEST(json::parse(info.out).at("metalayers").at("bloscpack") == metadata, info.out);
-      // Right behind the section's header.
+      // Damage the byte right behind the section's header.
       ByteVector bytes = read_file(data / name);
       bytes[64] ^= 1;
       write_file(damaged, bytes);

@@ -1,5 +1,5 @@
-// A page of b2frame report in a browser: whether it fits, looks as it should, and runs nothing but
-// its own script.
+// A page of `b2frame report` in a browser: whether it fits, looks right, and runs no script but its
+// own.
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 using namespace bloscfs::test;
 using nlohmann::json;
 
-/// Tells the page around it what it measures.
+/// A script that measures the page and adds the results to the parent page.
 constexpr const char* kMeasure = R"(<script>
 const errors = [];
 addEventListener("error", (event) => errors.push(event.message));
@@ -51,11 +51,12 @@ addEventListener("load", () => {
 });
 </script>)";
 
-/// A page around it, since windows have a least width.
+/// The parent page, which makes widths possible below the minimum of a window.
 constexpr const char* kFrame = R"(<!DOCTYPE html><meta charset="utf-8"/><body>
 <iframe style="border: 0; height: 900px; width: WIDTHpx" src="measured.html"></iframe>)";
 
-/// A frame of each sort of picture, a damaged one, and one that tries to run scripts.
+/// Makes a page of frames with every sort of picture, a damaged one, and one that tries to run
+/// scripts.
 std::string make_page(const TempDir& dir) {
   Cut evil;
   evil.vlmetalayers = {
@@ -82,7 +83,7 @@ std::string make_page(const TempDir& dir) {
   return result.out;
 }
 
-/// Without the policy that refuses all scripts but the page's own.
+/// Adds the script, and removes the policy that allows only the page's own script.
 std::string with_measurement(std::string page) {
   const std::size_t policy = page.find("<meta http-equiv");
   page.erase(policy, page.find("/>", policy) + 2 - policy);
@@ -90,7 +91,7 @@ std::string with_measurement(std::string page) {
   return page.insert(page.find(head) + head.size(), kMeasure);
 }
 
-/// What the browser makes of a file, as text; its console goes to stderr.
+/// Returns the page as text after the browser has loaded it. The browser's console goes to stderr.
 ProcessResult browse(const TempDir& dir, const fs_std::path& file, bool dark) {
   ProcessSettings settings;
   settings.limit = Seconds{60};
@@ -113,7 +114,7 @@ json measure(const TempDir& dir, int width, bool dark) {
   const std::size_t at = result.out.find(begin);
   BOOST_TEST_REQUIRE(at != std::string::npos, result.out + result.description());
   const std::size_t end = result.out.find("</pre>", at);
-  // JSON in HTML: of what could be escaped there is only this.
+  // JSON text contains only these of the characters that HTML escapes.
   std::string text = result.out.substr(at + begin.size(), end - at - begin.size());
   for (const auto& [escaped, plain] :
        {std::pair("&lt;", "<"), {"&gt;", ">"}, {"&nbsp;", "\u00a0"}, {"&amp;", "&"}})
@@ -124,7 +125,7 @@ json measure(const TempDir& dir, int width, bool dark) {
 
 }  // namespace
 
-// The work is that of the browser.
+// The browser does most of the work, so a build with sanitizers would show nothing more.
 BOOST_AUTO_TEST_SUITE(report_browser, *boost::unit_test::precondition(needs_plain_build) *
                                           boost::unit_test::precondition(has_programs("chromium")))
 

@@ -20,7 +20,7 @@ const xmlChar* to_xml(const std::string& text) {
   return reinterpret_cast<const xmlChar*>(text.c_str());
 }
 
-/// So that paths need not name it.
+/// Removes the namespace, so that XPaths need not name it.
 std::string without_namespace(std::string text) {
   const std::string attribute = " xmlns=\"http://www.w3.org/1999/xhtml\"";
   const std::size_t at = text.find(attribute);

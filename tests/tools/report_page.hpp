@@ -1,5 +1,5 @@
 #pragma once
-// A page that b2frame report has written, as a tree.
+// A page that `b2frame report` has written, as a tree.
 
 #include <memory>
 #include <string>
@@ -11,13 +11,15 @@ namespace bloscfs::test {
 
 class ReportPage {
  public:
-  /// Throws std::runtime_error, saying where, for what is not well-formed.
+  /// Throws std::runtime_error, with the place, if the page is not well-formed.
   explicit ReportPage(const std::string& page);
 
-  /// Text of each element that an XPath leads to, with what is in it.
+  /// Returns the text of each element that the XPath selects, including the text of its
+  /// descendants.
   std::vector<std::string> texts(const std::string& path) const;
   std::size_t count(const std::string& path) const { return texts(path).size(); }
-  /// That of the only one. Throws std::runtime_error.
+  /// Returns the text of the only such element. Throws std::runtime_error if there is not exactly
+  /// one.
   std::string text(const std::string& path) const;
 
  private:
@@ -25,7 +27,7 @@ class ReportPage {
   std::shared_ptr<const Tree> tree_;
 };
 
-/// The page of a file that was written.
+/// Reads a page from a file.
 ReportPage read_report(const fs_std::path& file);
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// Pages that b2frame report writes: what they say, of sound frames, of damaged and of hostile ones.
+// Contents of the pages that `b2frame report` writes, for valid, damaged and hostile frames.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ using namespace bloscfs::test;
 using bloscfs::frame::json_to_msgpack;
 
 const fs_std::path kData = BLOSCFS_TEST_SOURCE_ROOT "/tests/data";
-/// What a section may take, whatever its frame claims.
+/// The largest size of a section, whatever its frame claims.
 constexpr std::uintmax_t kMostPage = 2 << 20;
 
 bool contains(const std::string& text, const std::string& part) {
@@ -31,14 +31,14 @@ bool contains(const std::string& text, const std::string& part) {
 
 ByteVector msgpack(const std::string& text) { return json_to_msgpack(bytes_of(text)); }
 
-/// Writes the page of a frame, which is expected to be sound.
+/// Writes the report of a frame. The command must end with `status`.
 ReportPage report_of(const fs_std::path& frame, const fs_std::path& out, int status = 0) {
   const ProcessResult result = b2frame({"report", frame.string(), "-o", out.string()});
   BOOST_TEST_REQUIRE(result.status == status, result.description());
   return read_report(out);
 }
 
-/// Frames of one kind of the test data, in order.
+/// Returns the frames in one directory of the test data, sorted.
 std::vector<fs_std::path> frames_in(const fs_std::path& folder, const std::string& suffix = "") {
   std::vector<fs_std::path> found;
   for (const auto& entry : fs_std::directory_iterator(folder))
@@ -49,7 +49,7 @@ std::vector<fs_std::path> frames_in(const fs_std::path& folder, const std::strin
   return found;
 }
 
-/// A NPY file of rows * columns floats: 0, 1, 2 and so on.
+/// Returns an NPY file of rows * columns floats: 0, 1, 2 and so on.
 std::string counting_npy(std::int64_t rows, std::int64_t columns) {
   std::string file = npy_header("<f4", {rows, columns});
   for (std::int64_t i = 0; i < rows * columns; ++i) {
@@ -59,7 +59,7 @@ std::string counting_npy(std::int64_t rows, std::int64_t columns) {
   return file;
 }
 
-/// A picture of a page, as four bytes a pixel: red, green, blue and opacity.
+/// A picture of the page, with four bytes for a pixel: red, green, blue and opacity.
 struct Picture {
   explicit Picture(const std::string& uri) {
     const ByteVector file = decoded(uri.substr(uri.find(',') + 1));
@@ -114,7 +114,7 @@ struct Files {
   }
 };
 
-/// Zeros the middle of a chunk's stored bytes.
+/// Overwrites the middle of a chunk's stored bytes with zeros.
 void damage_chunk(const fs_std::path& path, std::int64_t chunk) {
   ByteVector bytes = read_file(path);
   const auto snapshot = bloscfs::frame::open_path(path, {});
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_frame_has_a_section) {
     for (const auto& path : frames_in(kData / folder, suffix)) named.push_back(path.string());
   const ProcessResult result =
       b2frame(Arguments{"report"} + named + Arguments{"-o", files.out.string()});
-  // Some of them have no contents.
+  // Status 1 is possible, because some of these frames have no contents.
   BOOST_TEST_REQUIRE((result.status == 0 || result.status == 1), result.description());
   const ReportPage page = read_report(files.out);
   BOOST_TEST(page.texts("//section/header/h2") == named, boost::test_tools::per_element());
@@ -214,13 +214,13 @@ BOOST_AUTO_TEST_CASE(pictures_in_colour_have_their_colours) {
   BOOST_TEST(rgb.at(0, 0) == (ByteVector{255, 0, 0, 255}));
   BOOST_TEST(rgb.at(1, 0) == (ByteVector{0, 0, 255, 255}));
   BOOST_TEST(rgb.at(0, 1) == (ByteVector{128, 128, 128, 255}));
-  // Of three pictures the second one.
+  // Of three pictures, the page shows the second one.
   const Picture middle = picture_of("|u1", {3, 1, 1, 3}, red + blue + grey);
   BOOST_TEST(middle.at(0, 0) == (ByteVector{0, 0, 255, 255}));
   const Picture clear = picture_of("|u1", {1, 2, 4}, red + "\x40" + blue + "\xff");
   BOOST_TEST(clear.at(0, 0)[3] == 64);
   BOOST_TEST(clear.at(1, 0)[3] == 255);
-  // The greatest value is full brightness; a fourth channel of zeros does not hide the picture.
+  // The largest value becomes full brightness. A fourth channel of zeros does not hide the picture.
   const std::string twelve_bits("\xf0\x0f\0\0\0\0\0\0\0\0\xf8\x07\0\0\0\0", 16);
   const Picture wide = picture_of("<u2", {1, 2, 4}, twelve_bits);
   BOOST_TEST(wide.at(0, 0) == (ByteVector{255, 0, 0, 255}));
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(texts_show_their_first_lines) {
   const std::string shown = text_of(many);
   BOOST_TEST(shown.starts_with("line 0\nline 1\n"));
   BOOST_TEST(shown.ends_with("line 29\n\u2026"));
-  // A character that the end of the preview cuts apart.
+  // The preview ends within a character.
   std::string umlauts = "x";
   for (int i = 0; i < 4000; i++) umlauts += "\u00e4";
   BOOST_TEST(text_of(umlauts).ends_with("\u00e4\n\u2026"));
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(damaged_chunks_are_named_and_marked) {
   BOOST_TEST(result.err == "b2frame: " + frame.string() + ": 1 damaged chunk\n");
   const ReportPage page = read_report(files.out);
   BOOST_TEST(page.text("//ul[@class='findings']/li/b") == "chunk 3");
-  // What verify says.
+  // The finding is the message of verify.
   const std::string reason = b2frame({"verify", frame.string()}).err;
   BOOST_TEST(contains(reason, page.text("//ul[@class='findings']/li")), reason);
   BOOST_TEST(page.count("//svg[@class='map']/use[@href='#shape-damage']") == 1u);

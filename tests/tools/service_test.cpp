@@ -1,4 +1,4 @@
-// bloscfs as a service: what it tells who has started it, and how it comes back.
+// bloscfs as a service: its messages to the service manager, and how it starts again after a crash.
 
 #include <csignal>
 #include <fstream>
@@ -23,10 +23,10 @@ namespace {
 using namespace bloscfs::test;
 using bloscfs::frame::UniqueFd;
 
-/// Where a service manager would listen.
+/// The socket on which a service manager would listen.
 class Listener {
  public:
-  /// An abstract address where it begins with an @.
+  /// A `name` that begins with "@" is an abstract address.
   explicit Listener(const std::string& name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -38,9 +38,9 @@ class Listener {
     BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
   }
 
-  /// The next message; empty where none comes.
+  /// Returns the next message, or an empty string after a timeout.
   std::string next() const {
-    constexpr int kTimeout = 20'000;  // ms
+    constexpr int kTimeout = 20'000;  // in ms
     pollfd waiting{socket_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, kTimeout) != 1) return "";
     std::string message(4096, '\0');
@@ -53,7 +53,7 @@ class Listener {
   UniqueFd socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
 };
 
-/// The unit with the program of this build.
+/// Returns the unit file, with the path of the built program.
 std::string unit_text() {
   std::ifstream stream(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) /
                        "tools/packaging/systemd/bloscfs@.service.in");
@@ -63,7 +63,7 @@ std::string unit_text() {
   return unit.replace(unit.find(program), program.size(), bloscfs_program());
 }
 
-/// The capabilities that the unit leaves, as setpriv(1) wants them.
+/// Returns the capabilities that the unit allows, in the form that setpriv(1) expects.
 std::string bounding_set() {
   std::string set = "-all";
   std::istringstream unit(unit_text());
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(says_when_the_mount_works_and_when_it_ends,
   }
 }
 
-// A signal that another thread takes while the first one begins to wait was lost, once in some
-// dozens.
+// The signal may reach another thread just when the main thread begins to wait. It must not be
+// lost.
 BOOST_AUTO_TEST_CASE(ends_by_a_signal_that_comes_at_once,
                      *boost::unit_test::precondition(needs_fuse)) {
   constexpr int kRounds = 30;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(comes_back_where_a_daemon_has_died,
                      *boost::unit_test::precondition(needs_fuse)) {
   const Home home;
   MountSettings settings;
-  settings.options = {"sandbox=off"};  // else somebody unmounts for it
+  settings.options = {"sandbox=off"};  // otherwise the janitor would unmount
   Mount dead(home.source(), settings);
   dead.signal(SIGKILL);
   BOOST_REQUIRE(dead.wait(Seconds{20}));
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(works_with_the_privileges_that_the_unit_leaves,
   BOOST_TEST(changes.out == "read mecontents", changes.description());
   mount.unmount();
   BOOST_TEST(exists(home.source() / "moved.b2frame"));
-  // A part of the sandbox that cannot be had is told there.
+  // The log has complaints about parts of the sandbox that are not available.
   BOOST_TEST(mount.complaints() == "");
 }
 

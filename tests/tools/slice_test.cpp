@@ -1,4 +1,4 @@
-// Slices, as NumPy has them, of arrays on the command line.
+// Slices of arrays on the command line, with NumPy's syntax.
 
 #include <numeric>
 #include <sstream>
@@ -31,7 +31,7 @@ Items numbered(std::size_t count) {
 struct SlicePlace {
   TempDir home;
   std::string file(const std::string& name) const { return (home / name).string(); }
-  /// An array of ascending numbers, cut into chunks and blocks.
+  /// Makes an array of ascending numbers with these chunks and blocks.
   std::string array(const std::vector<std::int64_t>& shape, const std::string& chunks,
                     const std::string& blocks) const {
     std::size_t count = 1;
@@ -44,14 +44,14 @@ struct SlicePlace {
   }
 };
 
-/// An index as it is written on the command line, and the item that it means.
+/// An index in the syntax of the command line, and the positions that it selects.
 struct Index {
   std::string text;
   std::vector<int> places;
   bool is_single = false;
 };
 
-/// By trying each place there is, which is slow and obvious.
+/// Finds the positions by trying each one, which is slow but obviously right.
 Index random_index(Random& random, int size) {
   if (one_in(random, 4)) {
     const int place = between(random, 0, size - 1);
@@ -76,7 +76,7 @@ Index random_index(Random& random, int size) {
   if (step > 0 && place < 0) place = 0;
   if (step < 0 && place >= size) place = size - 1;
   for (; place >= 0 && place < size; place += step) {
-    // A stop before the first index counts as the end there.
+    // A stop before position 0 is never reached by a slice that goes backwards.
     if (stop && !is_before(place, *stop)) break;
     index.places.push_back(place);
   }
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_are_refused_with_the_axis_and_its_size) {
   BOOST_TEST(b2frame({"cat", array + "[::-9223372036854775808]"}).ok());
 }
 
-/// Damage elsewhere does not matter.
+/// Damage to other blocks does not matter.
 BOOST_AUTO_TEST_CASE(decode_no_other_blocks) {
   const SlicePlace place;
   constexpr std::int64_t kRows = 1000;

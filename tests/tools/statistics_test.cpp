@@ -1,4 +1,4 @@
-// info --stats.
+// Tests `info --stats`.
 
 #include <cmath>
 
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(are_exact_for_integers) {
   BOOST_TEST(stats_of<std::uint16_t>({0x0100, 0x0200}, ">i2").at("max") == 2);
 }
 
-/// Sums of squares would have no digit left.
+/// A sum of squares would lose all digits of these items.
 BOOST_AUTO_TEST_CASE(are_sound_far_from_zero) {
   std::vector<double> items(400'000);
   for (std::size_t i = 0; i < items.size(); i++) items[i] = 1e9 + static_cast<double>(i % 2);

@@ -1,4 +1,4 @@
-// Stores of python-blosc2 with the built b2frame: keys, leaves, tables, packing and unpacking.
+// The built b2frame on stores of python-blosc2: keys, leaves, tables, packing and unpacking.
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,7 +35,8 @@ std::vector<json> stores_of_kind(const std::string& kind) {
 
 std::string store(const json& entry) { return (kStores / entry.at("path")).string(); }
 
-/// What a directory is asked for its keys by; files need no more than their names.
+/// Returns the argument for listing a store's keys. A directory needs ":/", and a file only its
+/// name.
 std::string root_of(const std::string& path) {
   return fs_std::is_directory(path) ? path + ":/" : path;
 }
@@ -48,7 +49,7 @@ std::string recorded_sum(const json& member) {
   return member.value("raw_sha256", member.value("sha256", ""));
 }
 
-/// Files below a directory, and what is in them.
+/// Returns the files below a directory, and their contents.
 std::map<std::string, ByteVector> files_below(const fs_std::path& directory) {
   std::map<std::string, ByteVector> files;
   for (const auto& entry : fs_std::recursive_directory_iterator(directory))
@@ -203,7 +204,7 @@ BOOST_AUTO_TEST_CASE(verify_finds_nothing_in_sound_stores) {
 BOOST_AUTO_TEST_CASE(verify_names_the_damaged_leaf_alone) {
   const TempDir dir;
   ByteVector bytes = read_file(kStores / "dict2.b2z");
-  // In the chunk of the first member, whose frame begins at 44.
+  // Damages the chunk of the first member, whose frame begins at offset 44.
   std::fill_n(bytes.begin() + 44 + 195, 40, std::uint8_t{0xff});
   write_file(dir / "s.b2z", bytes);
   const std::string path = dir / "s.b2z";
@@ -222,7 +223,7 @@ BOOST_AUTO_TEST_CASE(tables_become_csv_and_npy) {
       BOOST_TEST_REQUIRE(result.ok(), result.description());
     }
     BOOST_TEST(sha256(read_file(dir / "t.csv")) == entry.at("csv_sha256").get<std::string>());
-    // 8 + 8 + 40 bytes a row.
+    // 8 + 8 + 40 bytes for each row.
     const auto rows = entry.at("rows").get<std::size_t>();
     BOOST_TEST(read_file(dir / "t.npy").size() == 128 + rows * 56);
   }
@@ -431,7 +432,7 @@ BOOST_AUTO_TEST_CASE(pack_replaces_a_file_and_unpack_no_directory) {
   BOOST_TEST(count_files(dir.path()) == 2U);
 }
 
-// An own reader, in Python, of what random stores are packed to (tests/tools/random_stores.py).
+// A separate reader in Python checks packed random stores (tests/tools/random_stores.py).
 BOOST_AUTO_TEST_CASE(random_stores_are_packed_as_python_reads_them) {
   const char* seed = std::getenv("BLOSCFS_SEED");
   const char* count = std::getenv("BLOSCFS_STORES");

@@ -51,7 +51,7 @@ std::string items(const std::vector<Value>& values) {
   return bytes;
 }
 
-/// A table of one column `v` of an array.
+/// Makes a table with one column `v`, which is an array.
 template <typename Value>
 void make_array_table(TableMaker& maker, json column, const std::vector<Value>& values,
                       const std::string& dtype) {
@@ -68,14 +68,14 @@ std::string as_csv(const json& column, const std::vector<Value>& values, const s
   return output({"cat", maker.path()});
 }
 
-/// A table of one column `v` of objects.
+/// Makes a table with one column `v` of objects.
 void make_object_table(TableMaker& maker, const char* kind, const json& values) {
   maker.declare({{"name", "v"}, {"kind", kind}, {"nullable", true}});
   maker.objects("_cols/v", values);
   maker.finish(std::string(values.size(), '\1'));
 }
 
-/// Three texts of a column of the kind utf8.
+/// Makes a table with one utf8 column of three texts.
 void make_utf8_table(TableMaker& maker, const json& nulls) {
   json column = {{"name", "v"}, {"kind", "utf8"}};
   column.update(nulls);
@@ -89,24 +89,24 @@ ByteVector arrow_to_msgpack(const ByteVector& stream) {
   return bloscfs::frame::arrow_to_msgpack(stream);
 }
 
-/// A sound stream of three lists. It ends with a message of no bytes.
+/// Returns a valid stream of three lists. It ends with a message without bytes.
 ByteVector arrow_stream() {
   const std::string contents = output({"extract", table("listarray-arrow.b2b"), "-o", "-"});
   return bytes_of(
       contents.substr(0, contents.find(std::string("\xff\xff\xff\xff\0\0\0\0", 8)) + 8));
 }
 
-/// The message of an Arrow stream that is a schema of one column: a list of lists of ..., `depth`
-/// in all.
+/// Returns the schema message of an Arrow stream. The schema has one column, in which lists are
+/// nested `depth` levels deep.
 ByteVector nested_arrow_schema(std::uint32_t depth) {
   const auto pair = [](std::uint32_t low, std::uint32_t high) { return low | high << 16; };
-  std::vector<std::uint32_t> words{40};  // where the message is
+  std::vector<std::uint32_t> words{40};  // offset of the message
   const auto add = [&](std::initializer_list<std::uint32_t> more) {
     words.insert(words.end(), more);
   };
-  add({pair(10, 12), pair(0, 8), pair(4, 0)});     // its fields: type and offset of the header
-  add({pair(8, 8), pair(0, 4)});                   // the fields of a schema: the columns
-  add({pair(16, 12), 0, pair(8, 0), pair(0, 4)});  // the fields of a column: its type, its children
+  add({pair(10, 12), pair(0, 8), pair(4, 0)});     // the message's fields: header type and offset
+  add({pair(8, 8), pair(0, 4)});                   // a schema's fields: the columns
+  add({pair(16, 12), 0, pair(8, 0), pair(0, 4)});  // a column's fields: its type, its children
   add({36, 8, 1});                                 // the message
   add({36, 4, 1, 4});                              // the schema, and its list of one column
   for (std::uint32_t level = 1; level <= depth; level++)
@@ -115,7 +115,7 @@ ByteVector nested_arrow_schema(std::uint32_t depth) {
   return bytes_of(items(words));
 }
 
-/// What is wrong with the column v.
+/// Returns the error message about the column v.
 std::string complaint_about_v(const TableMaker& maker, const char* format = "--text") {
   const ProcessResult result = b2frame({"cat", format, maker.path()});
   BOOST_TEST(result.status == 1, result.description());
@@ -517,7 +517,7 @@ BOOST_AUTO_TEST_CASE(rows_can_be_sliced) {
   }
 }
 
-/// Puts one file and another in the place of a third, again and again.
+/// Replaces a file by one of `files` after another, repeatedly.
 class Replacer {
  public:
   Replacer(fs_std::path place, const std::vector<fs_std::path>& files)
@@ -679,7 +679,7 @@ BOOST_AUTO_TEST_CASE(with_bad_documents_name_the_column) {
   ByteVector deep(100, 0x91);
   deep.push_back(0xc0);
   BOOST_TEST(complaint(deep) == "values that nest deeper than 64");
-  // A reference inside of a reference, and so on.
+  // References that contain references, 200 levels deep.
   ByteVector nested = {0x80};
   for (int i = 0; i < 200; i++) {
     ByteVector outer = {0x81,

@@ -1,4 +1,5 @@
-// create -r and extract -r: a tree to frames and back, as a mount would show it.
+// Tests `create -r` and `extract -r`, which convert a tree to frames and back, as a mount would
+// show it.
 
 #include <algorithm>
 #include <csignal>
@@ -30,7 +31,7 @@ struct stat status_of(const fs_std::path& path) {
   return st;
 }
 
-/// A tree of all that a mount keeps, and directories for what is made of it.
+/// A tree with everything that a mount keeps, and the directories of the results.
 struct PlainFiles {
   PlainFiles() {
     fs_std::create_directories(source / "sub/deep");
@@ -54,7 +55,7 @@ struct PlainFiles {
       set_mtime(source / name, 1000000000);
   }
   ~PlainFiles() {
-    // Otherwise they cannot be removed.
+    // Otherwise the directories cannot be removed.
     for (const fs_std::path& root : {source, frames, back})
       ::chmod((root / "sub/deep").c_str(), 0755);
   }
@@ -72,7 +73,7 @@ struct PlainFiles {
   const fs_std::path source = home / "source", frames = home / "frames", back = home / "back";
 };
 
-/// Contents, kinds, modes, times and texts of symlinks.
+/// Compares contents, types, modes, times and targets of symlinks.
 void check_same_tree(const fs_std::path& a, const fs_std::path& b) {
   const ProcessResult result = run({"diff", "-r", "--no-dereference", a.string(), b.string()});
   BOOST_TEST(result.ok(), result.out + result.description());
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_was_changed_since_is_not_overwritten) {
   const PlainFiles files;
   BOOST_TEST(files.create().ok());
   BOOST_TEST(files.extract().ok());
-  // Older than what it was made of, and of the same size.
+  // Older than the file that it was made from, and of the same size.
   const fs_std::path frame = files.frames / "chunks.b2frame", file = files.back / "chunks";
   write_file(files.home / "mine", std::string_view("my own contents"));
   BOOST_TEST(b2frame({"create", files.home / "mine", "-o", frame.string()}).ok());

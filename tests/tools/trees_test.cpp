@@ -1,4 +1,4 @@
-// ls, info and verify of whole trees.
+// Tests `ls`, `info` and `verify` on trees.
 
 #include <algorithm>
 #include <sstream>
@@ -16,12 +16,12 @@ using namespace bloscfs::test;
 using nlohmann::json;
 
 ByteVector damaged(ByteVector frame) {
-  // Behind header and block starts of its only chunk.
+  // These bytes are behind the header and the block starts of its only chunk.
   for (std::size_t at = 160; at < 200; at++) frame.at(at) ^= 0x5a;
   return frame;
 }
 
-/// A tree of sound frames, of which more can be made.
+/// A tree of valid frames, to which tests can add more.
 struct Tree {
   Tree() {
     fs_std::create_directories(root / "b/deep");
@@ -54,7 +54,7 @@ std::vector<std::string> texts_of(const std::vector<json>& lines, const char* ke
 
 using Texts = std::vector<std::string>;
 
-/// Names in the order of numbers.
+/// Returns names whose order is that of the numbers.
 std::string file_name(int number) {
   const std::string digits = std::to_string(1000 + number);
   return digits + ".b2frame";
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(verify_takes_files_beside_trees_and_names_what_was_named) {
 }
 
 BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
-  if (::geteuid() != 0) return;  // nobody else can ask as somebody else
+  if (::geteuid() != 0) return;  // only root can run a program as another user
   const Tree tree;
   fs_std::permissions(tree.root.path(), fs_std::perms(0755));
   fs_std::permissions(tree.root / "a.b2frame", fs_std::perms(0));
