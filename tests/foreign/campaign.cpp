@@ -45,7 +45,7 @@ std::vector<FileOracle> files() {
   return files;
 }
 
-/// Seconds and milliseconds, to find a step in the log.
+/// Returns seconds and milliseconds, by which a step can be found in the log.
 std::string time_of_day() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -54,7 +54,7 @@ std::string time_of_day() {
 
 int errno_after(ssize_t result) { return result < 0 ? errno : 0; }
 
-/// A whole file through one new descriptor, or the errno.
+/// Reads a whole file through one new descriptor. Returns 0 or the errno.
 int read_whole(const fs_std::path& path, ByteVector& bytes) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return errno;
@@ -158,7 +158,7 @@ ByteVector Campaign::random_bytes(std::size_t most) {
   return make_contents("noise", random_(), size, 1);
 }
 
-/// One whose file still has its name.
+/// Returns a random writer whose file still has its name, or null if there is none.
 Writer* Campaign::any_writer(FileOracle& file) {
   std::vector<Writer*> all;
   for (const auto& writer : file.writers)
@@ -187,7 +187,7 @@ void Campaign::expect_told(const FileOracle& file, Writer& writer, int error, co
     throw Violation(file.shown + ": " + what + " gives " + std::strerror(error) + ", not " +
                     std::strerror(expected));
   writer.must_tell = false;
-  // The mount may have known of the next loss by then.
+  // The mount may already know of the next loss when it reports this one.
   writer.was_told_late = error == ESTALE && file.is_overtaken;
 }
 
@@ -199,7 +199,7 @@ bool Campaign::write(FileOracle& file) {
       static_cast<std::size_t>(between(random_, 0, static_cast<std::int64_t>(size) + 3000));
   ByteVector bytes = random_bytes(5000);
   if (file.kind == Kind::array) {
-    // Elements, so that it stays an array.
+    // Write elements only, so that the file stays an array.
     if (size <= kNpyHeader) return false;
     offset = kNpyHeader + offset % (size - kNpyHeader);
     bytes.resize(std::min(bytes.size(), size - offset));
@@ -216,13 +216,14 @@ bool Campaign::write(FileOracle& file) {
   return true;
 }
 
-/// The bytes go to the old state, unless the mount has looked already.
+/// Writes to a file that another program has changed. The bytes belong to the old state, unless the
+/// mount has noticed the change already.
 void Campaign::write_to_overtaken(FileOracle& file, Writer& writer, std::size_t offset,
                                   const ByteVector& bytes) {
   const int error =
       errno_after(pwrite(writer.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)));
   note(std::string("overtaken; write gives ") + std::strerror(error));
-  // That may be of an older loss; of this change the mount need not know yet.
+  // An ESTALE that is due may be for an older loss. The mount need not know of this change yet.
   if (writer.must_tell) return expect_told(file, writer, error, "write");
   if (error == ESTALE) return notice(file, &writer);
   if (error != 0) throw Violation(file.shown + ": write gives " + std::strerror(error));
@@ -275,7 +276,7 @@ bool Campaign::sync(FileOracle& file) {
   Writer* const writer = any_writer(file);
   if (writer == nullptr) return false;
   if (file.is_overtaken) {
-    // What it tells may be of an older loss.
+    // An ESTALE that is due may be for an older loss.
     if (!writer->must_tell) sync_overtaken(file, *writer);
     return true;
   }
@@ -359,7 +360,7 @@ bool Campaign::set_times(FileOracle& file) {
 
 bool Campaign::look(FileOracle& file) {
   if (file.is_overtaken && !file.now && file.conflict) {
-    // Nothing leads to it any more but who has it open.
+    // The file has no name any more, so only a program that has it open can make the mount notice.
     if (Writer* const writer = any_writer(file)) sync_overtaken(file, *writer);
     if (!file.is_overtaken) return true;
   }
@@ -397,7 +398,7 @@ bool Campaign::rename(FileOracle& file) {
   return true;
 }
 
-/// Long enough, now and then, for a commit in the background.
+/// Pauses, sometimes long enough for a commit in the background.
 bool Campaign::rest(FileOracle&) {
   if (one_in(random_, 20))
     comes_true([this] { return mount_.counter("dirty_bytes") == 0; }, std::chrono::seconds(5));
@@ -438,9 +439,9 @@ void Campaign::check_contents(FileOracle& file) {
   ByteVector bytes;
   int error = read_whole(mount_ / file.shown, bytes);
   const int expected = file.now ? 0 : ENOENT;
-  // An error may outlive its cause by one open.
+  // An error may last one open longer than its cause.
   if (error != expected && file.is_overtaken) error = read_whole(mount_ / file.shown, bytes);
-  // A commit that was under way shows what it commits until it has found out.
+  // During a commit, the mount shows the data that it is committing until it notices the change.
   comes_true([&] {
     const bool shows_old =
         file.is_overtaken && file.conflict && error == 0 && bytes == file.conflict->contents;
@@ -470,7 +471,7 @@ void Campaign::check_layers(const FileOracle& file) {
   }
 }
 
-/// What fsync has acknowledged is in SOURCE.
+/// Checks that SOURCE has everything that fsync has acknowledged.
 void Campaign::check_stored(const FileOracle& file) {
   const auto stored = read_frame(file.path_in(source_.path()));
   if (!stored) throw Violation(file.shown + ": not in SOURCE after fsync");

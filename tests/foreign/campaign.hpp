@@ -1,6 +1,6 @@
 #pragma once
-// Random steps on a mount and on its SOURCE, in turn, by two programs that know nothing of each
-// other.
+// Random steps on a mount and on its SOURCE, in alternation, like two programs that do not know of
+// each other.
 
 #include <cstdint>
 #include <deque>
@@ -17,9 +17,9 @@ namespace bloscfs::test {
 class Campaign {
  public:
   Campaign(std::uint64_t seed, const std::string& option);
-  /// Throws Violation, with the steps that came before it.
+  /// Throws Violation, which lists the previous steps.
   void run(std::uint64_t steps);
-  /// How often each kind of step was done.
+  /// Returns how often each kind of step was done.
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
   std::uint64_t conflicts() const { return conflicts_; }
 
@@ -27,12 +27,12 @@ class Campaign {
   struct StepKind {
     std::string name;
     int weight;
-    bool (Campaign::*act)(FileOracle&);  ///< false where it does not apply
+    bool (Campaign::*act)(FileOracle&);  ///< returns false if the step does not apply
   };
   static const std::vector<StepKind>& kinds();
   void step();
 
-  // On the mount.
+  // Steps on the mount.
   bool open_writer(FileOracle& file);
   bool write(FileOracle& file);
   bool resize(FileOracle& file);
@@ -46,7 +46,7 @@ class Campaign {
   bool rename(FileOracle& file);
   bool rest(FileOracle& file);
 
-  // On SOURCE.
+  // Steps on SOURCE.
   bool replace(FileOracle& file);
   bool copy_over(FileOracle& file);
   bool edit(FileOracle& file);
@@ -54,7 +54,7 @@ class Campaign {
   bool remove_in_source(FileOracle& file);
   bool remove_what_it_replaces(FileOracle& file) const;
 
-  /// Runs `change` while the daemon stands still.
+  /// Runs `change` while the daemon is stopped.
   void overtake(FileOracle& file, bool keeps_file,
                 const std::function<void(const fs_std::path&)>& change);
   void write_to_overtaken(FileOracle& file, Writer& writer, std::size_t offset,
@@ -69,7 +69,7 @@ class Campaign {
   void check_stored(const FileOracle& file);
   std::string description_in_source(const FileOracle& file) const;
   bool is_in_source(const FileOracle& file) const;
-  /// Adds to the trace of the present step.
+  /// Adds a note to the current step in the trace.
   void note(const std::string& what);
   Writer* any_writer(FileOracle& file);
   ByteVector random_bytes(std::size_t most);

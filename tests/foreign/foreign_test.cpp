@@ -1,8 +1,9 @@
-// A mount and another program that change the same files, in random turns: no wrong byte, no error
-// that outlives its cause by more than one open, nothing lost that was acknowledged.
+// A mount and another program change the same files in random order. No byte may be wrong, no error
+// may last more than one open longer than its cause, and no acknowledged data may be lost.
 //
 //   BLOSCFS_FOREIGN_STEPS=100000 BLOSCFS_MODEL_SEED=54 test_foreign
-// does that many steps in each variant, 1000 with one mount; without a seed each run takes its own.
+// runs that many steps for each variant, with a new mount after every 1000 steps. Without a seed,
+// each run chooses another one.
 
 #include <cstdlib>
 #include <iostream>

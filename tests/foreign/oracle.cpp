@@ -59,8 +59,8 @@ void FileOracle::after_change(const std::optional<FrameState>& before,
     const ByteVector& value = now->layers.at(name);
     const bool is_stored =
         before && before->layers.count(name) != 0 && before->layers.at(name) == value;
-    // If the file is gone the mount sets them where it has not looked before there is another. One
-    // that replaces it keeps its own.
+    // If the file was removed, the mount may still commit the layers before it notices, or may not.
+    // A file that replaces it by rename keeps its own layers.
     if (is_replaced && next) {
       may_lose_layers = true;
     } else if (is_stored || !next) {
@@ -98,7 +98,7 @@ void FileOracle::noticed(const std::optional<ByteVector>& kept) {
 void FileOracle::written_to_former(std::size_t offset, const ByteVector& bytes) {
   if (!former) throw Violation(shown + ": contents were lost of a file that was not there");
   if (!conflict) conflict = Conflict{*former, *former, keeps_old_file, true};
-  // Only what another program finds in SOURCE may be missing.
+  // These bytes are not in SOURCE, so the mount must save them.
   conflict->is_certain = true;
   overwrite(conflict->contents, offset, bytes);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a mount has to show of one file while it is written to from both sides.
+// What a mount must show of one file that is changed through the mount and in SOURCE.
 
 #include <cstdint>
 #include <memory>
@@ -16,22 +16,23 @@
 
 namespace bloscfs::test {
 
-/// The mount did what no state of the file explains.
+/// Thrown when the mount's behaviour fits no possible state of the file.
 struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Contents that another program's change has left no place for.
+/// Contents that another program's change has replaced, and that a conflict file must save.
 struct Conflict {
   ByteVector contents;   ///< as the mount showed them
-  ByteVector committed;  ///< what SOURCE had of them
-  /// The old file can be read still: then all of them are kept. Else zeros may stand for what
-  /// SOURCE had.
+  ByteVector committed;  ///< the part that SOURCE had
+  /// True if the old file can still be read, so that all contents are saved. Otherwise the conflict
+  /// file may have zeros in place of bytes that were in SOURCE.
   bool is_whole = false;
-  /// False if SOURCE had them all by then: the mount may or may not know that.
+  /// False if SOURCE already had all of them, which the mount may or may not know.
   bool is_certain = false;
 
-  /// Empty if `kept` is what this asks for.
+  /// Returns an empty string if `kept` is a valid conflict file. Otherwise describes the
+  /// difference.
   std::string difference(const ByteVector& kept) const;
 };
 
@@ -39,38 +40,38 @@ struct Conflict {
 struct Writer {
   Fd fd;
   bool must_tell = false;      ///< ESTALE is due
-  bool may_tell = false;       ///< it may have been told already, together with an older loss
-  bool was_told_late = false;  ///< of such an older one, when SOURCE had changed again
-  bool is_orphan = false;      ///< its file has lost its name
+  bool may_tell = false;       ///< ESTALE is due, or was returned together with an older loss
+  bool was_told_late = false;  ///< ESTALE was for an older loss, after SOURCE had changed again
+  bool is_orphan = false;      ///< the file has lost its name
 };
 
 struct FileOracle {
   std::string shown;  ///< name in the mount
-  /// Names that it may have in SOURCE.
+  /// Names that the file may have in SOURCE.
   std::vector<std::string> stored;
   Kind kind = Kind::flat;
-  std::optional<FrameState> now;       ///< what the mount shows once it knows; none: no such file
-  bool is_dirty = false;               ///< contents were written since the last durable commit
-  std::set<std::string> dirty_layers;  ///< the same for vlmetalayers
-  std::set<std::string> doubtful_layers;  ///< may be SOURCE's, or still the mount's
-  /// It was never committed, and has been renamed over what SOURCE has under its name.
+  std::optional<FrameState> now;          ///< what the mount must show; empty if no file
+  bool is_dirty = false;                  ///< contents were written since the last durable commit
+  std::set<std::string> dirty_layers;     ///< vlmetalayers written since then
+  std::set<std::string> doubtful_layers;  ///< may have SOURCE's value or the mount's
+  /// The file was never committed, and was renamed over a file that SOURCE has under its name.
   bool waits_to_replace = false;
-  /// Another program has changed the file, and the mount may not have looked since.
+  /// Another program has changed the file, and the mount may not have noticed yet.
   bool is_overtaken = false;
-  std::optional<Conflict> conflict;  ///< of that change
-  bool keeps_old_file = false;       ///< that change was a replacement by rename, or a removal
-  bool may_lose_layers = false;      ///< by that change
+  std::optional<Conflict> conflict;  ///< caused by that change
+  bool keeps_old_file = false;       ///< that change was a rename over the file, or a removal
+  bool may_lose_layers = false;      ///< that change may discard layers
   std::optional<ByteVector> former;  ///< contents that the mount showed before that change
   std::vector<std::unique_ptr<Writer>> writers;
 
-  /// Where it is in SOURCE, or would be.
+  /// Returns the path in SOURCE, which need not exist.
   fs_std::path path_in(const fs_std::path& source) const;
-  /// Another program changes the file by `change(path)`, while the mount stands still.
+  /// Records that another program changes the file by `change(path)`, while the mount is stopped.
   template <typename Change>
   void overtake(const fs_std::path& source, bool keeps_file, const Change& change);
-  /// The mount has looked; `kept` is the conflict that it made, if it made one.
+  /// Records that the mount has noticed. `kept` is the conflict file that it made, if any.
   void noticed(const std::optional<ByteVector>& kept);
-  /// Bytes that went to the state before the change.
+  /// Records bytes that were written to the state before the change.
   void written_to_former(std::size_t offset, const ByteVector& bytes);
   void written(std::size_t offset, const ByteVector& bytes);
   void resized(std::size_t size);
@@ -82,7 +83,7 @@ struct FileOracle {
                     bool is_replaced);
 };
 
-/// Of what has that path; 0 where there is nothing.
+/// Returns the inode number of a file, or 0 if it does not exist.
 ino_t inode_of(const fs_std::path& path);
 
 template <typename Change>
@@ -92,7 +93,7 @@ void FileOracle::overtake(const fs_std::path& source, bool keeps_file, const Cha
   const ino_t inode = waits_to_replace ? 0 : inode_of(path);
   before_change(before, keeps_file);
   change(path);
-  // An edit may make a new file, too.
+  // An edit may also make a new file.
   after_change(before, read_frame(path), inode_of(path) != inode);
 }
 

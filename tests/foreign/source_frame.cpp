@@ -98,7 +98,7 @@ ByteVector random_frame(Random& random, Kind kind) {
     return array_frame(random_bytes(random, static_cast<std::size_t>(4 * items)), {items}, "<i4",
                        4);
   }
-  // Whole chunks, to which a peer can append, as often as not.
+  // Half of the frames have only whole chunks, since C-Blosc2 can append only to those.
   const auto size = one_in(random, 2) ? kChunkSize * static_cast<std::size_t>(between(random, 0, 5))
                                       : static_cast<std::size_t>(between(random, 0, 90000));
   return flat_frame(random_bytes(random, size), cut);

@@ -1,5 +1,5 @@
 #pragma once
-// Frames in SOURCE as programs other than the mount see and change them.
+// Frames in SOURCE, as programs other than the mount see and change them.
 
 #include <cstdint>
 #include <map>
@@ -15,21 +15,22 @@ using Layers = std::map<std::string, ByteVector>;
 
 struct FrameState {
   ByteVector contents;  ///< as a mount shows them
-  Layers layers;        ///< of variable length
+  Layers layers;        ///< vlmetalayers
 };
 
-/// What a file holds, if it is a frame.
+/// Returns the contents of a frame, or nothing if the file does not exist. Throws Violation if it
+/// is not a frame.
 std::optional<FrameState> read_frame(const fs_std::path& path);
 
-/// Shape of the files of a kind: a flat frame, or an array of one dimension of 4-byte items.
+/// A flat frame, or an array of one dimension with items of 4 bytes.
 enum class Kind { flat, array };
 
-/// A frame of new contents, not more than some chunks of them.
+/// Returns a frame of random contents, of at most some chunks.
 ByteVector random_frame(Random& random, Kind kind);
 
 enum class Edit { chunk, layer, growth };
-/// Changes a frame in place, as programs that link a Blosc2 library do: one chunk, one metalayer,
-/// or (flat ones) chunks more. Durable or not as it comes.
+/// Changes a frame in place, as programs with a Blosc2 library do. Changes one chunk or one
+/// metalayer, or adds chunks to a flat frame. The change may be durable or not.
 void edit_in_place(Random& random, const fs_std::path& path, Edit edit);
 
 }  // namespace bloscfs::test

@@ -1,4 +1,4 @@
-// What another program does to SOURCE.
+// Steps of another program on SOURCE.
 
 #include <cerrno>
 #include <csignal>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kPeerChunk = 16384;
 
-/// The state letter of a thread.
+/// Returns the state letter of a thread, "X" if it has ended.
 char state_of(const fs_std::path& task) {
   std::ifstream in(task / "stat");
   std::string line;
@@ -31,7 +31,7 @@ char state_of(const fs_std::path& task) {
   return at == std::string::npos || at + 2 >= line.size() ? 'X' : line[at + 2];
 }
 
-/// What a thread is doing in the kernel: the number of a system call, or where it waits otherwise.
+/// Returns the number of the system call that a thread is in, or another text if it is in none.
 std::string call_of(const fs_std::path& task) {
   std::ifstream in(task / "syscall");
   std::string number;
@@ -53,7 +53,7 @@ class Tasks {
 
   static bool is_waiting(const fs_std::path& task) {
     static const std::set<std::string> waits = [] {
-      std::set<std::string> numbers{""};  // of a thread that has ended
+      std::set<std::string> numbers{""};  // empty for a thread that has ended
       for (const long call : {SYS_futex, SYS_restart_syscall, SYS_read, SYS_readv, SYS_splice,
                               SYS_poll, SYS_ppoll, SYS_epoll_wait, SYS_epoll_pwait,
                               SYS_clock_nanosleep, SYS_nanosleep, SYS_rt_sigtimedwait, SYS_wait4})
@@ -63,7 +63,7 @@ class Tasks {
     return waits.count(call_of(task)) != 0;
   }
 
-  /// Until no thread runs, or waits for a disk, for some looks.
+  /// Waits until no thread has run or waited for a disk during several looks.
   void await_rest() const {
     constexpr int kLooks = 5;
     int looks = 0;
@@ -79,8 +79,8 @@ class Tasks {
   const fs_std::path tasks_;
 };
 
-/// Stops all threads of a daemon as long as it lives: in the midst of whatever they do, or where
-/// all of them wait for requests or for each other.
+/// Stops all threads of a daemon while it lives. `any` stops them anywhere, `idle` only when all of
+/// them wait for requests or for each other.
 class Stopped {
  public:
   enum class When { any, idle };
@@ -117,16 +117,16 @@ bool Campaign::is_in_source(const FileOracle& file) const {
 
 void Campaign::overtake(FileOracle& file, bool keeps_file,
                         const std::function<void(const fs_std::path&)>& change) {
-  // Between two changes a commit in the background may look, and then there are two losses.
+  // A commit in the background may notice one change before the next. That would be two losses.
   const bool waits = !file.writers.empty() || file.conflict || !file.dirty_layers.empty();
   if (file.is_overtaken && waits) look(file);
   if (is_strict_) await_commit(file);
-  // Two programs that write into one file at the same time, and do not lock it, make a mixture.
+  // Two programs that write into one file at the same time without a lock would mix their bytes.
   const Stopped stopped(mount_, keeps_file ? Stopped::When::any : Stopped::When::idle);
   file.overtake(source_.path(), keeps_file, change);
 }
 
-/// What the last close of a file asks for is done soon behind it.
+/// Waits for the commit after the last close of a file, which must come soon.
 void Campaign::await_commit(const FileOracle& file) const {
   if (!file.writers.empty() || !file.is_dirty || file.is_overtaken) return;
   const auto is_stored = [&] {
@@ -135,12 +135,12 @@ void Campaign::await_commit(const FileOracle& file) const {
   };
   if (!comes_true(is_stored))
     throw Violation(file.shown + ": is not committed after its last close");
-  // The commit ends somewhat later.
+  // The commit ends a moment after its bytes are in SOURCE.
   Tasks(mount_).await_rest();
 }
 
 bool Campaign::replace(FileOracle& file) {
-  // Two new arrays of one name would be shown by other names.
+  // A second frame for the array's name would give both other shown names.
   if (file.kind == Kind::array && file.now && !is_in_source(file)) return false;
   const ByteVector bytes = random_frame(random_, file.kind);
   const fs_std::path fresh = source_ / ".fresh";
@@ -165,7 +165,7 @@ bool Campaign::edit(FileOracle& file) {
   return true;
 }
 
-/// The daemon goes on meanwhile: what it holds for a moment, such as a lease, may stop the peer.
+/// The daemon runs on during this step: stopped, it might hold a lease that blocks the peer.
 bool Campaign::append_by_peer(FileOracle& file) {
   const bool waits = file.is_dirty || !file.dirty_layers.empty() || !file.writers.empty();
   if (waits || file.kind == Kind::array || !is_in_source(file)) return false;
@@ -189,7 +189,8 @@ bool Campaign::append_by_peer(FileOracle& file) {
   return true;
 }
 
-/// That takes nothing from who waits for its place. False where that has it already.
+/// Removes the file that a waiting file is to replace. This takes nothing from the waiting file.
+/// Returns false if the waiting file has the name already.
 bool Campaign::remove_what_it_replaces(FileOracle& file) const {
   if (!file.waits_to_replace) return false;
   const fs_std::path path = file.path_in(source_.path());
@@ -201,7 +202,8 @@ bool Campaign::remove_what_it_replaces(FileOracle& file) const {
   return true;
 }
 
-/// Unless something waits that nobody would ask for any more: that takes some seconds to be kept.
+/// Removes the file. Not if data waits that no open descriptor refers to: the mount would save that
+/// data only after some seconds.
 bool Campaign::remove_in_source(FileOracle& file) {
   const bool waits = file.is_dirty || (file.is_overtaken && file.conflict);
   if (!is_in_source(file) || (waits && any_writer(file) == nullptr)) return false;
@@ -210,7 +212,7 @@ bool Campaign::remove_in_source(FileOracle& file) {
   return true;
 }
 
-/// Everything is committed, and nothing is left that nobody asked for.
+/// Checks that everything is committed, and that no other files are left.
 void Campaign::end() {
   for (FileOracle& file : files_) {
     while (!file.writers.empty()) close(file);

@@ -1,6 +1,6 @@
 #pragma once
-// The part of C-Blosc2's public interface that the tests call, declared by hand and loaded at run
-// time. Layouts are those of 2.17, on which later fields only follow.
+// The part of C-Blosc2's public interface that the tests call. It is declared by hand and loaded at
+// run time. The layouts are those of 2.17; later versions only append fields.
 
 #include <cstdint>
 #include <string>
@@ -44,7 +44,8 @@ struct PeerStorage {
   void* io = nullptr;
 };
 
-/// Codecs of the caller's own; results are bytes written, `meta` and what follows are the chunk's.
+/// A codec of the caller's own. encode and decode return the number of bytes written. `meta` and
+/// the arguments after it are those of the chunk.
 struct PeerCodec {
   std::uint8_t id;
   const char* name;
@@ -59,15 +60,15 @@ struct PeerCodec {
 struct PeerSuperChunk;
 struct PeerArrayContext;
 
-/// Its first member is all that we use.
+/// Only the first member is used.
 struct PeerArray {
   PeerSuperChunk* super_chunk;
 };
 
-/// Pointers into the loaded library; negative results of its functions are errors.
+/// Pointers to functions of the loaded library. They return negative numbers for errors.
 class Blosc2 {
  public:
-  /// Throws std::runtime_error when the library or a function of it is missing.
+  /// Throws std::runtime_error if the library or one of its functions is missing.
   explicit Blosc2(const std::string& library);
   ~Blosc2();
   Blosc2(const Blosc2&) = delete;

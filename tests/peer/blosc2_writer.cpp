@@ -1,5 +1,5 @@
 // usage: blosc2_writer LIBRARY REQUEST
-// Writes a frame with C-Blosc2 as a request (see request.hpp) says, and reads it back.
+// Writes a frame with C-Blosc2 according to a request (see request.hpp), and reads it back.
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // usage: create_reader LIBRARY FRAME OUT
-// Reads a frame with C-Blosc2: its contents (of an array: the items) go to OUT, what it says of
-// itself to stdout as JSON.
+// Reads a frame with C-Blosc2. Writes its contents (for an array, the items) to OUT, and its facts
+// to stdout as JSON.
 
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ struct PeerMetalayer {
   std::int32_t size;
 };
 
-/// The head of C-Blosc2's struct of that name.
+/// The beginning of C-Blosc2's struct of that name.
 struct FrameHead {
   std::uint8_t version, codec, codec_meta, level, splitmode;
   std::int32_t typesize, blocksize, chunksize;

@@ -1,4 +1,4 @@
-// What b2frame create makes, read by C-Blosc2.
+// C-Blosc2 reads what `b2frame create` has made.
 
 #include <cmath>
 #include <cstdint>
@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr int kCombinations = kSanitized ? 50 : 300;
 
-/// Files for metalayers, and what they must become.
+/// Files for metalayers, and the values that the metalayers must have.
 class Layers {
  public:
   explicit Layers(const TempDir& scratch) {
@@ -72,7 +72,7 @@ void check_creation(const Creation& creation, const TempDir& scratch) {
   check_facts(facts, info_of(frame));
 }
 
-/// An array, with options that go by its shape.
+/// Makes an array with options that depend on its shape.
 Creation shaped_creation(const std::string& dtype, const std::vector<std::int64_t>& shape,
                          const Arguments& options) {
   Creation creation;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(blosc2_reads_arrays_by_their_shape, *precondition(needs_pee
   }
 }
 
-/// Of kinds for which different item sizes, filters, codecs and blocks are best.
+/// Contents of several kinds, which suit different item sizes, filters, codecs and blocks.
 struct Kind {
   ByteVector contents;
   int typesize = 1;
@@ -148,7 +148,8 @@ std::vector<Kind> kinds_to_choose_for() {
           {make_contents("noise", 1, 3'000'000, 1), 1}};
 }
 
-/// Two percent more than the usual strong settings, which know the size of items, are too much.
+/// The chosen settings may take at most two percent more than the usual strong settings, for which
+/// the item size is known.
 BOOST_AUTO_TEST_CASE(blosc2_opens_what_was_chosen_and_it_is_small, *precondition(needs_peer)) {
   for (const auto& [contents, typesize] : kinds_to_choose_for()) {
     const TempDir scratch;

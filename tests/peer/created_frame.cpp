@@ -9,7 +9,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// C-Blosc2 2.17 has no dictionaries for LZ4, and fails on those for Zstandard in frames.
+/// C-Blosc2 2.17 has no dictionaries for LZ4, and fails on Zstandard dictionaries in frames.
 bool peer_reads(const Creation& creation) {
   return std::none_of(creation.options.begin(), creation.options.end(),
                       [](const std::string& option) { return option == "--dict"; });

@@ -1,6 +1,6 @@
 // usage: encode_checker blosc1|blosc2 LIBRARY RECORDS
-// Decodes the chunks of a file (see encode_record.hpp) with C-Blosc or C-Blosc2, whole and in
-// items, and names those that come out wrong. Exit status 1 if there are any.
+// Decodes the chunks of a file (see encode_record.hpp) with C-Blosc or C-Blosc2, whole and by
+// items. Prints the chunks that are decoded wrongly, and then exits with status 1.
 
 #include <algorithm>
 #include <cstdio>
@@ -18,7 +18,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Both return the bytes decoded, or what is below 0 or less on errors.
+/// Both functions return the number of decoded bytes. Errors are negative, or 0.
 struct Decoder {
   std::function<int(const ByteVector& chunk, ByteVector& out)> decode;
   std::function<int(const ByteVector& chunk, int first, int count, ByteVector& out)> items;
@@ -68,13 +68,13 @@ std::string check_whole(const Decoder& decoder, const EncodeRecord& record) {
   return out == record.contents ? "" : "decodes to something else";
 }
 
-/// C-Blosc2 2.17 gets a run wrong that is as long as a block and does not start with one.
+/// C-Blosc2 2.17 decodes a run wrongly that is as long as a block but does not start at one.
 bool is_as_long_as_a_block(const EncodeRecord& record, int items) {
   const std::int64_t size = std::int64_t{items} * record.typesize;
   return size == record.blocksize || size == std::ssize(record.contents) % record.blocksize;
 }
 
-/// Single items and runs of them all over the chunk.
+/// Decodes single items and runs of items from all parts of the chunk.
 std::string check_items(const Decoder& decoder, const EncodeRecord& record) {
   const int count = size_of(record.contents) / record.typesize;
   for (int i = 0; i < 20 && count > 0; ++i) {

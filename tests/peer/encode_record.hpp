@@ -1,5 +1,5 @@
 #pragma once
-// Chunks of ours for the peers to decode, as a file of MessagePack.
+// Chunks that bloscfs has encoded, in a MessagePack file for the peers to decode.
 
 #include <cstdint>
 #include <string>
@@ -13,9 +13,9 @@ namespace bloscfs::test {
 
 struct EncodeRecord {
   std::string label;
-  std::int32_t typesize = 1;  ///< the header's
+  std::int32_t typesize = 1;  ///< the one in the header
   std::int32_t blocksize = 1;
-  bool items = false;  ///< may be read item by item, too
+  bool items = false;  ///< can be decoded item by item too
   ByteVector chunk;
   ByteVector contents;
 };

@@ -1,4 +1,4 @@
-// What our encoder writes, decoded by C-Blosc2, and by C-Blosc where it is for Blosc1.
+// C-Blosc2 decodes the chunks of bloscfs's encoder, and C-Blosc those that are for Blosc1.
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +17,7 @@ using codec::FilterId;
 
 constexpr int kChunks = 600;
 
-/// Without a frame around them, chunks must name the item size for bytedelta.
+/// Bytedelta must name the item size in chunks that are not in a frame.
 void name_item_size(EncodeSettings& settings) {
   for (codec::FilterStep& step : settings.filters) {
     if (step.id != FilterId::bytedelta || step.meta != 0) continue;
@@ -37,20 +37,20 @@ EncodeRecord make_record(const EncodeSettings& settings, const ByteVector& conte
   record.chunk = codec::ChunkEncoder(settings).encode_stored(contents);
   record.blocksize = std::max(
       codec::parse_chunk_header(record.chunk, record.chunk.size(), settings.typesize).blocksize, 1);
-  // C-Blosc2 gives wrong items with delta and out of wide repeated ones, and wants 32 bytes of any
-  // chunk.
+  // C-Blosc2 decodes items wrongly with delta and for wide repeated items. It expects at least 32
+  // bytes of any chunk.
   record.items = !has_delta(settings) && settings.typesize <= 255 && record.chunk.size() >= 32;
   record.contents = is_lossless(settings) ? contents : decode(record.chunk, settings.typesize);
   return record;
 }
 
-/// Peers know fewer combinations than we do: C-Blosc2 2.17 has no dictionaries for LZ4.
+/// Removes settings that C-Blosc2 2.17 does not support, such as dictionaries for LZ4.
 void keep_to_peers(EncodeSettings& settings) {
   settings.use_dictionary = settings.use_dictionary && settings.codec == codec::CodecId::zstd;
   name_item_size(settings);
 }
 
-/// An encoded chunk of which a block was changed.
+/// Encodes a chunk, and replaces one of its blocks.
 EncodeRecord make_updated(const EncodeSettings& settings, ByteVector contents) {
   EncodeRecord record = make_record(settings, contents);
   const codec::Chunk chunk = codec::open_chunk(record.chunk, settings.typesize);
@@ -90,7 +90,7 @@ ProcessResult check(const char* kind, const std::string& library,
   write_file(path, nlohmann::json::to_msgpack(nlohmann::json(records)));
   ProcessSettings settings;
   settings.limit = Seconds(120);
-  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // the peers' leaks are not ours
+  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // the peers have leaks
   return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/encode_checker", kind, library, path.string()},
              settings);
 }

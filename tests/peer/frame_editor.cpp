@@ -1,5 +1,5 @@
 // usage: frame_editor LIBRARY REQUEST
-// Reads and changes a frame with C-Blosc2 as a request (see frame_request.hpp) says.
+// Reads and changes a frame with C-Blosc2 according to a request (see frame_request.hpp).
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ void check(std::int64_t result, const std::string& what) {
   if (result < 0) throw std::runtime_error(what + ": error " + std::to_string(result));
 }
 
-/// Functions of the library beyond those of Blosc2.
+/// Further functions of the library, which Blosc2 does not have.
 struct Functions {
   explicit Functions(const std::string& library)
       : handle(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -149,7 +149,7 @@ class Editor {
     PeerArray* array = nullptr;
     check(blosc2_.array_open(request_.path.c_str(), &array), "b2nd_open");
     ByteVector bytes(static_cast<std::size_t>(request_.nbytes));
-    // It refuses to read an array without items.
+    // C-Blosc2 refuses to read an array without items.
     if (!bytes.empty())
       check(blosc2_.array_to_buffer(array, bytes.data(), request_.nbytes), "to_cbuffer");
     blosc2_.array_free(array);

@@ -1,5 +1,5 @@
 #pragma once
-// What frame_editor is asked to do with a frame, as JSON on its command line.
+// A request to frame_editor for one frame, as JSON on its command line.
 
 #include <cstdint>
 #include <map>
@@ -11,10 +11,15 @@
 namespace bloscfs::test {
 
 struct FrameAction {
-  /// read: all contents to `file`. slice: `count` items from `start` on to `file`, by lazy reads.
-  /// append: the contents of `file` as one chunk. overwrite: items from `start` on by those in
-  /// `file`. remove: chunk `start`. duplicate: chunk `count` again, in front of chunk `start`.
-  /// layer: vlmetalayer `name` gets the content of `file`. drop_layer: `name` goes.
+  /// Actions:
+  /// - read: writes all contents to `file`
+  /// - slice: writes `count` items from `start` on to `file`, with lazy reads
+  /// - append: adds the contents of `file` as one chunk
+  /// - overwrite: replaces items from `start` on by those in `file`
+  /// - remove: removes chunk `start`
+  /// - duplicate: inserts a copy of chunk `count` before chunk `start`
+  /// - layer: sets vlmetalayer `name` to the contents of `file`
+  /// - drop_layer: removes vlmetalayer `name`
   std::string action;
   std::string file;
   std::string name;
@@ -24,11 +29,11 @@ struct FrameAction {
 
 struct FrameRequest {
   std::string path;
-  std::int64_t nbytes = 0;  ///< most that read has room for
+  std::int64_t nbytes = 0;  ///< the most bytes that read has room for
   std::int32_t typesize = 1;
-  bool array = false;  ///< read gives the array's items
+  bool array = false;  ///< read writes the array's items
   std::vector<FrameAction> actions;
-  std::vector<std::string> layers;  ///< vlmetalayers to print, name to content in hex
+  std::vector<std::string> layers;  ///< vlmetalayers to print, as name and hexadecimal content
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(FrameAction, action, file, name, start, count)

@@ -1,4 +1,4 @@
-// Frames that we write and C-Blosc2 reads, and frames that both change by turns.
+// Frames that bloscfs writes and C-Blosc2 reads, and frames that both change in alternation.
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ std::shared_ptr<frame::StoreDirectory> store_at(const TempDir& directory) {
 ProcessResult run_editor(const FrameRequest& request) {
   ProcessSettings settings;
   settings.limit = Seconds(20);
-  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
+  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // C-Blosc2 has leaks
   return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/frame_editor", peer().shared_object,
               nlohmann::json(request).dump()},
              settings);
@@ -42,7 +42,7 @@ std::int64_t below(std::mt19937& random, std::int64_t limit) {
   return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random);
 }
 
-/// One frame, the writer that has it open, and what must be in it.
+/// A frame, the writer that has it open, and the contents that it must have.
 class SharedFrame {
  public:
   SharedFrame(std::mt19937& random, frame::ContainerKind kind) : random_(random), kind_(kind) {
@@ -67,12 +67,12 @@ class SharedFrame {
     transaction->commit();
   }
 
-  /// The peer reads all of it, and some slices.
+  /// Has the peer read all of the frame, and a slice.
   void check_by_peer() {
     FrameRequest request = make_request();
     request.actions.push_back({"read", directory_ / "out", "", 0, 0});
     const std::int64_t items = request.nbytes / typesize_;
-    // 2.17 gets a slice wrong that is as long as a block and does not start with one.
+    // C-Blosc2 2.17 reads a slice wrongly that is as long as a block but does not start at one.
     const std::int64_t start =
         items == 0 ? 0
                    : below(random_, items) / (chunksize_ / typesize_) * (chunksize_ / typesize_);
@@ -92,7 +92,7 @@ class SharedFrame {
       BOOST_CHECK_MESSAGE(layers.at(name) == to_hex(content), describe() << ", layer " << name);
   }
 
-  /// The peer makes changes of its own; then we open the frame again.
+  /// Lets the peer change the frame, and opens it again.
   void let_peer_edit() {
     if (std::ssize(model_.bytes) % typesize_ != 0) return;
     FrameRequest request = make_request();
@@ -141,7 +141,7 @@ class SharedFrame {
         return;
       }
       case 1: {
-        // 2.17 gets sizes wrong where the last chunk is a short one.
+        // C-Blosc2 2.17 computes wrong sizes if the last chunk is a short one.
         if (size == 0 || size % chunksize_ != 0) return;
         const std::int64_t first = below(random_, size / typesize_);
         const std::int64_t count = 1 + below(random_, size / typesize_ - first);
@@ -169,8 +169,7 @@ class SharedFrame {
       }
       default: {
         Buffer content = frame::test::random_content(random_, 1 + below(random_, 900));
-        content[0] =
-            1;  // of zeros that are no whole items of 8 bytes 2.17 makes what it cannot read
+        content[0] = 1;  // 2.17 cannot read the result if all are 0
         model_.vlmetalayers["b"] = content;
         request.actions.push_back({"layer", write_bytes(content), "b", 0, 0});
       }
@@ -202,7 +201,7 @@ frame::FrameSettings random_array(std::mt19937& random) {
   return settings;
 }
 
-/// Puts some chunks, and, if that is wanted, gives the array another number of rows.
+/// Writes some chunks. With `resize`, first changes the number of rows of the array.
 void change_array(frame::FrameWriter& writer, std::mt19937& random, bool resize) {
   const auto transaction = writer.begin();
   if (resize) {

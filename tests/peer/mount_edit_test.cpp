@@ -1,4 +1,4 @@
-// What a mount makes of frames that are changed in it, read by C-Blosc2.
+// C-Blosc2 reads frames that were changed through a mount.
 
 #include <algorithm>
 #include <deque>
@@ -25,10 +25,10 @@ using boost::unit_test::precondition;
 constexpr int kSequences = kSanitized ? 60 : 200;
 constexpr int kEdits = 12;
 
-/// A file of the mount, and the bytes that it must hold.
+/// A file in the mount, and the bytes that it must have.
 class EditedFile {
  public:
-  /// Of an array the first bytes, its header, and the size stay as they are.
+  /// The size of an array and its first `header` bytes stay unchanged.
   EditedFile(const fs_std::path& path, ByteVector contents, std::size_t header)
       : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)),
         contents_(std::move(contents)),
@@ -88,7 +88,7 @@ class EditedFile {
   const std::size_t header_;
 };
 
-/// A frame that is there before the mount: a flat one of either kind, an array, or none.
+/// A frame that exists before the mount: a flat one of either kind, an array, or none.
 struct Beginning {
   fs_std::path stored, shown;  ///< names
   ByteVector contents;

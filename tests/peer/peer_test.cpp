@@ -1,4 +1,4 @@
-// What C-Blosc2 writes, read by b2frame and through a mount.
+// b2frame and a mount read what C-Blosc2 writes.
 
 #include "tests/support/peer.hpp"
 
@@ -24,11 +24,11 @@ using boost::unit_test::precondition;
 
 constexpr int kReadCombinations = kSanitized ? 70 : 210;
 
-/// A frame that the peer made, and what is in it.
+/// A frame that the peer has made, and its contents.
 struct PeerFrame {
   PeerRequest request;
   std::string shown;    ///< its name in a mount
-  ByteVector contents;  ///< as the peer reads them back when a filter is lossy
+  ByteVector contents;  ///< if a filter is lossy, as the peer reads them back
 };
 
 std::uint64_t chosen_seed() {
@@ -36,7 +36,7 @@ std::uint64_t chosen_seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device()();
 }
 
-/// All the frames, made once for all cases; each is in a directory of its own.
+/// The frames of all cases, each in a directory of its own. They are made only once.
 class PeerFrames {
  public:
   static const PeerFrames& instance() {

@@ -13,7 +13,7 @@ namespace {
 
 enum PeerFilter { kShuffle = 1, kBitshuffle = 2, kDelta = 3, kTruncate = 4, kByteDelta = 35 };
 
-/// Never delta with bytedelta: 2.17 itself does not read back what it writes with both.
+/// Never combines delta and bytedelta: C-Blosc2 2.17 cannot read back what it writes with both.
 std::vector<std::pair<int, int>> random_filters(Random& random, int typesize) {
   std::vector<std::pair<int, int>> filters;
   if ((typesize == 4 || typesize == 8) && one_in(random, 6))
@@ -46,7 +46,7 @@ std::string random_content(Random& random) {
   return to_hex(make_contents(pick(random, content_kinds()), random(), size, 1));
 }
 
-/// Whole items: at a partial one C-Blosc2's own delta and bytedelta lose bytes.
+/// Chooses sizes of whole items. With a partial item, C-Blosc2's delta and bytedelta lose bytes.
 void choose_flat_sizes(Random& random, PeerRequest& request) {
   const int largest_items = std::max(1, 200000 / request.typesize);
   request.chunksize = between(random, 1, largest_items) * request.typesize;

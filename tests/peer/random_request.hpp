@@ -1,5 +1,5 @@
 #pragma once
-// Random combinations of everything that C-Blosc2 lets one choose for a frame.
+// Random combinations of all settings that C-Blosc2 offers for a frame.
 
 #include <random>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace bloscfs::test {
 
-/// A valid request, without paths.
+/// Returns a valid request, without paths.
 PeerRequest random_request(std::mt19937_64& random);
-/// Whether the filters lose information, so that only the peer knows the contents.
+/// True if a filter loses information, so that only the peer knows the contents.
 bool is_lossy(const PeerRequest& request);
-/// One line that tells it apart.
+/// Describes the request in one line that identifies it.
 std::string describe(const PeerRequest& request);
 
 }  // namespace bloscfs::test

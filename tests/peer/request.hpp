@@ -1,5 +1,5 @@
 #pragma once
-// What blosc2_writer is asked to do, as JSON on its command line. All fields have defaults.
+// A request to blosc2_writer, as JSON on its command line. All fields have defaults.
 
 #include <cstdint>
 #include <map>
@@ -12,23 +12,23 @@
 namespace bloscfs::test {
 
 struct PeerRequest {
-  std::string action = "write";  ///< "write", or "append" to what is there
+  std::string action = "write";  ///< "write", or "append" to an existing frame
   std::string path;
-  std::string readback;  ///< where the contents go as the peer reads them back; none when empty
+  std::string readback;  ///< path for the contents as the peer reads them back; may be empty
   bool contiguous = true;
   int codec = 0;  ///< C-Blosc2's number: blosclz, lz4, lz4hc, 3 is none, zlib, zstd
   int level = 5;
   int splitmode = 4;
-  std::vector<std::pair<int, int>> filters;  ///< id and parameter, the last slots of the six
+  std::vector<std::pair<int, int>> filters;  ///< id and parameter, in the last of six slots
   int typesize = 1;
   int blocksize = 0;
   int chunksize = 65536;
   std::string kind = "ramp";  ///< see contents.hpp
   std::uint64_t seed = 1;
-  std::int64_t nbytes = 0;  ///< of the contents; arrays: product of the shape and the typesize
+  std::int64_t nbytes = 0;  ///< of the contents; for arrays: items times typesize
   std::vector<std::int64_t> shape;
   std::vector<std::int32_t> chunkshape, blockshape;
-  std::string dtype;                                ///< an array when not empty
+  std::string dtype;                                ///< empty for a flat frame
   std::map<std::string, std::string> meta, vlmeta;  ///< name to content in hex
 };
 
