@@ -1,5 +1,6 @@
 #pragma once
-// Times two ways of doing one thing in turns, so that both meet the same moods of the machine.
+// Times two ways of doing one thing in alternation, so that changes of the machine's speed affect
+// both.
 
 #include <algorithm>
 #include <chrono>
@@ -8,10 +9,10 @@
 
 namespace bloscfs::test {
 
-/// Medians of all rounds.
+/// Medians over all rounds.
 struct Comparison {
-  double ours = 0;    ///< seconds of one call
-  double theirs = 0;  ///< likewise
+  double ours = 0;    ///< seconds for one call
+  double theirs = 0;  ///< seconds for one call
   double ratio = 0;   ///< theirs / ours of the same round
 };
 
@@ -30,7 +31,7 @@ double seconds_of(std::size_t calls, const Work& work) {
   return taken.count() / static_cast<double>(calls);
 }
 
-/// Seconds of one call of what needs no comparison.
+/// Returns the median of the seconds for one call, without a comparison.
 template <typename Work>
 double typical_seconds(std::size_t rounds, const Work& work) {
   constexpr std::size_t kCalls = 100;
@@ -39,7 +40,7 @@ double typical_seconds(std::size_t rounds, const Work& work) {
   return median(times);
 }
 
-/// `rounds` rounds, fewer where they take seconds each.
+/// Runs `rounds` rounds, or fewer if they would take more than 3 seconds in total.
 template <typename Ours, typename Theirs>
 Comparison compare(std::size_t rounds, const Ours& ours, const Theirs& theirs) {
   constexpr double kTurn = 3e-3;

@@ -14,7 +14,8 @@ constexpr std::uint64_t kSeed = 20240229;
 
 using Random = std::mt19937_64;
 
-/// -1..1, most often near 0. The standard's distributions differ between libraries.
+/// Returns a number from -1 to 1, most often near 0. Avoids the distributions of the standard
+/// library, which differ between implementations.
 double noise(Random& random) {
   double sum = 0;
   for (int i = 0; i < 4; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
@@ -41,7 +42,7 @@ void put_items(std::vector<std::uint8_t>& out, std::size_t width, const Item& it
   }
 }
 
-/// Words of a small vocabulary, the first ones most often.
+/// Fills `out` with words of a small vocabulary, of which the first ones are the most frequent.
 void put_text(std::vector<std::uint8_t>& out, Random& random) {
   std::array<std::string, 2000> words;
   for (std::string& word : words) {

@@ -1,14 +1,14 @@
 // usage: blosc2_bench LIBRARY create|encode|decode ARGUMENTS...
-// What C-Blosc2 takes for the work that bloscfs does, as one JSON object on stdout.
+// Measures how long C-Blosc2 takes for the work of bloscfs. Prints one JSON object to stdout.
 //
-//   create INPUT OUTPUT SETTINGS   a file to a contiguous frame, chunk after chunk
-//   encode INPUT SETTINGS          chunks from memory to memory
-//   decode FRAME THREADS           chunks of a frame, read before, from memory to memory
-//   block FRAME                    single blocks of it, all over the frame: the median of each in
-//                                  microseconds, and the mean of its stored bytes
+//   create INPUT OUTPUT SETTINGS   encodes a file to a contiguous frame, chunk after chunk
+//   encode INPUT SETTINGS          encodes chunks from memory to memory
+//   decode FRAME THREADS           decodes the chunks of a frame that is in memory already
+//   block FRAME                    decodes single blocks from all over the frame: the median time
+//                                  of a block in microseconds, and the mean of its stored bytes
 //
-// SETTINGS are CODEC LEVEL FILTER TYPESIZE CHUNKSIZE BLOCKSIZE THREADS in numbers of the format; a
-// BLOCKSIZE of 0 leaves it to the library.
+// SETTINGS are CODEC LEVEL FILTER TYPESIZE CHUNKSIZE BLOCKSIZE THREADS, as numbers of the format.
+// With a BLOCKSIZE of 0 the library chooses it.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 using ByteVector = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMostBlocks = 2000;
-constexpr std::size_t kTypesizeAt = 3;  // in a chunk's header
+constexpr std::size_t kTypesizeAt = 3;  // offset in a chunk's header
 
 struct Settings {
   PeerCompression compression;
@@ -110,7 +110,7 @@ void encode(const Blosc2& blosc2, const char* input, const Settings& settings) {
   blosc2.free_ctx(context);
 }
 
-/// The chunks of a frame in memory.
+/// The chunks of a frame, in memory.
 class LoadedFrame {
  public:
   struct Chunk {
@@ -186,7 +186,8 @@ void decode_blocks(const Blosc2& blosc2, const char* path) {
       const int typesize = chunk.bytes[kTypesizeAt];
       const int blocks_here = std::max(1, chunk.nbytes / chunk.blocksize);
       const int items = std::min(chunk.blocksize, chunk.nbytes) / typesize;
-      // Passes and chunks begin at different blocks, so that none is in the processor's cache.
+      // Each pass and each chunk begins at another block, so that no block is in the processor's
+      // cache.
       const int block = static_cast<int>((latencies.size() * 7 + static_cast<unsigned>(pass)) %
                                          static_cast<unsigned>(blocks_here));
       const auto begin = Clock::now();

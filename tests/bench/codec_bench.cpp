@@ -1,7 +1,7 @@
 // usage: codec_bench LIBRARY SIZE ROUNDS [NAME]
-// The codec against C-Blosc2 in memory, in one thread and with equal block sizes: chunks of SIZE
-// bytes are encoded and decoded by both in turns, and filters run by themselves. Prints rows as
-// JSON, only those with NAME in their names.
+// Compares the codec with C-Blosc2, in memory, in one thread and with equal block sizes. Both
+// encode and decode chunks of SIZE bytes in alternation. Filters are also measured alone. Prints
+// rows as JSON, only those with NAME in their names.
 
 #include "tests/bench/codec_bench.hpp"
 
@@ -73,7 +73,7 @@ constexpr CodecId kCodecs[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, C
 constexpr int kLevels[] = {1, 3, 5, 7, 9};
 constexpr int kUsualLevel = 5;
 constexpr std::int32_t kBlockSize = 64 << 10;
-constexpr std::int32_t kChosenBlockSize = 0;  // by codec and level, the same in both
+constexpr std::int32_t kChosenBlockSize = 0;  // codec and level choose it, equally in both
 
 std::string extra_member(const std::string& name, const std::string& value) {
   return ", \"" + name + "\": " + value;
@@ -89,8 +89,8 @@ class Case {
     decoded_.resize(contents_.size());
   }
 
-  /// Leaves C-Blosc2's chunk, which decode() decodes. Both write to the same place: where that is
-  /// matters.
+  /// Leaves the chunk of C-Blosc2 for decode(). Both write to the same memory, since its address
+  /// affects the speed.
   void encode() {
     codec::ChunkEncoder encoder(settings_);
     void* const context = bench_.blosc2.create_cctx(peer_settings(settings_));

@@ -1,6 +1,6 @@
 // usage: eviction_bench
-// Misses of traces of reads in a cache of 64 MiB, with each rule of eviction as it is, halved,
-// doubled, and off. The same on every machine. Then what fresh memory costs.
+// Counts the misses of read traces in a cache of 64 MiB. Varies each eviction rule: halved, doubled
+// and off. The counts are the same on every machine. Then measures the cost of fresh memory.
 
 #include <algorithm>
 #include <chrono>
@@ -37,7 +37,7 @@ constexpr std::size_t kUnlimited = std::size_t{1} << 40;
 using Trace = std::function<void(SimulatedCache&)>;
 using Random = std::mt19937;
 
-/// Numbers below `count`, of which the first are drawn by far the most often.
+/// Draws numbers below `count`, the first of which are by far the most frequent.
 class Zipf {
  public:
   explicit Zipf(std::size_t count) {
@@ -54,14 +54,14 @@ class Zipf {
   std::vector<double> sums_;
 };
 
-/// Blocks of four times the cache, some of them far more often.
+/// Blocks of four times the cache size. Some of them are read far more often than others.
 void popular(SimulatedCache& cache, Purpose purpose) {
   Random random(1);
   const Zipf draw(4 * kFits);
   for (int i = 0; i < 100'000; i++) cache.read(draw(random), kBlock, purpose);
 }
 
-/// A set of half the cache, used again and again, while files are read once beside it.
+/// A working set of half the cache, while other files are read once.
 void scans(SimulatedCache& cache) {
   Random random(2);
   std::size_t scanned = 1 << 20;
@@ -71,7 +71,7 @@ void scans(SimulatedCache& cache) {
   }
 }
 
-/// The same, where twenty readers read each block of a file of their own in sixteen steps.
+/// Like scans(), but twenty readers read each block of their own files in sixteen steps.
 void scans_in_steps(SimulatedCache& cache) {
   Random random(3);
   constexpr std::size_t kReaders = 20, kSteps = 16;
@@ -82,20 +82,20 @@ void scans_in_steps(SimulatedCache& cache) {
     }
 }
 
-/// All of a file that is a fifth larger than the cache, over and over.
+/// Reads all of a file that is a fifth larger than the cache, repeatedly.
 void loop(SimulatedCache& cache) {
   for (int round = 0; round < 50; round++)
     for (std::size_t block = 0; block < kFits * 6 / 5; block++) cache.read(block, kBlock);
 }
 
-/// What is used again changes from time to time.
+/// A working set that changes from time to time.
 void shifts(SimulatedCache& cache) {
   Random random(4);
   for (std::size_t phase = 0; phase < 50; phase++)
     for (int i = 0; i < 2000; i++) cache.read(phase * kFits / 4 + random() % (kFits / 2), kBlock);
 }
 
-/// Small reads anywhere, beside a set of half the cache.
+/// Small reads at random places, in addition to a working set of half the cache.
 void small_reads(SimulatedCache& cache) {
   Random random(5);
   for (int i = 0; i < 50'000; i++) {
@@ -104,7 +104,7 @@ void small_reads(SimulatedCache& cache) {
   }
 }
 
-/// Small reads of one block after another, four threads at different places of each.
+/// Small reads of one block after another, by four threads at different blocks.
 void small_steps(SimulatedCache& cache) {
   for (std::size_t block = 0; block < 20'000; block++)
     for (std::size_t reader = 0; reader < 4; reader++)
@@ -113,7 +113,8 @@ void small_steps(SimulatedCache& cache) {
           cache.read(block - 2 * reader, kBlock, Purpose::small_read);
 }
 
-/// Files that go to the kernel, beside a set of half the cache that does not.
+/// Files that the kernel caches, in addition to a working set of half the cache that it does not
+/// cache.
 void given(SimulatedCache& cache) {
   Random random(6);
   std::size_t scanned = 1 << 20;
@@ -124,7 +125,7 @@ void given(SimulatedCache& cache) {
   }
 }
 
-/// A file goes to the kernel while eight readers come to each block, each up to four blocks late.
+/// The kernel caches a file, while eight readers read each block up to four blocks late.
 void given_to_many(SimulatedCache& cache) {
   Random random(7);
   for (std::size_t block = 0; block < 20'000; block++)
@@ -196,7 +197,7 @@ long page_faults() {
   return usage.ru_minflt;
 }
 
-/// Values that are each wanted once, and filled: what a queue that stays short saves.
+/// Fills values that are used only once. Shows what a short queue saves.
 void print_filling(const char* name, std::size_t short_queue) {
   bloscfs::fs::Stats stats;
   EvictionRules rules(std::size_t{256} << 20);

@@ -1,5 +1,5 @@
-// Filters alone. C-Blosc2 gives no access to its own, so they run in chunks whose codec does
-// nothing; what such chunks take without a filter is subtracted.
+// Measures filters alone. C-Blosc2 gives no access to its filters, so they run in chunks whose
+// codec does nothing. The time of such chunks without a filter is subtracted.
 
 #include <cstring>
 #include <string>
@@ -34,7 +34,7 @@ int idle_decode(const std::uint8_t*, std::int32_t, std::uint8_t*, std::int32_t o
   return out_size;
 }
 
-/// Chunks of the idle codec with one filter.
+/// Chunks of the codec that does nothing, with one filter.
 class PeerFilter {
  public:
   PeerFilter(const Blosc2& blosc2, const std::string& filter, std::size_t typesize,
@@ -77,10 +77,10 @@ class PeerFilter {
   void* decoder_;
 };
 
-/// One direction of a filter on a block. `reference` is the first block's contents.
+/// One direction of a filter on a block. `reference` has the contents of the first block.
 using Run = void (*)(Bytes in, Bytes reference, MutableBytes out, std::size_t typesize);
 
-/// Passes over contents that leave through a block's buffer, and that come out of it.
+/// A filter and its inverse. The benchmark applies it to contents block by block, through a buffer.
 struct Filter {
   const char* name;
   const char* inverse_name;

@@ -26,7 +26,7 @@ int serve(const std::string& name, const std::string& options, const fuse_lowlev
                           (options.empty() ? "" : "," + options);
   for (const char* word : {name.c_str(), "-o", all.c_str()}) fuse_opt_add_arg(&arguments, word);
   fs::PagePool pages;
-  fs::MountState state;  // of which the channel alone is used
+  fs::MountState state;  // only its channel is used
   fuse_session* const session =
       fuse_session_new(&arguments, &operations, sizeof operations, &state);
   sigset_t ends;

@@ -1,5 +1,5 @@
 #pragma once
-// How filesystems that bloscfs is compared with are served: as it serves itself.
+// Serves the filesystems that bloscfs is compared with in the way that bloscfs serves itself.
 
 #include <string>
 
@@ -7,14 +7,14 @@
 
 namespace bloscfs::bench {
 
-/// How long the kernel may keep answers.
+/// How long the kernel may cache replies.
 inline constexpr double kCacheSeconds = 1.0;
 
-/// Requests of the sizes that bloscfs takes.
+/// Sets the request sizes that bloscfs uses.
 void set_request_sizes(fuse_conn_info& connection);
 
-/// In the foreground, until it is unmounted or told to end; the status of the program. `options`
-/// are mount options beside those.
+/// Serves in the foreground until the filesystem is unmounted or gets a signal. Returns the
+/// program's exit status. `options` are additional mount options.
 int serve(const std::string& name, const std::string& options, const fuse_lowlevel_ops& operations,
           const char* mountpoint);
 

@@ -1,5 +1,6 @@
-// Preloaded into a program: how often its threads take each lock of pthreads, wait for it, and how
-// long they hold it alone. Kept in the file that LOCK_COUNTS names, which contention.py reads.
+// A preloaded library. Counts how often the threads of a program take and wait for each pthread
+// lock, and how long they hold it exclusively. The file that LOCK_COUNTS names has the counts,
+// which contention.py reads.
 
 #include <atomic>
 #include <chrono>
@@ -15,16 +16,16 @@
 
 namespace {
 
-/// What was held for longer was mostly a thread that had lost its processor.
-constexpr std::uint64_t kLongestHold = 200'000;  // ns
+/// A longer hold mostly means that the thread was preempted.
+constexpr std::uint64_t kLongestHold = 200'000;  // in ns
 constexpr std::size_t kLocks = 1 << 16, kMostHeld = 512;
 
 struct Lock {
   std::atomic<std::uint64_t> address, site, taken, waits, held;  ///< `held` in ns
 };
-/// As the file has it; all numbers are of 8 bytes.
+/// The layout of the file. All numbers have 8 bytes.
 struct Table {
-  std::uint64_t program = 0;  ///< where it begins in memory: sites are counted from there
+  std::uint64_t program = 0;  ///< the program's address in memory, to which sites are relative
   Lock locks[kLocks];
 };
 struct Held {
@@ -48,7 +49,7 @@ Table* make_table() {
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* to) {
         static_cast<Table*>(to)->program = object->dlpi_addr;
-        return 1;  // the first one is the program
+        return 1;  // the first object is the program
       },
       table);
   return table;
@@ -80,7 +81,7 @@ void begin(const void* lock, Lock& entry) {
   if (t_held_count < kMostHeld) t_held[t_held_count++] = {lock, &entry, now()};
 }
 
-/// The entry, or null of a lock that is shared.
+/// Returns the entry, or null if the lock is held shared.
 Lock* end(const void* lock) {
   for (std::size_t at = t_held_count; at-- > 0;) {
     if (t_held[at].lock != lock) continue;
@@ -114,7 +115,7 @@ int take(Object* lock, Call<Object>* attempt, Call<Object>* wait, bool alone, co
   return 0;
 }
 
-/// A wait for a condition gives the lock back meanwhile.
+/// While a thread waits for a condition, it does not hold the lock.
 template <typename Wait>
 int wait_without(pthread_mutex_t* mutex, Wait wait) {
   Lock* const entry = end(mutex);
@@ -123,7 +124,7 @@ int wait_without(pthread_mutex_t* mutex, Wait wait) {
   return result;
 }
 
-constexpr const char* kConditions = "GLIBC_2.3.2";  // an older version has others
+constexpr const char* kConditions = "GLIBC_2.3.2";  // older versions are incompatible
 
 }  // namespace
 

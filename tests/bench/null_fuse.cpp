@@ -1,6 +1,6 @@
-// A filesystem that does nothing: what FUSE itself costs. It has one file `data` whose bytes come
-// from one buffer in memory, and takes new files whose bytes it throws away; the requests, their
-// sizes, threads and answers are those of bloscfs.
+// A filesystem that does nothing, which shows the cost of FUSE itself. It has one file `data`,
+// whose bytes come from one buffer in memory. It accepts new files, and discards their bytes.
+// Requests, their sizes, threads and replies are like those of bloscfs.
 //
 //   null_fuse MOUNTPOINT BYTES    in the foreground, until it is unmounted or told to end
 
@@ -25,11 +25,11 @@ namespace {
 
 using bloscfs::bench::kCacheSeconds;
 using bloscfs::fs::kRequestSize;
-/// Not zeros, which the kernel's own copies might be spared.
+/// Not zeros, which the kernel might not copy.
 std::array<char, kRequestSize> contents;
 
 std::mutex mutex;
-std::vector<std::int64_t> sizes;           // by inode less FUSE_ROOT_ID + 1
+std::vector<std::int64_t> sizes;           // by inode - FUSE_ROOT_ID - 1
 std::map<std::string, fuse_ino_t> inodes;  // by name
 
 bool exists(fuse_ino_t inode) { return inode - FUSE_ROOT_ID <= sizes.size(); }

@@ -1,5 +1,5 @@
 // usage: object_store
-// Ceph's gateway with an empty bucket "bench". Prints its port, and lasts until its stdin ends.
+// Runs Ceph's gateway with an empty bucket "bench". Prints its port, and runs until its stdin ends.
 
 #include <cstdio>
 

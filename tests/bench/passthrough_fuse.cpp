@@ -1,6 +1,6 @@
-// A filesystem that passes everything on to a directory, and compresses nothing: what FUSE and the
-// directory cost together. Requests, their sizes, threads and how long the kernel may keep answers
-// are those of bloscfs.
+// A filesystem that passes all requests on to a directory, without compression. It shows the cost
+// of FUSE and the directory. Requests, their sizes, threads and the kernel's cache time are like
+// those of bloscfs.
 //
 //   passthrough_fuse DIRECTORY MOUNTPOINT    in the foreground, until it is unmounted or told to
 //   end
@@ -31,7 +31,7 @@ namespace {
 
 using bloscfs::bench::kCacheSeconds;
 
-/// What the kernel knows; its address is the kernel's number of it.
+/// An object that the kernel knows. The node's address is its inode number for the kernel.
 struct Node {
   int fd = -1;  ///< O_PATH
   std::uint64_t references = 0;
@@ -52,12 +52,12 @@ int fd_of(fuse_ino_t inode) { return node_of(inode).fd; }
 
 std::string path_of(fuse_ino_t inode) { return "/proc/self/fd/" + std::to_string(fd_of(inode)); }
 
-/// For calls that give -1 and errno.
+/// Replies to a request whose call returned -1 and set errno.
 void reply_status(fuse_req_t request, int result) {
   fuse_reply_err(request, result < 0 ? errno : 0);
 }
 
-/// 0, or an errno.
+/// Returns 0 or an errno.
 int find(fuse_ino_t parent, const char* name, fuse_entry_param& entry) {
   entry = {};
   entry.generation = 1;
@@ -248,7 +248,7 @@ void op_write(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset, fus
     }
     done += static_cast<std::size_t>(written);
   }
-  // What is small libfuse has itself.
+  // Small writes are not in cells: libfuse has their bytes.
   const ssize_t copied = done > 0 ? static_cast<ssize_t>(done) : fuse_buf_copy(&out, in, {});
   if (copied < 0)
     fuse_reply_err(request, static_cast<int>(-copied));
@@ -375,7 +375,7 @@ fuse_lowlevel_ops operations() {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   ::umask(0);
-  // A descriptor for each file that the kernel knows.
+  // Each file that the kernel knows needs a descriptor.
   const rlimit many{1 << 20, 1 << 20};
   ::setrlimit(RLIMIT_NOFILE, &many);
   root.fd = ::open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC);

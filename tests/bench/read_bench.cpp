@@ -1,12 +1,12 @@
 // usage: read_bench ACTION ARGUMENTS...
-// Reading that cat and dd cannot do, as one JSON object on stdout.
+// Reads in ways that cat and dd cannot. Prints one JSON object to stdout.
 //
 //   random FILE pread|direct|mmap SIZE READERS   one read in each 256 KiB of FILE, at most
 //                                                kMostReads of them, in random order
-//   stay FILE SECONDS                            4 KiB of FILE at random places by pread, how many
-//                                                in each second
-//   scan FILE                                    all of FILE through one mapping
-//   copy BYTES                                   so many bytes from memory to memory, for scale
+//   stay FILE SECONDS                            reads of 4 KiB at random places of FILE by pread,
+//                                                with the number of reads in each second
+//   scan FILE                                    reads all of FILE through one mapping
+//   copy BYTES                                   copies memory, for comparison
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Far enough apart that no block holds two of them, but of filesystems with blocks of 1 MiB.
+// Far enough apart that two reads never hit one block, except on filesystems with blocks of 1 MiB.
 constexpr std::size_t kSlot = 256 << 10;
 constexpr std::size_t kMostReads = 4000;
 constexpr std::size_t kPage = 4096;
@@ -86,7 +86,7 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// Aligned as direct reads need it.
+/// Returns memory that is aligned for direct reads.
 std::unique_ptr<std::uint8_t, FreeDeleter> page_aligned(std::size_t size) {
   auto* const memory = static_cast<std::uint8_t*>(std::aligned_alloc(kPage, size));
   if (memory == nullptr) throw std::bad_alloc();
@@ -109,7 +109,7 @@ std::vector<std::size_t> random_offsets(std::size_t file_size, std::size_t read_
   return offsets;
 }
 
-/// What one of several readers does; the latencies are in microseconds.
+/// Does the reads of one of several readers. Returns the latencies in microseconds.
 std::vector<double> read_each(const char* path, const std::string& how, std::size_t size,
                               const std::vector<std::size_t>& offsets) {
   const File file(path, how == "direct" ? O_DIRECT : 0);
@@ -164,7 +164,7 @@ void read_randomly(const char* path, const std::string& how, std::size_t size,
               percentile(all, 0.999));
 }
 
-/// Prints as "rates" how many reads each second took.
+/// Prints as "rates" how many reads each second had.
 void stay(const char* path, std::size_t seconds) {
   const File file(path, 0);
   const std::size_t pages = file.size() / kPage;
@@ -189,7 +189,7 @@ void stay(const char* path, std::size_t seconds) {
 }
 
 void report(Clock::time_point begin, std::size_t bytes, std::uint64_t sum) {
-  // The sum is printed so that the compiler cannot leave the reading out.
+  // Print the sum, so that the compiler cannot drop the reads.
   std::printf("{\"seconds\": %.6f, \"nbytes\": %zu, \"sum\": %llu}\n", seconds_since(begin), bytes,
               static_cast<unsigned long long>(sum));
 }

@@ -1,6 +1,6 @@
 // usage: slow_link SERVER_PORT MILLISECONDS BYTES_PER_SECOND
-// A way to a server of the loopback with so much delay, there and back, and so wide. Prints its own
-// port, and lasts until its stdin ends.
+// Connects to a server on the loopback with this round-trip delay and bandwidth. Prints its own
+// port, and runs until its stdin ends.
 
 #include "tests/remote/slow_link.hpp"
 
