@@ -1,4 +1,4 @@
-"""NPY files of several dimensions, in chunks that cut each of them: whole, and slices by NumPy."""
+"""Reads NPY files of several dimensions, whole and as NumPy slices. Chunks cut every dimension."""
 
 import functools
 import math
@@ -18,7 +18,7 @@ WHOLE = "whole, dd bs=1M"
 
 @dataclass(frozen=True)
 class Cut:
-    """A file of make_data, and how its array is cut."""
+    """A file of make_data, and the chunks and blocks of its array."""
 
     content: str
     itemsize: int
@@ -26,7 +26,7 @@ class Cut:
     block: tuple
 
     def blocks_of(self, shape):
-        """How many blocks hold any of its items."""
+        """Returns how many blocks have any of the array's items."""
         def along(extent, chunk, block):
             whole, rest = divmod(extent, chunk)
             return whole * math.ceil(chunk / block) + math.ceil(rest / block)
@@ -61,7 +61,7 @@ def file_in(mount):
 
 
 def read_slice(file, axis):
-    """The middle one along an axis, through the mapping that NumPy makes."""
+    """Reads the middle slice along an axis through NumPy's mapping. Returns the seconds."""
     array = np.load(file, mmap_mode="r")
     index = [slice(None)] * array.ndim
     index[axis] = array.shape[axis] // 2
@@ -71,7 +71,7 @@ def read_slice(file, axis):
 
 
 def read_array(bench, cut, make_frame):
-    """{(quantity, workload): value}"""
+    """Returns {(quantity, workload): value}."""
     frame = make_frame(bench, cut)
     images.warm(frame)
     measured = {}
@@ -101,7 +101,7 @@ def measure(bench):
     cells = alternate(bench, TITLE, subjects)
     rates = Table("Throughput", "MB/s", part_of(cells, "rate"))
     slices = Table("Slices through numpy.memmap", "ms", part_of(cells, "slices"))
-    # A flat frame's blocks are others.
+    # A flat frame has other blocks.
     decoded = Table("Blocks decoded, to those that there are", "ratio",
                     {name: row for name, row in part_of(cells, "decoded").items() if name in CUTS})
     goals = []

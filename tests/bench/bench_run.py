@@ -1,4 +1,5 @@
-"""Measuring in alternation: A B C A B C ..., so that whatever else a machine does meets all alike."""
+"""Measures in alternation, A B C A B C ..., so that changes of the machine's speed affect all
+alike."""
 
 import contextlib
 import mmap
@@ -17,16 +18,16 @@ MADV_POPULATE_WRITE = 23
 
 @dataclass
 class Bench:
-    """What every group of workloads gets."""
+    """The settings of a run, which every group of workloads gets."""
 
     build: Path
-    data: Path  # for what later runs can use again
+    data: Path  # for files that later runs use again
     scratch: Path  # empty, and removed at the end
-    size: int  # of each file of contents
+    size: int  # bytes of each file of contents
     rounds: int
     peer_library: str | None  # C-Blosc2
     missing: list = field(default_factory=list)
-    peak_memory: int = 0  # of any bloscfs that the group mounted
+    peak_memory: int = 0  # of all bloscfs mounts of the group
 
     @property
     def point(self):
@@ -44,7 +45,7 @@ class Bench:
         return self.build / "tests/bench" / name
 
     def blosc2(self, *arguments):
-        """The command of C-Blosc2's own work."""
+        """Returns the command that measures C-Blosc2 itself."""
         if self.peer_library is None:
             raise Missing("C-Blosc2 is not to be had")
         return [self.program("blosc2_bench"), self.peer_library, *arguments]
@@ -52,12 +53,12 @@ class Bench:
 
 @dataclass
 class Table:
-    """Values of all rounds: cells[subject][workload]."""
+    """The values of all rounds: cells[subject][workload]."""
 
     title: str
     unit: str
     cells: dict
-    in_chart: tuple | None = ()  # the workloads that a chart shows, where not all; None: no chart
+    in_chart: tuple | None = ()  # workloads in the chart; (): all; None: no chart
 
     def median(self, subject, workload):
         values = self.cells.get(subject, {}).get(workload)
@@ -68,7 +69,7 @@ class Table:
         return min(values) if values else None
 
     def workloads(self):
-        names = {}  # in the order in which they come
+        names = {}  # in order of their first appearance
         for row in self.cells.values():
             names.update(dict.fromkeys(row))
         return list(names)
@@ -76,7 +77,8 @@ class Table:
 
 @dataclass
 class Goal:
-    """A ratio, beside the value that it is to reach; None where a peer is missing."""
+    """A measured ratio, and the value that it should reach. The ratio is None if a peer is
+    missing."""
 
     what: str
     value: float | None
@@ -109,17 +111,17 @@ def _turns(measure):
 
 
 def touch_memory():
-    """Hosts of virtual machines take free memory back, and to get it again takes longer than what is
-    measured: 5 ms for 2 MiB."""
+    """Takes memory from the host before measuring. A virtual machine's host reclaims free memory,
+    and getting 2 MiB back takes 5 ms, which is longer than what is measured."""
     with mmap.mmap(-1, TOUCHED) as memory, contextlib.suppress(OSError):
         memory.madvise(mmap.MADV_HUGEPAGE)
         memory.madvise(MADV_POPULATE_WRITE)
 
 
 def alternate(bench, title, subjects):
-    """subjects[name]() gives {workload: value}, or yields several of these, between which the others
-    have their turns. The result is {name: {workload: values of all rounds}}. Who is missing on this
-    machine is noted and left out."""
+    """Measures all subjects in alternation. subjects[name]() returns {workload: value}, or yields
+    several such dicts, with the other subjects measured in between. Returns {name: {workload:
+    values of all rounds}}. A subject that this machine lacks is noted and left out."""
     cells = {}
     there = dict(subjects)
     for number in range(bench.rounds):
@@ -143,7 +145,7 @@ def alternate(bench, title, subjects):
 
 
 def part_of(cells, kind):
-    """Of {name: {(kind, workload): values}} those of one kind."""
+    """Returns the part of {name: {(kind, workload): values}} that has this kind."""
     chosen = {name: {workload: values for (what, workload), values in row.items() if what == kind}
               for name, row in cells.items()}
     return {name: row for name, row in chosen.items() if row}

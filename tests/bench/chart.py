@@ -1,4 +1,5 @@
-"""Bar charts in SVG: a panel for each table of a group, a cluster of bars for each workload."""
+"""Draws bar charts in SVG: a panel for each table of a group, a cluster of bars for each
+workload."""
 
 import itertools
 import statistics
@@ -29,7 +30,7 @@ def bar(y, values, scale, color):
 
 
 def panel(table, y):
-    """The elements, and where the next panel begins."""
+    """Returns the elements of a panel, and the position of the next one."""
     elements = [text(MARGIN, y + 14, f"{table.title} ({table.unit})", 13, weight="bold")]
     y += HEADING
     workloads = table.in_chart or table.workloads()

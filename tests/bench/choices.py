@@ -1,4 +1,5 @@
-"""Settings that are chosen by contents, beside usual ones: what is stored, and what choosing takes."""
+"""Compares settings that are chosen by contents with usual ones: stored size, and time for
+choosing."""
 
 import dataclasses
 import time
@@ -11,7 +12,7 @@ from bench_run import Goal, Group, Table, alternate, ratio
 from commands import Missing, run, run_json
 from kinds import KINDS
 
-SIZE = 16 << 20  # of each kind
+SIZE = 16 << 20  # bytes of each kind
 USUAL = "zstd 5, shuffle"
 TIMES = 5
 GOALS = ["ratio", "balanced", "speed"]
@@ -26,14 +27,14 @@ def small(bench):
 
 
 def created(bench, raw, *options):
-    """Bytes of a frame."""
+    """Returns the size of a frame that b2frame creates."""
     path = bench.new_directory("created") / "data.b2frame"
     run(bench.build / "tools/b2frame", "create", "--flat", *options, raw, "-o", path)
     return path.stat().st_size
 
 
 def copied(bench, raw, *options):
-    """Bytes of a frame that a mount made."""
+    """Returns the size of a frame that a mount creates."""
     source = bench.new_directory("source")
     with mounts.bloscfs(bench, source, *options) as mount:
         run("cp", raw, mount.point / "data")
@@ -46,7 +47,7 @@ def usual_options(name):
 
 
 def stored(bench):
-    """{name: {kind: contents to what is stored}}."""
+    """Returns {name: {kind: ratio of contents to stored bytes}}."""
     cells = {}
 
     def note(subject, kind, size):
@@ -69,12 +70,12 @@ def stored(bench):
 
 
 def worst(cells, subject, usual):
-    """How much more than `usual` it stores at most."""
+    """Returns by what factor the subject stores more than `usual`, at most."""
     return max(usual_ratio[0] / cells[subject][kind][0] for kind, usual_ratio in cells[usual].items())
 
 
 def chosen_by_mount(bench, raw, goal):
-    """Mount options for what `goal` chooses."""
+    """Returns the mount options that `goal` chooses for the contents."""
     source = bench.new_directory("source")
     with mounts.bloscfs(bench, source, f"codec=auto:{goal}") as mount:
         run("cp", raw, mount.point / "data")
@@ -84,7 +85,7 @@ def chosen_by_mount(bench, raw, goal):
 
 
 def writing(bench, raw, options):
-    """Seconds until a new file is on disk."""
+    """Returns the seconds until a new file is on disk."""
     source = bench.new_directory("source")
     with mounts.bloscfs(bench, source, *options) as mount:
         begin = time.monotonic()
@@ -103,7 +104,7 @@ def choices(bench):
              at_least=False),
     ]
     raw = make_data.make(bench.data, FIELD, SIZE)
-    often = dataclasses.replace(bench, rounds=TIMES * bench.rounds)  # short, and nearly alike
+    often = dataclasses.replace(bench, rounds=TIMES * bench.rounds)  # short, with small differences
     for goal in GOALS:
         chosen = chosen_by_mount(bench, raw, goal)
         subjects = {name: lambda options=options: {"dd and fsync": writing(bench, raw, options)}

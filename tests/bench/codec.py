@@ -1,20 +1,20 @@
-"""The codec against C-Blosc2: encoding, decoding and filters, in memory and in one thread."""
+"""Compares the codec with C-Blosc2: encoding, decoding and filters, in memory and in one thread."""
 
 from bench_run import Goal, Group, Table
 from commands import run_json
 
 TITLE = "The codec alone"
 CHUNK_SIZE = 1 << 20
-# Chunks take little time, so that more rounds than the others' tell small differences apart.
+# A chunk takes little time, so there are more rounds, in order to see small differences.
 ROUNDS_FOR_EACH = 3
-# What C-Blosc2 has vector code for.
+# Item sizes for which C-Blosc2 has vector code.
 PEER_VECTOR_TYPESIZES = (1, 2, 4, 8, 16)
 KINDS = {"encode": "Encoding", "decode": "Decoding", "filter": "Filters",
          "memcpy": "Filters beside memcpy"}
 
 
 def target_of(row):
-    """The least ratio wanted; None where none is."""
+    """Returns the least ratio that is wanted, or None."""
     if row["kind"] == "memcpy":
         return None
     if row["kind"] == "filter":
@@ -24,7 +24,8 @@ def target_of(row):
 
 
 def overview(rows):
-    """Ratios by what was done, and by codec or filter: all levels, filters and typesizes."""
+    """Returns the ratios by kind of work and by codec or filter, over all levels, filters and
+    typesizes."""
     cells = {}
     for row in rows:
         if row["kind"] != "memcpy":
@@ -34,7 +35,7 @@ def overview(rows):
 
 
 def measure(bench):
-    """codec_bench takes turns itself; its ratios are medians of those within each round."""
+    """Runs codec_bench, which alternates on its own. Its ratios are medians over its rounds."""
     if bench.peer_library is None:
         bench.missing.append("the codec alone: C-Blosc2 is not to be had")
         return Group(TITLE, [], [])

@@ -1,4 +1,4 @@
-"""Running programs, and what is wrong with them."""
+"""Runs programs, and reports their errors."""
 
 import json
 import shutil
@@ -7,11 +7,11 @@ import time
 
 
 class Missing(Exception):
-    """Something that this machine does not have; what needs it is left out."""
+    """Something that this machine lacks. The measurements that need it are left out."""
 
 
 def need_program(name):
-    # Not every user's PATH has the places of mkfs programs.
+    # The PATH of ordinary users often lacks the directories of mkfs programs.
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
     if not found:
         raise Missing(f"{name} is not installed")
@@ -19,7 +19,7 @@ def need_program(name):
 
 
 def run(*command, stdout=subprocess.PIPE):
-    """The program's output; what it said on stderr is in the exception when it fails."""
+    """Returns the program's output. If it fails, the exception has its error output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, stdout=stdout, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
@@ -32,7 +32,7 @@ def run_json(*command):
 
 
 def seconds(*command):
-    """How long the program takes; its output goes nowhere."""
+    """Returns how long the program takes. Discards its output."""
     begin = time.monotonic()
     run(*command, stdout=subprocess.DEVNULL)
     return time.monotonic() - begin

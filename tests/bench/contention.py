@@ -1,5 +1,5 @@
-"""Many readers and writers at once: what their requests wait for, and how many processors the lock
-that is held alone for longest would let work."""
+"""Runs many readers and writers at once. Shows what their requests wait for, and how many
+processors the lock that is held longest would let work."""
 
 import mmap
 import multiprocessing
@@ -21,7 +21,7 @@ SMALL, LARGE, STEP = 4096, 16 << 20, 128 << 10
 TAKEN, WAITS = "locks taken", "waits for one"
 SWITCHES, CPU = "context switches", "time of a processor, µs"
 HELD = "the most needed lock held alone, µs"
-# As lock_counts.cpp has it: address, site, taken, waits, nanoseconds held alone.
+# As in lock_counts.cpp: address, site, taken, waits, nanoseconds of exclusive holds.
 LOCK = struct.Struct("5Q")
 
 
@@ -89,7 +89,8 @@ class Daemon:
         return locks, switches, ticks * 1e6 / os.sysconf("SC_CLK_TCK")
 
     def during(self, work, where, operations):
-        """{quantity: value for one operation}, and where in the program the most needed lock is."""
+        """Returns {quantity: value for one operation}, and the place in the program of the most
+        needed lock."""
         locks_before, switches_before, cpu_before = self.state()
         together(work, where)
         locks, switches, cpu = self.state()
@@ -121,7 +122,8 @@ def counted(bench, source, *options):
 
 
 def measure_once(bench, holders):
-    """{work: {quantity: value}}; which function holds the most needed lock goes to `holders`."""
+    """Returns {work: {quantity: value}}. Adds the function that holds the most needed lock to
+    `holders`."""
     field = images.frame(bench, "field.f32", peers.LZ4)
     images.warm(field)
     small = bench.new_directory("source")

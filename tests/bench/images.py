@@ -1,6 +1,6 @@
-"""Frames, and images of other filesystems with the same contents. They are made once for each size
-of the data, frames also whenever b2frame is a newer one; everything is in files of the page cache
-before it is measured, so that no disk is."""
+"""Makes frames, and images of other filesystems with the same contents, once for each size of the
+data. Makes frames again if b2frame is newer. Before a measurement, all files are read into the page
+cache, so that the disk has no effect."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import make_data
 import mounts
 from commands import need_program, run
 
-BTRFS_ROOM = 256 << 20  # beside the contents; btrfs takes no less
+BTRFS_ROOM = 256 << 20  # in addition to the contents; btrfs needs at least this
 EXT4_ROOM = 64 << 20
 
 
@@ -28,7 +28,7 @@ class FrameSettings:
 
 
 def _complete(path, make):
-    """What `make` writes has its name only when it is complete."""
+    """Calls `make` with a temporary path, and renames the file once it is complete."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     make(part)
@@ -37,7 +37,7 @@ def _complete(path, make):
 
 
 def _frame(bench, content, path, *options):
-    """Made unless it is there and this b2frame's own."""
+    """Makes a frame, unless one exists that this b2frame has made."""
     raw = make_data.make(bench.data, content, bench.size)
     program = bench.build / "tools/b2frame"
     if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
@@ -47,7 +47,7 @@ def _frame(bench, content, path, *options):
 
 
 def frame(bench, content, settings):
-    """A frame of all bytes of the file, which a mount shows as `data`."""
+    """Makes a frame of all bytes of the file, which a mount shows as `data`."""
     path = bench.data / f"frame-{content}-{settings.name()}" / "data.b2frame"
     return _frame(bench, content, path, "--flat", "--codec", settings.codec, "--clevel",
                   settings.level, "--filters", settings.filters, "--typesize", settings.typesize,
@@ -55,13 +55,13 @@ def frame(bench, content, settings):
 
 
 def array_frame(bench, content, *options):
-    """A frame of a NPY file, with any options of b2frame create."""
+    """Makes a frame of an NPY file, with any options of b2frame create."""
     name = "-".join(str(word).strip("-") for word in options)
     return _frame(bench, content, bench.data / f"array-{content}-{name}" / "data.b2nd", *options)
 
 
 def _directory_with(bench, content):
-    """A directory that holds the file under the name `data`."""
+    """Makes a directory that has the file under the name `data`."""
     raw = make_data.make(bench.data, content, bench.size)
     directory = bench.data / f"tree-{content}"
     directory.mkdir(exist_ok=True)
@@ -90,7 +90,7 @@ def erofs(bench, content, cluster_size):
 
 
 def empty_image(bench, path, kind, *options):
-    """A new filesystem for twice the contents."""
+    """Makes an empty filesystem with room for twice the contents."""
     room = BTRFS_ROOM if kind == "btrfs" else EXT4_ROOM
     with open(path, "wb") as image:
         image.truncate(2 * bench.size + room)
@@ -98,7 +98,8 @@ def empty_image(bench, path, kind, *options):
 
 
 def filled_image(bench, content, kind, option=None):
-    """One that the kernel can write, with the contents in it; `option` is one of mount."""
+    """Makes a filesystem that the kernel can write to, with the contents. `option` is a mount
+    option."""
     options = [option] if option else []
 
     def make(part):
@@ -112,7 +113,8 @@ def filled_image(bench, content, kind, option=None):
 
 
 def warm(path):
-    """Into the page cache, so that the disk is not measured; images are mostly holes."""
+    """Reads a file into the page cache, so that the disk is not measured. Skips holes, as images
+    have."""
     buffer = bytearray(1 << 20)
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -120,7 +122,7 @@ def warm(path):
         while end < size:
             try:
                 begin = file.seek(end, os.SEEK_DATA)
-            except OSError:  # no data behind
+            except OSError:  # no data follows
                 return
             end = file.seek(begin, os.SEEK_HOLE)
             file.seek(begin)

@@ -1,4 +1,5 @@
-"""Kinds of data that scientists keep, for which settings are chosen: the same bytes each time."""
+"""Typical kinds of scientific data, for which settings are chosen. The bytes are always the
+same."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -7,12 +8,12 @@ import numpy as np
 
 SEED = 20240301
 RECORD = np.dtype([("id", "<i8"), ("x", "<f8"), ("station", "<i2"), ("flag", "<i2"), ("n", "<i4")])
-LINES = 1 << 16  # made at a time
+LINES = 1 << 16  # lines that are made at a time
 
 
 @dataclass(frozen=True)
 class Kind:
-    """`make(random, count)` gives `count` items, or, of bytes, about as many."""
+    """`make(random, count)` returns `count` items, or about as many for bytes."""
 
     typesize: int
     make: Callable

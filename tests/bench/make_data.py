@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what the benchmark works on: the same bytes for the same seed and size.
+"""Makes the files for the benchmark. The bytes depend only on the seed and the size.
 
 usage: make_data.py DIRECTORY BYTES
 
@@ -8,9 +8,9 @@ Each file has about BYTES bytes:
   plane.npy   the same field as a 2-d array
   volume.npy  int16, 3-d: a scanner's volume, smooth with a few bits of noise
   grid.npy    float64, 4-d: waves over time
-  mixed       text and machine code, as a disk holds them
-  noise.u8    what no codec makes smaller
-and each kind of kinds.py.
+  mixed       text and machine code, as on a disk
+  noise.u8    random bytes, which no codec makes smaller
+Also makes a file of each kind in kinds.py.
 """
 
 import functools
@@ -23,7 +23,7 @@ import numpy as np
 import kinds
 
 SEED = 20240229
-PIECE = 1 << 22  # items made at a time
+PIECE = 1 << 22  # items that are made at a time
 
 
 def field_items(begin, end, random):
@@ -41,7 +41,7 @@ def write_field(path, size):
 
 
 def shape_of(size, itemsize, dimensions):
-    """Nearly a cube, whose dimensions are no multiples of chunks'."""
+    """Returns the shape of nearly a cube. Its extents are no multiples of chunk extents."""
     side = int((size / itemsize) ** (1 / dimensions))
     return (side,) * dimensions
 
@@ -75,7 +75,7 @@ def write_grid(path, size):
 
 
 def write_mixed(path, size):
-    """Words of a made-up language, logs, and machine code of this system's own libraries."""
+    """Writes words of an invented language, logs, and machine code from this system."""
     random = np.random.default_rng(SEED + 3)
     words = [bytes(random.integers(97, 123, random.integers(2, 11), dtype=np.uint8))
              for _ in range(4000)]
@@ -114,7 +114,7 @@ MAKERS |= {name: functools.partial(kinds.write, name) for name in kinds.KINDS}
 
 
 def make(directory, name, size):
-    """The path of the file of that name, which is made unless it is there."""
+    """Returns the path of the file with that name. Makes the file if it does not exist."""
     path = directory / name
     if not path.exists():
         part = path.with_name(name + ".part.npy")  # NumPy adds a suffix to other names

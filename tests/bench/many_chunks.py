@@ -1,19 +1,20 @@
-"""Frames of any number of tiny chunks, made in seconds: all chunks are alike but for their place."""
+"""Makes frames of any number of tiny chunks within seconds. The chunks differ only in their
+place."""
 
 import numpy as np
 
 from commands import run
 
-NBYTES = 16  # of a chunk
+NBYTES = 16  # bytes of contents in a chunk
 HEADER_SIZE = 97
 TRAILER_SIZE = 35
-# Big-endian numbers in a frame's header.
+# Offsets of big-endian numbers in a frame's header.
 FRAME_LENGTH_AT, NBYTES_AT, CBYTES_AT = 0x10, 0x1E, 0x27
 PIECE = 1 << 20
 
 
 def _created(bench, contents, *options):
-    """What b2frame makes of an array."""
+    """Returns the bytes of a frame that b2frame creates from an array."""
     raw, frame = bench.scratch / "chunk.raw", bench.scratch / "chunk.b2frame"
     contents.tofile(raw)
     run(bench.build / "tools/b2frame", "create", "--typesize", 8, *options, raw, "-o", frame)
@@ -24,7 +25,8 @@ def _created(bench, contents, *options):
 
 
 def _only_chunk(frame):
-    """Chunks lie behind the room that is left for an empty frame's trailer."""
+    """Returns the only chunk. It is behind the space that is reserved for an empty frame's
+    trailer."""
     begin = HEADER_SIZE + TRAILER_SIZE
     size = int.from_bytes(frame[begin + 12 : begin + 16], "little")
     return frame[begin : begin + size]

@@ -1,4 +1,4 @@
-"""Memory of a mount after each of several kinds of work, and after a minute without any."""
+"""Memory of a mount after several kinds of work, and after a minute of idleness."""
 
 import shutil
 import time
@@ -14,7 +14,7 @@ from commands import run_json, seconds
 
 TITLE = "Memory"
 IDLE_SECONDS = 60
-CACHE_SIZE, BESIDE_CACHE = 256 << 20, 48 << 20  # the default, and what a mount may take beside it
+CACHE_SIZE, BESIDE_CACHE = 256 << 20, 48 << 20  # the default, and what a mount may use in addition
 PEAK, IDLE = "peak", "after a minute of idleness"
 
 
@@ -33,7 +33,7 @@ WORK = {"sequential reading": read_sequentially, "random reading": read_randomly
 
 
 def measure_once(bench):
-    """{workload: {moment: MiB}}; the peak is of all work until then."""
+    """Returns {workload: {moment: MiB}}. The peak covers all work so far."""
     source = bench.new_directory("source")
     shutil.copyfile(images.frame(bench, reading.FIELD, peers.ZSTD), source / "field.b2frame")
     measured = {}

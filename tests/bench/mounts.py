@@ -1,4 +1,4 @@
-"""Filesystems as context managers: each is unmounted at the end, whatever happened in between."""
+"""Mounts filesystems as context managers, which always unmount at the end."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from commands import Missing, need_program, run
 MOUNT_SECONDS = 30
 
 
-# KiB that the kernel reads ahead in a bloscfs that root mounts.
+# KiB that the kernel reads ahead in a bloscfs that root has mounted.
 OWN_READ_AHEAD = 1024
 
 
@@ -23,11 +23,11 @@ class Mount:
 
     @property
     def data(self):
-        """The file that each frame and image of contents holds."""
+        """The file with the contents, which every frame and image has."""
         return self.point / "data"
 
     def set_read_ahead(self, kibibytes):
-        """For a filesystem that leaves it to its user. A bloscfs is measured as it mounts itself."""
+        """Sets the readahead of filesystems that do not set it. A bloscfs keeps its own setting."""
         setting = _backing_device(self.point).joinpath("read_ahead_kb")
         if not self.sets_read_ahead:
             setting.write_text(str(kibibytes))
@@ -35,23 +35,24 @@ class Mount:
             raise RuntimeError(f"{setting} is not what a bloscfs sets")
 
     def stats(self):
-        """The counters of a bloscfs."""
+        """Returns the counters of a bloscfs."""
         return json.loads(os.getxattr(self.point, "user.bloscfs.stats"))
 
     def processor_time(self):
-        """Seconds that the daemon has used; None where there is none."""
+        """Returns the seconds of processor time that the daemon has used, or None without a
+        daemon."""
         if self.process is None:
             return None
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def wait_for_commits(self):
-        """Until a bloscfs has committed what was written."""
+        """Waits until a bloscfs has committed everything."""
         while self.sets_read_ahead and self.stats()["dirty_bytes"] > 0:
             time.sleep(0.1)
 
     def memory(self, field):
-        """Bytes that the daemon's status in /proc gives: VmHWM, VmRSS."""
+        """Returns a number of bytes from the daemon's status in /proc, such as VmHWM or VmRSS."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(field + ":"):
                 return int(line.split()[1]) << 10
@@ -59,7 +60,7 @@ class Mount:
 
 
 def _backing_device(point):
-    """The kernel's settings for the pages of a mount, in /sys."""
+    """Returns the directory in /sys with the kernel's settings for the mount's pages."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, after = line.split(" - ")
         if before.split()[4] == str(point):
@@ -71,7 +72,7 @@ def _backing_device(point):
 
 
 def _unmount(point, command):
-    """A program that looked at the mount a moment ago may still hold it."""
+    """Unmounts. Tries again, since a program may still use the mount for a moment."""
     for _ in range(50):
         if subprocess.run([*command, str(point)], capture_output=True).returncode == 0:
             return
@@ -80,14 +81,14 @@ def _unmount(point, command):
 
 
 def end(point):
-    """Of what a program in the background has mounted."""
+    """Unmounts what a program in the background has mounted."""
     _unmount(point, ["fusermount3", "-u"])
 
 
 @contextlib.contextmanager
 def served(point, *command):
-    """What a program that stays in the foreground mounts."""
-    # In a session of its own, as daemons are: the kernel shares processors out by sessions.
+    """A mount of a program that stays in the foreground."""
+    # In a session of its own, like a daemon: the kernel divides processor time among sessions.
     process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     try:
@@ -110,7 +111,7 @@ def served(point, *command):
 
 @contextlib.contextmanager
 def loop(point, kind, image, *options):
-    """An image that the kernel itself mounts."""
+    """A mount of an image by the kernel."""
     try:
         run("mount", "-t", kind, "-o", ",".join(["loop", *options]), image, point)
     except RuntimeError as error:
@@ -151,7 +152,7 @@ def erofsfuse(bench, image):
 
 
 def new_btrfs(bench, size, *options):
-    """An empty one that lasts as long as its mount."""
+    """A new btrfs that is removed after its mount."""
     image = bench.scratch / "image.btrfs"
     return _with_new_image(image, size, lambda: loop(bench.point, "btrfs", image, *options))
 

@@ -1,5 +1,5 @@
-"""Object stores behind a network: Ceph's gateway with a delay of 20 ms, there and back, and
-100 MB/s. The peer copies the same files as plain objects."""
+"""Object stores behind a network: Ceph's gateway with a round-trip delay of 20 ms and 100 MB/s. The
+peer copies the same files as plain objects."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ LIST, LIST_AGAIN, END = (f"ls -lR of {SMALL} frames", "a second later again",
 
 @contextlib.contextmanager
 def store(bench):
-    """A gateway with the empty bucket "bench"; gives its port."""
+    """Runs a gateway with the empty bucket "bench". Yields its port."""
     process = subprocess.Popen([bench.program("object_store")], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
     try:
@@ -52,9 +52,10 @@ def own_mount(bench, port, prefix, *options):
 
 
 def end_own(bench, mount):
-    """Seconds until all is stored."""
+    """Unmounts. Returns the seconds until everything is stored."""
     begin = time.monotonic()
-    # It fails where another mount namespace has the mount, too; the daemon tells what counts.
+    # The command also fails if another mount namespace has the mount. The daemon's exit status
+    # counts.
     subprocess.run([bench.build / "tools/bloscfs", "--unmount", bench.point], capture_output=True)
     if mount.process.wait() != 0:
         raise RuntimeError("the daemon could not store all")
@@ -71,7 +72,7 @@ def rclone(port, *words):
 
 
 def walk(mount):
-    """Seconds and requests of ls -lR."""
+    """Returns the seconds and network requests of `ls -lR`."""
     before, begin = mount.stats()["network_requests"], time.monotonic()
     seconds("ls", "-lR", mount.point)
     return time.monotonic() - begin, mount.stats()["network_requests"] - before
@@ -130,7 +131,7 @@ def goals(tables):
 
 def measure(bench):
     os.environ.update(KEYS)
-    os.environ.pop("AWS_CA_BUNDLE", None)  # with it rclone does not begin
+    os.environ.pop("AWS_CA_BUNDLE", None)  # otherwise rclone does not start
     cells = alternate(bench, TITLE, {OWN: lambda: own(bench), PEER: lambda: peer(bench)})
     tables = {"rate": Table("Files a second", "1/s", part_of(cells, "rate")),
               "width": Table("Stored bytes", "MB/s", part_of(cells, "width")),

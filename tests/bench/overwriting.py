@@ -1,4 +1,4 @@
-"""Small writes into a file that is there, and at its end, with and without fsync."""
+"""Small writes into an existing file and at its end, with and without fsync."""
 
 import functools
 import os
@@ -13,18 +13,18 @@ from bench_run import Goal, Group, Table, alternate, ratio
 
 TITLE = "Small writes"
 FIELD = "field.f32"
-LARGEST = 256 << 20  # of the file
+LARGEST = 256 << 20  # of the file in bytes
 WRITE_SIZE = 4096
 WRITES, SYNCED_WRITES = 2000, 300
 SEED = 20240229
 BTRFS_ROOM = 1 << 30
 SYNCED = "4K overwritten and fsync"
 FLUSHES = "a chunk and a header, each flushed"
-CHUNK, HEADER = 48 << 10, 97  # of the float32 field, as the mount stores it with LZ4
+CHUNK, HEADER = 48 << 10, 97  # of the float32 field, as a mount stores it with LZ4
 
 
 def write_each(file, offsets, data, sync):
-    """The median of each, in microseconds."""
+    """Returns the median time of a write in microseconds."""
     times = []
     for offset in offsets:
         begin = time.perf_counter()
@@ -85,7 +85,8 @@ def into_btrfs(bench, compression):
 
 
 def flush_twice(bench):
-    """What every commit of a frame takes of the disk: a new chunk is there before a header tells."""
+    """Measures what every commit needs from the disk: a chunk must be flushed before the header
+    names it."""
     path = bench.new_directory("flushed") / "file"
     data, places = os.urandom(CHUNK), random.Random(SEED)
     with open(path, "wb") as out:

@@ -1,4 +1,4 @@
-"""Several processes that read one cold file, and that read a file each."""
+"""Several processes read one cold file, or each process reads a file of its own."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ DECODED = "decodings of each block"
 
 
 def read_together(files):
-    """Seconds until all processes are done."""
+    """Returns the seconds until all processes are done."""
     begin = time.monotonic()
     processes = [subprocess.Popen(["cat", str(file)], stdout=subprocess.DEVNULL) for file in files]
     if any([process.wait() for process in processes]):
@@ -54,7 +54,7 @@ def count_decodings(bench):
 
 
 def directory_of_eight(bench):
-    """Eight frames whose contents are as many bytes together as the one file's."""
+    """Makes eight frames, whose contents have the size of the one file in total."""
     part = dataclasses.replace(bench, data=bench.data / "part", size=bench.size // PROCESSES)
     part.data.mkdir(exist_ok=True)
     frame = images.frame(part, FIELD, peers.LZ4)

@@ -1,5 +1,5 @@
-"""What the benchmark compares, each with the same contents behind one file: bloscfs, the limits, and
-other filesystems that compress. A subject is called to be mounted; its page cache is empty then."""
+"""The subjects of the comparison, each with the same contents in one file: bloscfs, its limits, and
+other filesystems that compress. Calling a subject mounts it, with an empty page cache."""
 
 import functools
 
@@ -49,7 +49,7 @@ def _fuse(bench, mount, make_image):
 
 
 def squashfs(bench, content, codec):
-    """By the kernel and by squashfuse, with both sizes of blocks."""
+    """Returns subjects with both block sizes, mounted by the kernel and by squashfuse."""
     subjects = {}
     for size, size_name in SIZE_NAMES.items():
         make_image = functools.partial(images.squashfs, bench, content, codec, size)

@@ -1,4 +1,4 @@
-"""Cold reads at random places, each in blocks that nobody has read yet."""
+"""Cold reads at random places, each in a block that was not read before."""
 
 import functools
 import os
@@ -12,10 +12,11 @@ TITLE = "Cold random reading"
 FIELD = "field.f32"
 SIZES = {4096: "4K", 65536: "64K"}
 READERS = (1, 4)
-# KiB, of all but bloscfs, which has set its own; the kernel reads so much around a page of a mapping.
+# KiB, for all but bloscfs, which sets its own. The kernel reads this much around a page of a
+# mapping.
 READ_AHEAD = 128
 QUANTITIES = {"p50": "Median latency", "p99": "99th percentile", "p999": "99.9th percentile"}
-# Blocks of the size that squashfs has.
+# Blocks of the size that squashfs uses.
 LZ4_128K = images.FrameSettings("lz4", 5, "shuffle", 4, ("--block-size", "128K"))
 OWN, OWN_128K, NULL = "bloscfs lz4", "bloscfs lz4, blocks of 128K", "null FUSE"
 BLOCK, SOURCE = "one block by C-Blosc2", "one cached pread"
@@ -37,7 +38,7 @@ def can_read_directly(file):
 
 
 def read_randomly(bench, mounting):
-    """{(quantity, workload): value}, for one workload after another"""
+    """Returns {(quantity, workload): value} for one workload after another."""
     for how in ("pread", "direct", "mmap"):
         for size in SIZES:
             for readers in READERS:
@@ -53,7 +54,8 @@ def read_randomly(bench, mounting):
 
 
 def one_block(bench, settings):
-    """What a cold read cannot be without: its block's decoding, and its source's bytes."""
+    """Measures the least cost of a cold read: decoding its block, and reading the block's stored
+    bytes."""
     frame = images.frame(bench, FIELD, settings)
     images.warm(frame)
     block = run_json(*bench.blosc2("block", frame))

@@ -1,4 +1,4 @@
-"""Reads at random places of one file that go on until the page cache has it."""
+"""Reads at random places of one file, which continue until the page cache has the file."""
 
 import functools
 import statistics

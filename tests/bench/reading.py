@@ -1,4 +1,4 @@
-"""Cold sequential reads: each mount is a new one, so that its page cache is empty."""
+"""Cold sequential reads. Each mount is a new one, so its page cache is empty."""
 
 import functools
 
@@ -9,7 +9,7 @@ import stored
 from bench_run import MB, Goal, Group, Table, alternate, ratio
 from commands import run_json, seconds
 
-# Of the kernel, in KiB. A bloscfs has set its own, and is measured with that beside both.
+# The kernel's readahead in KiB. A bloscfs keeps its own setting, and is listed with both.
 READ_AHEADS = (128, mounts.OWN_READ_AHEAD)
 WAYS = ("cat", "dd bs=1M", "dd bs=128K", "dd bs=4K", "mmap")
 FIELD, MIXED = "field.f32", "mixed"
@@ -23,7 +23,7 @@ def row(how, read_ahead):
 
 PEER_GOAL_ROWS = [row("dd bs=1M", read_ahead) for read_ahead in READ_AHEADS]
 GOAL_ROWS = [row("cat", read_ahead) for read_ahead in READ_AHEADS] + PEER_GOAL_ROWS
-# With less readahead than a bloscfs has, null FUSE is no limit to it.
+# Null FUSE is a limit for a bloscfs only with the same readahead.
 LIMIT_GOAL_ROWS = [row(how, mounts.OWN_READ_AHEAD) for how in ("cat", "dd bs=1M")]
 
 
@@ -45,7 +45,7 @@ def read_cold(bench, mounting):
 
 
 def decode(bench, content, settings, threads):
-    """Beside each way of reading, though it is the same work each time."""
+    """Yields the decoding rate for each way of reading, although the work is always the same."""
     frame = images.frame(bench, content, settings)
     for read_ahead in READ_AHEADS:
         for how in WAYS:
@@ -59,7 +59,7 @@ def copy(bench):
 
 
 def rates(bench, title, content, settings, others):
-    """Of bloscfs, what limits it, and peers."""
+    """Measures the rates of bloscfs, of its limits, and of peers."""
     mounted = {OWN: peers.bloscfs(bench, content, settings),
                NULL: peers.null_fuse(bench), **others}
     subjects = {name: functools.partial(read_cold, bench, mounting)
@@ -73,7 +73,7 @@ def rates(bench, title, content, settings, others):
 
 
 def add_limit(results):
-    """The rate at which delivering and decoding follow each other."""
+    """Adds the rate that follows if delivery and decoding take turns."""
     limits = {}
     for workload in results.cells[NULL]:
         delivery, decoding = results.median(NULL, workload), results.median(ONE_THREAD, workload)
@@ -92,7 +92,7 @@ def goals_beside_limit(results):
 
 
 def goals_beside(results, names, target):
-    """The target is for the fastest of some peers."""
+    """Returns goals against the fastest of some peers."""
     goals = []
     for workload in PEER_GOAL_ROWS:
         rates = [rate for name in names if (rate := results.median(name, workload))]
@@ -132,7 +132,7 @@ def lz4(bench):
 
 
 def lz4_mixed(bench):
-    """Where the peers have something to decode, too: they cannot compress noisy numbers by LZ4."""
+    """In text and programs the peers must decode, too: their LZ4 cannot compress noisy numbers."""
     title = "Cold sequential reading, lz4-5, text and programs"
     return beside_lz4(bench, title, MIXED, peers.MIXED_LZ4)
 

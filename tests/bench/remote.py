@@ -1,8 +1,8 @@
-"""Reading behind a network: a web server with a delay of 20 ms, there and back, and 100 MB/s.
+"""Reading over a network: from a web server with a round-trip delay of 20 ms and 100 MB/s.
 
-The link is a program that carries bytes between two sockets of the loopback, so that nothing here
-depends on what the kernel can delay. The peer is a filesystem that shows a server's files, with a
-bloscfs on what it shows."""
+The link is a program that carries bytes between two sockets of the loopback, so the kernel needs no
+support for delays. The peer is a filesystem that shows a server's files. A bloscfs is mounted on
+that."""
 
 import contextlib
 import functools
@@ -26,7 +26,7 @@ STORED = images.FrameSettings("lz4", 1, "none", 1)
 ZSTD = images.FrameSettings("zstd", 5, "bitshuffle", 4)
 SPARSE = images.FrameSettings("lz4", 1, "none", 1, ("--sparse", "--chunk-size", "4M"))
 PLAIN = "what does not compress"
-# Contents, settings, and how many times larger the contents are than the frame.
+# Contents, settings, and by how much the contents are larger than the frame.
 FRAMES = {PLAIN: (NOISE, STORED, 1), "zstd": (FIELD, ZSTD, 3),
           "sparse frame, chunks of 4 MiB": (NOISE, SPARSE, 1)}
 FILES = (PLAIN, "zstd")  # the peer takes minutes for the objects of a sparse frame
@@ -36,8 +36,8 @@ SEED = 7
 CACHE_SIZE, BESIDE_CACHE, REMOTE = 256 << 20, 48 << 20, 16 << 20
 OWN, LINK = "bloscfs", "the link, by curl"
 PEER = "rclone and a bloscfs"
-# The second one fetches whole files as soon as they are touched: in order nothing is faster than
-# the link, and at random it reads what has come meanwhile.
+# The second peer fetches whole files as soon as they are used. In order it is as fast as the link.
+# At random it reads what has arrived so far.
 PEERS = {PEER: (), "rclone that keeps files, and a bloscfs": ("--vfs-cache-mode", "full")}
 
 
@@ -58,7 +58,7 @@ def stored_bytes(bench, name):
 
 
 def served_folder(bench):
-    """A link to each frame in one folder."""
+    """Makes a directory with a link to each frame."""
     folder = bench.new_directory("www")
     folder.chmod(0o755)
     for name in FRAMES:
@@ -106,7 +106,8 @@ def read_in_order(data):
 
 
 def read_at_random(data, readers):
-    """Milliseconds of each read, in another part of the file each, and reads per second."""
+    """Returns the milliseconds of each read, all in different parts of the file, and the reads per
+    second."""
     size = os.path.getsize(data)
     offsets = list(range(0, size - PAGE, size // READS))[:READS]
     random.Random(SEED).shuffle(offsets)
@@ -116,7 +117,7 @@ def read_at_random(data, readers):
             os.pread(file.fileno(), PAGE, offset)
             return 1000 * (time.monotonic() - begin)
 
-        read(offsets[0])  # learns the index
+        read(offsets[0])  # fetches the index
         begin = time.monotonic()
         with ThreadPoolExecutor(readers) as pool:
             took = list(pool.map(read, offsets[1:]))
@@ -140,7 +141,7 @@ def read_through(bench, mounting, frames):
 
 
 def carried(bench):
-    """What the link carries, by one transfer of a whole frame."""
+    """Yields the link's rate, measured by a transfer of a whole frame."""
     for frame in FILES:
         stored = stored_bytes(bench, frame)
         with behind_link(bench) as port:
@@ -162,7 +163,7 @@ def goals(bench, tables):
             continue
         found.append(Goal(f"{frame}, in order: to {PEER}",
                           ratio(stored.median(OWN, frame), stored.median(PEER, frame)), 3))
-        # The peer takes 2.6 round trips of one reader, and nothing can take less than one.
+        # With one reader the peer needs 2.6 round trips. One round trip is the minimum.
         found.append(Goal(f"{frame}, at random: {PEER} takes times as long",
                           ratio(latency.median(PEER, frame), latency.median(OWN, frame)), 2))
         found.append(Goal(f"{frame}, {READERS} readers at random: to {PEER}",
@@ -174,7 +175,7 @@ def goals(bench, tables):
 
 
 def measure(bench):
-    bench = replace(bench)  # whose peak of memory has a limit of its own
+    bench = replace(bench)  # a copy, since its peak of memory has its own limit
     own = functools.partial(own_mount, bench)
     subjects = {OWN: functools.partial(read_through, bench, own, FRAMES)}
     for name, options in PEERS.items():

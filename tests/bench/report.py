@@ -1,4 +1,4 @@
-"""What came out, as text for a terminal, as Markdown and as JSON."""
+"""Writes the results as text for a terminal, as Markdown and as JSON."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def spread(values):
 
 
 def goal_words(goal):
-    """What it is, its value, what it is to be, and whether it is."""
+    """Returns the goal's name, its value, its target, and whether it is met."""
     relation = "at least" if goal.at_least else "at most"
     state = {None: "not measured", True: "met", False: "missed"}[goal.is_met()]
     value = "-" if goal.value is None else f"{goal.value:.2f}"

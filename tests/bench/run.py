@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures bloscfs beside its peers and its limits; tests/bench/run.sh builds and calls this.
+"""Compares bloscfs with its peers and its limits. tests/bench/run.sh builds and calls this.
 
 usage: run.py BUILD_DIR [--size SIZE] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
 
-Writes results.md, results.json and a chart for each group to BUILD_DIR/results, and prints the
-medians, with minimum and maximum, and the ratios beside what they are to be. Contents and images
-stay in BUILD_DIR/bench-data for the next run.
+Writes results.md, results.json and a chart for each group to BUILD_DIR/results. Prints the medians,
+with minimum and maximum, and the ratios with their targets. Contents and images stay in
+BUILD_DIR/bench-data for the next run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import chart
 import report
 from bench_run import Bench, Goal
 
-# Each module has GROUPS: by name, functions that take a Bench and give a Group.
+# Each module has GROUPS: a dict from names to functions, which take a Bench and return a Group.
 MODULES = ["reading", "random_reading", "random_staying", "warm_reading", "parallel_reading",
            "arrays", "writing", "overwriting", "trees", "small_files", "scale", "memory", "start",
            "contention", "codec", "choices", "remote", "objects"]
@@ -27,7 +27,7 @@ CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
 
 
 def number_of_bytes(text):
-    """Bytes, or with K, M, G or T behind them KiB, MiB, GiB or TiB."""
+    """Parses a number of bytes. K, M, G or T at its end means KiB, MiB, GiB or TiB."""
     unit = "KMGT".find(text[-1:]) + 1 if text else 0
     digits = text[:-1] if unit else text
     if not (digits.isascii() and digits.isdigit()):
@@ -46,7 +46,7 @@ def arguments():
 
 
 def chosen_groups(wanted):
-    """`reading` stands for all whose names begin with `reading-`."""
+    """Returns the wanted groups. `reading` selects all groups whose names begin with `reading-`."""
     every = {name: measure for module in map(importlib.import_module, MODULES)
              for name, measure in module.GROUPS.items()}
     for word in wanted:
@@ -67,7 +67,7 @@ def measured(bench, measure):
 
 
 def main():
-    # So that what is mounted is unmounted.
+    # Exit normally on SIGTERM, so that everything is unmounted.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = arguments()
     chosen = chosen_groups(options.groups)
@@ -83,7 +83,7 @@ def main():
             groups[name] = measured(bench, measure)
             report.print_group(groups[name])
             (results / f"{name}.svg").write_text(chart.svg(groups[name]))
-            # After each group, so that one that fails does not take the others along.
+            # After each group, so that a failing group does not lose the results of earlier ones.
             (results / "results.md").write_text(report.markdown(bench, groups))
             (results / "results.json").write_text(report.as_json(bench, groups))
     if bench.missing:

@@ -1,4 +1,4 @@
-"""Frames of very many chunks and directories of very many frames."""
+"""Frames of very many chunks, and directories of very many frames."""
 
 import functools
 import os
@@ -46,7 +46,7 @@ def read_at(file, offset):
 
 
 def mount_frame(bench, count):
-    """{(unit, workload): value}"""
+    """Returns {(unit, workload): value}."""
     frame = frame_of(bench, count)
     images.warm(frame)
     begin = time.monotonic()
@@ -86,7 +86,7 @@ def directory_of(bench, count):
 
 def list_frames(bench, count):
     directory = directory_of(bench, count)
-    seconds("ls", "-l", directory)  # what the backing filesystem has to read, it reads now
+    seconds("ls", "-l", directory)  # fills the backing filesystem's caches
     begin = time.monotonic()
     with mounts.bloscfs(bench, directory, "ro") as mount:
         measured = {("ms", MOUNT): 1e3 * (time.monotonic() - begin)}

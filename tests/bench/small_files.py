@@ -1,5 +1,5 @@
-"""What people do with trees of small files, beside filesystems that compress nothing: with what is
-stored in the page cache of the disk below, and, as a group of its own, from and to the disk."""
+"""Common work on trees of small files, compared with filesystems that do not compress. One group
+has the stored files in the disk's page cache. Another group reads from and writes to the disk."""
 
 import contextlib
 import functools
@@ -22,7 +22,7 @@ TRANSACTIONS = 1000
 DROP = Path("/proc/sys/vm/drop_caches")
 OWN, BINDFS, PASSTHROUGH = "bloscfs", "bindfs", "FUSE passthrough"
 TIME, PROCESSOR = "time", "processor"
-# Of the time of bindfs.
+# Relative to the time of bindfs.
 WARM_GOALS = {"untar": 0.8, "grep -rc, the first": 0.9, "grep -rc": 0.9, "cp -a": 0.9, "ls -lR": 0.9,
               "rm -rf": 1.0}
 WRITING = ["untar", "rsync in", "git clone", "cp -a", "sed -i", "rm -rf", "make -j2"]
@@ -41,7 +41,8 @@ def git(*arguments):
 
 
 def material(bench):
-    """A tree of text, an archive of it, a repository, and a program's sources; made once."""
+    """Makes, only once, a tree of text, an archive of it, a repository, and the sources of a
+    program."""
     top = bench.data / f"small-files-{FILES}"
     done = top / "complete"
     if done.exists():
@@ -82,7 +83,7 @@ def transact(path):
 
 
 def work(point, top):
-    """In the order in which one thing needs another."""
+    """Yields the steps in an order in which each has what it needs."""
     yield "untar", lambda: seconds("tar", "-C", point, "-xf", top / "tree.tar")
     yield "rsync in", lambda: seconds("rsync", "-a", top / "tree/", point / "synced")
     yield "git clone", lambda: seconds("git", "clone", "-q", "--no-hardlinks", top / "repository",
@@ -105,8 +106,8 @@ def through(bench, mounting):
     measured = {}
     with mounting() as mount:
         for name, do in work(mount.point, top):
-            # What is left of the work before is not to be this one's. The kernel forgets files, for
-            # which a passthrough has a descriptor each.
+            # Work that is left of the previous step must not count for this one. The kernel also
+            # drops its inodes, for each of which a passthrough has a descriptor.
             run("sync")
             DROP.write_text("2")
             measured[name] = do()
@@ -123,8 +124,8 @@ def warm_work(point, top):
 
 
 def through_warm(bench, mounting):
-    """Seconds of each step, and processor time of the daemon for each file by (PROCESSOR, step),
-    that of the commits that a step leaves included."""
+    """Returns the seconds of each step. (PROCESSOR, step) has the daemon's processor time for one
+    file, including the commits after the step."""
     top = material(bench)
     measured = {}
     with mounting() as mount:

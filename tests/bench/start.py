@@ -1,4 +1,4 @@
-"""How soon programs begin, and mounts can be used."""
+"""How soon programs start, and how soon mounts can be used."""
 
 import shutil
 import statistics
@@ -11,7 +11,7 @@ from commands import need_program, run, seconds
 
 TITLE = "Beginning"
 SAMPLES = Path(__file__).parents[1] / "data/samples"
-TIMES = 20  # in each round, of which the median is taken
+TIMES = 20  # in each round; the median counts
 MOUNT, VERSION, INFO = "mount", "--version", "info FILE"
 OWN = "bloscfs"
 
@@ -21,14 +21,14 @@ def milliseconds(once):
 
 
 def until_mounted(mounting):
-    """Of what stays in the foreground: looked at each 2 ms."""
+    """Returns the seconds until a foreground program has mounted. Checks every 2 ms."""
     begin = time.monotonic()
     with mounting():
         return time.monotonic() - begin
 
 
 def until_returned(bench, *command):
-    """Of what goes into the background when the mount can be used."""
+    """Returns the seconds until a command returns that mounts in the background."""
     taken = seconds(*command)
     mounts.end(bench.point)
     return taken

@@ -19,7 +19,7 @@ def used_by_btrfs(bench, image):
 
 
 def sizes(bench, content, settings, codec, btrfs_codec):
-    """Name and bytes, one after another, as far as they are to be had."""
+    """Yields the name and the bytes of each filesystem that is available."""
     makers = {"bloscfs": lambda: images.frame(bench, content, settings).stat().st_size}
     for block_size, name in peers.SIZE_NAMES.items():
         makers[f"squashfs {codec} {name}"] = lambda block_size=block_size: images.squashfs(
@@ -32,7 +32,7 @@ def sizes(bench, content, settings, codec, btrfs_codec):
         try:
             yield name, size()
         except Missing:
-            pass  # the measurement names it
+            pass  # the measurement reports it
 
 
 def table(bench, *what):

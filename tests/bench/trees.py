@@ -1,4 +1,4 @@
-"""Many small files: made, listed, read and removed, each step in a new mount."""
+"""Makes, lists, reads and removes many small files. Each step has a new mount."""
 
 import contextlib
 import functools
@@ -42,7 +42,7 @@ def read_all(top):
 
 
 def commit_directories(top):
-    """What makes the files of a bloscfs durable."""
+    """Syncs the directories, which makes all files of a bloscfs durable."""
     for directory in [*top.iterdir(), top]:
         descriptor = os.open(directory, os.O_RDONLY)
         try:

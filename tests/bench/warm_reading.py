@@ -1,4 +1,4 @@
-"""Reading what the page cache has, for which no filesystem is asked."""
+"""Reads that the page cache serves without the filesystem."""
 
 import functools
 import statistics
@@ -10,12 +10,12 @@ from commands import run_json, seconds
 
 TITLE = "Warm reading"
 WAYS = ("dd bs=1M", "dd bs=128K", "mmap")
-PASSES = 5  # each takes little
+PASSES = 5  # each is short
 RANDOM = {"4K pread": "pread", "4K from mmap": "mmap"}
 
 
 def read_warm(bench, mounting):
-    """{(unit, workload): value}"""
+    """Returns {(unit, workload): value}."""
     measured = {}
     with mounting() as mount:
         seconds("cat", mount.data)

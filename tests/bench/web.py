@@ -1,4 +1,4 @@
-"""A web server of the loopback, and a way to it that takes time and is only so wide."""
+"""Runs a web server on the loopback, and a link to it with delay and limited bandwidth."""
 
 import contextlib
 import subprocess
@@ -40,7 +40,7 @@ def _await_answer(port):
 
 @contextlib.contextmanager
 def nginx(bench, folder):
-    """Serves the files of `folder`; gives its port."""
+    """Serves the files of `folder`. Yields the port."""
     root = bench.new_directory("nginx")
     (root / "run").mkdir()
     port = _free_port()
@@ -57,7 +57,7 @@ def nginx(bench, folder):
 
 @contextlib.contextmanager
 def slow_link(bench, port, milliseconds, bytes_per_second):
-    """Gives the port at which the server can be reached with so much delay, there and back."""
+    """Yields a port through which the server can be reached with this round-trip delay."""
     words = [str(word) for word in (bench.program("slow_link"), port, milliseconds, bytes_per_second)]
     link = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -70,7 +70,7 @@ def slow_link(bench, port, milliseconds, bytes_per_second):
 
 @contextlib.contextmanager
 def rclone(bench, port, *options):
-    """The files of the server as rclone shows them, at a mount point of its own."""
+    """Mounts the server's files with rclone, at a mountpoint of its own."""
     point = bench.scratch / "rclone"
     point.mkdir(exist_ok=True)
     command = [need_program("rclone"), "mount", ":http:", str(point), "--http-url",

@@ -1,4 +1,4 @@
-"""Writing a large file: through a mount, by b2frame, by C-Blosc2, by btrfs and into a filesystem
+"""Writes a large file: through a mount, with b2frame, with C-Blosc2, to btrfs, and to a filesystem
 that does nothing."""
 
 import functools
@@ -16,7 +16,7 @@ FIELD = "field.f32"
 TYPESIZE = 4
 SHUFFLE = 1
 THREADS = 2
-# What a mount gives new files, also for the others.
+# The sizes that a mount gives new files. The others use them too.
 CHUNK_SIZE, BLOCK_SIZE = 128 << 10, 32 << 10
 PEER_CHUNK_SIZE = 4 << 20
 BTRFS_ROOM = 1 << 30
@@ -45,7 +45,7 @@ def write(field, target, how):
 
 
 def into(bench, mount):
-    """{("MB/s", workload): value}; one file at a time, the last one stays."""
+    """Returns {("MB/s", workload): value}. Writes one file at a time, and leaves the last one."""
     field = make_data.make(bench.data, FIELD, bench.size)
     measured = {}
     for how in WAYS:
@@ -109,9 +109,9 @@ def peer(bench, codec):
 
 
 def limit(null, codec):
-    """The smaller of what null FUSE lets through and what the codec, which took THREADS processors for
-    its rate, does with what null FUSE leaves of them: it has one, on which the writer and the
-    daemon take turns."""
+    """Returns the smaller of two rates: that of null FUSE, and that of the codec on the processors
+    that null FUSE leaves free. The codec's rate was measured on THREADS processors. Null FUSE uses
+    one, on which the writer and the daemon alternate."""
     if null is None or codec is None:
         return None
     return min(null, THREADS / (1 / null + THREADS / codec))

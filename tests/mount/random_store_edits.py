@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes random stores in the directory form, edits each through a mount, and reads what is left with a reader of its own
-(tests/tools/frame_reader.py): what the mount shows, before it ends and again, is what the documented format says.
+"""Makes random stores in the directory form, and edits each through a mount. Then reads the store with a separate
+reader (tests/tools/frame_reader.py), and compares the result with the mount before and after a new start.
 
 usage: random_store_edits.py BLOSCFS B2FRAME COUNT SEED EDITS
 """
@@ -21,7 +21,7 @@ DTYPES = {"<i4": 4, "<f8": 8, "|u1": 1}
 
 
 def npy(dtype, shape, elements):
-    """The NPY file that NumPy writes of it."""
+    """Returns the NPY file that NumPy writes for an array."""
     text = "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {text}, }}"
     header += " " * (63 - (len(header) + 10) % 64) + "\n"
@@ -56,7 +56,7 @@ class Draw(random.Random):
 
 
 class Store:
-    """The directory of a store, and what a mount is to show of it."""
+    """The directory of a store, and the model of what a mount must show of it."""
 
     def __init__(self, b2frame, draw, root):
         self.files, self.groups = {}, set()
@@ -79,7 +79,7 @@ class Store:
                     shutil.move(frame, f"{root}/{group}/{stem}{'.b2nd' if name.endswith('.npy') else '.b2f'}")
                     if draw.random() < 0.7:
                         continue
-                    # Embedded behind its file, with other contents.
+                    # Embed a leaf with other contents, which the file hides.
                     run(b2frame, "create", "-", "-o", frame, "--codec", "blosclz", input=b"hidden")
                 with open(frame, "rb") as file:
                     embedded = file.read()
@@ -98,7 +98,7 @@ class Store:
             self.groups.add(path)
 
     def has_embedded(self, path):
-        """True if the key of that name is embedded, shown or not."""
+        """True if the key of that name is embedded, even if a file hides it."""
         return "/" + path.removesuffix(".npy") in self.embedded_keys
 
     def holds_embedded(self, group):
@@ -109,7 +109,7 @@ class Store:
 
 
 def refuses(number, change, *arguments):
-    """The mount refuses the change with that errno."""
+    """Checks that the mount refuses the change with that errno."""
     try:
         change(*arguments)
     except OSError as error:
@@ -119,7 +119,7 @@ def refuses(number, change, *arguments):
 
 
 def edit(draw, store, top):
-    """One edit through the mount, and of the model. What is embedded stays as it is."""
+    """Makes one edit through the mount and in the model. The mount must refuse changes of embedded leaves."""
     files, groups = sorted(store.files), sorted(store.groups | {""})
     path = draw.choice(files) if files else None
     target = f"{draw.choice(groups)}/{draw.name()}".lstrip("/")
@@ -264,7 +264,7 @@ def test_store(bloscfs, b2frame, draw, edits, source, top):
             compare(shown_in(mounts[1]), expected, "edited")
         finally:
             run("fusermount3", "-u", top)
-            # Waits for the mount's end, as the next one does.
+            # Like the next mount, this command waits until the mount has ended.
             run(b2frame, "recover", mounts[0])
         compare(stored_in(root), expected, "stored")
 

@@ -1,5 +1,5 @@
-"""Reads contiguous Blosc2 frames, and stores of them that are directories, with nothing but the standard library: a peer
-for what is written through a mount. BloscLZ, shuffle and special chunks alone; anything else is a ValueError.
+"""Reads contiguous Blosc2 frames, and stores of such frames in directories, with the standard library alone. Tests use
+it to check what a mount has written. Supports only BloscLZ, shuffle and special chunks. Anything else is a ValueError.
 """
 import math
 import os
@@ -97,7 +97,7 @@ def decode_chunk(chunk):
 # --- frames
 
 def layers_at(data, section, base, decode):
-    """`base` is what offsets count from."""
+    """Reads the metalayers of a section. Offsets count from `base`."""
     require(data[section] == 0x93 and data[section + 4] == 0xde, "metalayers")
     (count,) = struct.unpack_from(">H", data, section + 5)
     at, found = section + 7, {}
@@ -150,7 +150,7 @@ class Frame:
         return b"".join(self.chunks())
 
     def array(self):
-        """(dtype, shape, elements in C order); None if it is none."""
+        """Returns (dtype, shape, elements in C order), or None if the frame is no array."""
         layer = self.meta.get("b2nd")
         if layer is None:
             return None
@@ -191,7 +191,7 @@ class Frame:
         return bytes(out)
 
     def value(self):
-        """What a leaf holds: ("array", dtype, shape, elements) or ("flat", contents)."""
+        """Returns the contents of a leaf: ("array", dtype, shape, elements) or ("flat", contents)."""
         array = self.array()
         return ("array", *array) if array else ("flat", self.contents())
 
@@ -199,7 +199,7 @@ class Frame:
 # --- stores
 
 def read_msgpack(data, at=0):
-    """A value, and where the next one stands: maps, texts and integers of 0 and above."""
+    """Reads a value, and returns it with the offset of the next one. Knows maps, texts and non-negative integers."""
     first = data[at]
     if first < 0x80:
         return first, at + 1
@@ -222,7 +222,7 @@ def read_msgpack(data, at=0):
 
 
 def embedded_leaves(embed):
-    """Frames by key."""
+    """Returns the embedded frames by key."""
     require(any(embed.meta.get(kind) == b"\x81\xa7version\x01" for kind in ("b2dict", "b2tree", "b2embed")), "marker")
     layer = embed.vlmeta.get("estore_metadata")
     if layer is None:
@@ -237,7 +237,7 @@ def embedded_leaves(embed):
 
 
 def read_store(root):
-    """Values by key, without attributes of groups, and the directories."""
+    """Returns the contents of the leaves by key, without attributes of groups, and the set of directories."""
     with open(f"{root}/embed.b2e", "rb") as file:
         leaves = embedded_leaves(Frame(file.read()))
     groups, external = set(), {}

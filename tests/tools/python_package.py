@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the Python package tools/python/bloscfs, by real mounts; tests/tools/python_package_test.cpp runs them.
+"""Tests the Python package tools/python/bloscfs with real mounts. tests/tools/python_package_test.cpp runs them.
 
 usage: python_package.py [CLASS[.test_NAME]]; BLOSCFS and B2FRAME in the environment are the programs.
 """
@@ -61,7 +61,7 @@ class MountCase(unittest.TestCase):
         self.home = Path(self.enter(tempfile.TemporaryDirectory()))
         self.source = self.home / "source"
         self.source.mkdir()
-        # Where temporary mountpoints are made.
+        # Temporary mountpoints are made here.
         self.points = self.home / "points"
         self.points.mkdir()
         self.enter(mock.patch.object(tempfile, "tempdir", str(self.points)))
@@ -76,11 +76,12 @@ class MountCase(unittest.TestCase):
             subprocess.run(["fusermount3", "-u", "-z", point], check=False, capture_output=True)
 
     def assert_points(self, *expected):
-        """Which temporary mountpoints there are."""
+        """Checks which temporary mountpoints exist."""
         self.assertEqual(sorted(self.points.iterdir()), sorted(expected))
 
     def shares_an_array(self):
-        """Makes t.b2nd, which is to stay an array because of its hard link: mounts commit no other bytes to it."""
+        """Makes t.b2nd, which must stay an array because it has a hard link. So a mount cannot commit other bytes to
+        it."""
         (self.home / "t.npy").write_bytes(NPY + bytes(5))
         run("B2FRAME", "create", self.home / "t.npy", "-o", self.source / "t.b2nd")
         os.link(self.source / "t.b2nd", self.source / "u.b2nd")
@@ -218,13 +219,14 @@ class Ends(MountCase):
         self.assertIn(f"{files}: stays mounted: a file could not be committed\n  t.b2nd: ", message)
         self.assertIn("; 8 bytes wait in the mount", message)
         self.assertEqual((files / "t.npy").read_bytes(), b"no array")
-        # As the documentation says.
+        # Does what the documentation says.
         (self.source / "u.b2nd").unlink()
         run("BLOSCFS", "--unmount", files)
         self.assertEqual(contents(self.source / "t.npy.b2frame"), b"no array")
 
     def test_what_is_kept_in_source_is_raised(self):
-        """By a program in place of bloscfs: a file is written between the last commit and the end of a mount."""
+        """Uses a program in place of bloscfs, as if a file were written between the last commit and the end of a
+        mount."""
         program = self.home / "program"
         program.write_text('#!/bin/sh\n[ "$1" = --unmount ] || exit 0\n'
                            'echo "bloscfs: $2: a.b2frame: not committed, kept in /source as .t" >&2\nexit 1\n')
@@ -256,7 +258,7 @@ class Ends(MountCase):
             self.assertIsInstance((last or raised.exception).__context__, bloscfs.CommitError)
             self.assertIn("t.b2nd", "".join(traceback.format_exception(None, raised.exception, None)))
             subprocess.run(["fusermount3", "-u", files], check=True)
-            # Waits for the end of the mount.
+            # This command waits until the mount has ended.
             run("B2FRAME", "recover", self.source)
 
 
@@ -273,7 +275,7 @@ class EndsForRoot(MountCase):
 
     def test_what_a_dead_daemon_had_is_raised(self):
         with self.assertRaises(bloscfs.CommitError) as raised:
-            with bloscfs.mount(self.source, sandbox="off", commit=3600) as files:  # else somebody unmounts for it
+            with bloscfs.mount(self.source, sandbox="off", commit=3600) as files:  # otherwise the janitor would unmount
                 (files / "new").write_bytes(b"contents")
                 kill_daemon(files)
         self.assertIn("its daemon had died: unmounted, what was not committed is lost", str(raised.exception))

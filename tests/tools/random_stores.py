@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes random stores in the directory form, packs them with b2frame, and reads the result with Python's zipfile: members,
-their order, local headers, keys, and the contents of each leaf, external and embedded.
+"""Makes random stores in the directory form, and packs them with b2frame. Reads the result with Python's zipfile, and
+checks members and their order, local headers, keys, and the contents of each leaf, external or embedded.
 
 usage: random_stores.py B2FRAME COUNT SEED
 """
@@ -34,12 +34,12 @@ def random_contents(draw):
 
 
 def key_of(path):
-    """As python-blosc2: the path without its last suffix."""
+    """Returns the key that python-blosc2 gives a path: without its last suffix."""
     return "/" + os.path.splitext(path)[0]
 
 
 def make_store(tool, draw, root):
-    """Returns the contents by key."""
+    """Makes a random store. Returns the contents of its leaves by key."""
     leaves = {}
     kind = draw.choice(["b2dict", "b2tree"])
     for _ in range(draw.randrange(6)):
@@ -85,7 +85,7 @@ def check_zip(path, root):
             raw.seek(member.header_offset)
             head = struct.unpack("<4s5H3L2H", raw.read(30))
             assert head[0] == b"PK\3\4" and head[3] == 0 and head[7] == head[8] == len(contents), head
-            # Members are read in place by this rule.
+            # Readers find a member's bytes by this rule.
             raw.seek(member.header_offset + 30 + head[9] + head[10])
             assert raw.read(len(contents)) == contents
 
