@@ -2,7 +2,7 @@
 // whose bytes come from one buffer in memory. It accepts new files, and discards their bytes.
 // Requests, their sizes, threads and replies are like those of bloscfs.
 //
-//   null_fuse MOUNTPOINT BYTES    in the foreground, until it is unmounted or told to end
+//   null_fuse MOUNTPOINT BYTES    serves in the foreground, until an unmount or a signal
 
 #include <algorithm>
 #include <array>

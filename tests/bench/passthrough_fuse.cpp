@@ -2,8 +2,7 @@
 // of FUSE and the directory. Requests, their sizes, threads and the kernel's cache time are like
 // those of bloscfs.
 //
-//   passthrough_fuse DIRECTORY MOUNTPOINT    in the foreground, until it is unmounted or told to
-//   end
+//   passthrough_fuse DIRECTORY MOUNTPOINT    serves in the foreground, until an unmount or a signal
 
 #include <cerrno>
 #include <cstdint>

@@ -73,7 +73,7 @@ def rates(bench, title, content, settings, others):
 
 
 def add_limit(results):
-    """Adds the rate that follows if delivery and decoding take turns."""
+    """Adds the rate that follows if delivery and decoding do not overlap."""
     limits = {}
     for workload in results.cells[NULL]:
         delivery, decoding = results.median(NULL, workload), results.median(ONE_THREAD, workload)

@@ -25,7 +25,7 @@ std::optional<FrameState> read_frame(const fs_std::path& path);
 /// A flat frame, or an array of one dimension with items of 4 bytes.
 enum class Kind { flat, array };
 
-/// Returns a frame of random contents, of at most some chunks.
+/// Returns a frame with random contents of a few chunks at most.
 ByteVector random_frame(Random& random, Kind kind);
 
 enum class Edit { chunk, layer, growth };

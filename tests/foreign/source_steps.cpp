@@ -202,8 +202,8 @@ bool Campaign::remove_what_it_replaces(FileOracle& file) const {
   return true;
 }
 
-/// Removes the file. Not if data waits that no open descriptor refers to: the mount would save that
-/// data only after some seconds.
+/// Removes the file, unless data waits to which no open descriptor refers. The mount would save
+/// such data only after some seconds.
 bool Campaign::remove_in_source(FileOracle& file) {
   const bool waits = file.is_dirty || (file.is_overtaken && file.conflict);
   if (!is_in_source(file) || (waits && any_writer(file) == nullptr)) return false;

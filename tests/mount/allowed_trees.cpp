@@ -62,8 +62,8 @@ bool AllowedTrees::may_be_at(const Place& place, const ShownEntry* found) const 
                      [&](const auto& naming) { return may_be(naming.object, found); });
 }
 
-/// /// Describes two names of one file that show different contents; returns an empty string if
-/// none do.
+/// Describes two names of one file that show different contents. Returns an empty string if there
+/// are no such names.
 std::string AllowedTrees::parted_links(const ShownTree& found) const {
   for (const auto& [object, allowed] : objects_) {
     const ShownEntry* first = nullptr;
@@ -77,8 +77,9 @@ std::string AllowedTrees::parted_links(const ShownTree& found) const {
   return {};
 }
 
-/// /// Describes an object that is at neither of its two places. Checks objects that had a durable
-/// name and were moved exactly once since, if both directories still exist.
+/// Describes an object that is lost, or returns an empty string. Checks objects that had a durable
+/// name and were moved exactly once since. Such an object must be at one of its two places, if both
+/// directories exist.
 std::string AllowedTrees::lost_object(const ShownTree& found) const {
   for (const auto& [object, allowed] : objects_) {
     const auto& places = allowed.places;

@@ -1,5 +1,5 @@
 #pragma once
-// Tests of the commands that act on mounts that exist already, as a user runs them.
+// Helpers for tests of the commands that act on existing mounts, as a user runs them.
 
 #include <sstream>
 #include <string>
@@ -49,7 +49,7 @@ inline MountSettings with_options(std::vector<std::string> options) {
   return settings;
 }
 
-/// Returns the entry of `--list --json` for that mountpoint, or null if it is not listed.
+/// Returns the line for that mountpoint in the output of `--list --json`, or null if there is none.
 inline nlohmann::json listed(const fs_std::path& point, const std::string& output) {
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);)

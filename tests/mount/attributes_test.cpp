@@ -46,7 +46,7 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/// Returns a frame with filters and metalayers of both kinds, one of which is too large for an
+/// Returns a frame with filters and metalayers of both kinds. One metalayer is too large for an
 /// attribute.
 ByteVector rich_frame() {
   Cut cut;

@@ -408,8 +408,8 @@ BOOST_AUTO_TEST_CASE(nobody_may_read_it_who_could_not_read_both,
   BOOST_REQUIRE(chown(one.stored().c_str(), nobody(), 54321) == 0);
   BOOST_REQUIRE(chmod(one.stored().c_str(), 06754) == 0);
   const Fd& file = one.open_with_pending();
-  // Writing cleared the set-user-ID bit of the file. Set it again: the conflict file takes its mode
-  // from the old file.
+  // Writing cleared the set-user-ID bits of the file. Set them again: the conflict file must have
+  // only the permissions that both files give.
   BOOST_REQUIRE(chmod(one.stored().c_str(), 06754) == 0);
   const fs_std::path fresh = one.source / ".fresh";
   write_file(fresh, flat_frame(new_state()));

@@ -6,8 +6,8 @@
 namespace bloscfs::test {
 
 /// Returns an array of 256 columns. Each column is one chunk of 50 MB with six filters, and all of
-/// them are the same bytes of the file. Each 4 KiB of the array need every chunk, since a row has
-/// one 16-byte item of each column.
+/// them are the same bytes of the file. Reading 4 KiB needs every chunk, since a row has one
+/// 16-byte item of each column.
 ByteVector dear_array();
 
 }  // namespace bloscfs::test

@@ -1,5 +1,6 @@
-// Makes each flush of a SOURCE directory fail that a change needs. The change is then either made
-// or not, both in the mount and in SOURCE, and it can be made or made durable afterwards.
+// A change flushes directories of SOURCE. The tests make each of these flushes fail, one after
+// another. The change is then either made or not, both in the mount and in SOURCE. It can be made,
+// or made durable, afterwards.
 
 #include <cerrno>
 #include <cstdio>

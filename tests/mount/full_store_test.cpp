@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(changes_by_path_tell_of_a_full_disk, *precondition(needs_fu
   full.verify("f.b2frame");
 }
 
-/// A daemon of root's uses the blocks that are reserved for root only for root's own files.
+/// The filesystem reserves blocks for root. A daemon of root's uses them only for root's own files.
 BOOST_AUTO_TEST_CASE(space_that_is_reserved_for_root_is_left, *precondition(needs_fuse_as_root)) {
   const SmallStore store({"-m", "50"}, "loop,rw");
   const UserOf user(store.source());

@@ -206,8 +206,7 @@ BOOST_AUTO_TEST_CASE(count_until_their_commit_has_ended, *precondition(needs_fus
   // The file stays open, since a close would request a commit of its own.
   const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   BOOST_REQUIRE(fd);
-  // The first commit, which creating the file requests, is done early so that it does not come
-  // between.
+  // Creating the file requests a commit. Do it now, so that it does not come between the writes.
   BOOST_REQUIRE(ftruncate(fd.get(), std::ssize(contents)) == 0);
   BOOST_REQUIRE(fsync(fd.get()) == 0);
   for (std::size_t at = 0; at < contents.size(); at += 2 * kPage)

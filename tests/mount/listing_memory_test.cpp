@@ -1,5 +1,5 @@
-// Listings use only the part of cache_size that is set aside for them, whatever stores and
-// directories hold. The daemon refuses only the store or directory whose listing does not fit.
+// Listings stay within the memory that cache_size gives them, whatever stores and directories hold.
+// The daemon refuses only the store or directory whose listing does not fit.
 
 #include <cerrno>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Files that stay open are committed too, and stat never reports fewer blocks than they have data.
+// Files that stay open are committed too. While data waits for its commit, stat reports blocks for
+// it, so that programs do not take it for a hole.
 
 #include <string>
 

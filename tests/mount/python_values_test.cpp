@@ -314,8 +314,8 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_notes_blocks_is_shown_once_it_has_all,
   BOOST_TEST(count_of(told(), "proxy_blocks.b2nd: a proxy that lacks 1 of 20 blocks") == 1);
   note("proxy-fetched-blocks", {0xff, 0xff, 0x0f});
   BOOST_TEST(read() == 0);
-  // While `proxy-dirty` is set, the list of fetched blocks is unreliable. A list of the wrong size
-  // is too.
+  // While `proxy-dirty` is set, the list of fetched blocks is unreliable. So is a list of the wrong
+  // size.
   set_layer(files / "proxy_blocks.b2nd", "proxy-dirty", json::to_msgpack(json{{"version", 1}}));
   BOOST_TEST(read() == EOPNOTSUPP);
   note("proxy-fetched-blocks", {0xff});

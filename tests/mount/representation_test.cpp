@@ -1,5 +1,4 @@
-// Files that become arrays and flat frames again, as programs see them that look at them during
-// this.
+// Files that become arrays, and flat frames again, while other programs look at them.
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +25,8 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// Enough entries that the kernel needs several requests for one listing.
+/// Enough entries that the daemon makes a listing in several batches, and releases its lock between
+/// them.
 constexpr int kNeighbours = 700;
 constexpr int kChanges = 25;
 

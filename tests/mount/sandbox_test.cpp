@@ -162,8 +162,7 @@ BOOST_AUTO_TEST_CASE(without_proc_nothing_is_mounted,
   BOOST_TEST(!is_mounted(place.point));
 }
 
-/// Without this case, the cases above could pass although their code finds no way out even without
-/// the sandbox.
+/// The same code must get out without the sandbox. Otherwise the cases above would prove nothing.
 BOOST_AUTO_TEST_CASE(without_the_sandbox_the_same_code_gets_out,
                      *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   Prisoner prisoner(0, {"sandbox=off", "ro"});

@@ -1,4 +1,5 @@
-// Another program changes a file that is open for writing, and its new state cannot simply be used.
+// Another program changes a file that is open for writing. The mount cannot continue from the new
+// state at once.
 
 #include <cerrno>
 #include <chrono>

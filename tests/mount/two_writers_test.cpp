@@ -147,7 +147,7 @@ struct SharedFrame {
 };
 
 /// Changes odd chunks through the mount until the file `end` exists. Then writes the resulting
-/// contents to `result`. Returns how many calls failed.
+/// contents to `result`. Returns how many calls failed, or 100 if it has committed nothing.
 int write_until(const fs_std::path& end, const SharedFrame& frame, const fs_std::path& result) {
   ByteVector own = frame.contents;
   int failures = 0, commits = 0;

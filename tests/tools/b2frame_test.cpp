@@ -389,7 +389,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
     BOOST_TEST(!fs_std::exists(scratch / name));
   }
-  // An option must not be ignored because the name asks for a format that it does not suit.
+  // The name asks for text, which has no byte ranges. b2frame must refuse the option, not ignore
+  // it.
   for (const Arguments& options : {Arguments{"--offset", "2"}, {"--length", "4"}})
     BOOST_TEST(extract("a.b2nd", "part.txt", options).status == 2);
   BOOST_TEST(extract("a.b2nd", "n.NPY").ok());

@@ -252,7 +252,8 @@ BOOST_AUTO_TEST_CASE(infers_the_types_of_columns) {
       {"2024-01-01T00:00:00Z\n2024-01-01T00:00:00+02:00\n", "timestamp"},
       {"2024-01-01T00:00:00.123456789\n", "timestamp[ns]"},
       {"2024-01-01T00:00:00.123456000\n", "timestamp"},
-      // A value is text if a number or time could not represent it exactly, or if it is ambiguous.
+      // A column is text if another type would not give a value back as it was written, or if a
+      // value is ambiguous.
       {"007\n1\n", "utf8"},
       {"+1\n1\n", "utf8"},
       {"9223372036854775808\n", "utf8"},
@@ -331,7 +332,7 @@ BOOST_AUTO_TEST_CASE(a_schema_overrides_what_is_inferred) {
   place.make("a b, c\n1,2\n", {"--schema", "a b : int8 ,\" c:utf8\""});
   BOOST_TEST(place.types() == "int8 utf8");
 
-  // If no value is absent, python-blosc2 leaves out the array of absent values too.
+  // A nullable column without absent values has no `notnull` array, as in python-blosc2.
   place.make("a\n1\n", {"--schema", "a:int8?"});
   BOOST_TEST(!b2frame({"info", place.output() + ":/_cols/a.notnull"}).ok());
 }
