@@ -1,5 +1,5 @@
-// A file of SOURCE cannot be read for a time. Until it can be read again, it keeps its name, and the
-// mount reports the error for it. Then the mount shows it as before.
+// A file of SOURCE cannot be read for a time. Until it can be read again, it keeps its name, and
+// the mount reports the error for it. Then the mount shows it as before.
 
 #include <algorithm>
 #include <cerrno>
