@@ -14,7 +14,6 @@ namespace {
 
 using boost::unit_test::precondition;
 
-/// Runs `cat` as the user nobody.
 ProcessResult cat_as_nobody(const fs_std::path& path) {
   ProcessSettings settings;
   settings.uid = nobody();

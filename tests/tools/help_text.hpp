@@ -25,7 +25,6 @@ HelpText help_of_b2frame(const std::string& subcommand);
 HelpText help_of_bloscfs();
 /// Returns the help of bloscfs when mount(8) calls it.
 HelpText help_of_mount_helper();
-/// Returns the help of every subcommand.
 std::vector<HelpText> help_of_subcommands();
 
 }  // namespace bloscfs::test

@@ -19,7 +19,6 @@ struct Page {
 };
 
 Page read_page(const fs_std::path& file);
-/// Returns the directory of the pages.
 fs_std::path pages_folder();
 
 }  // namespace bloscfs::test

@@ -153,7 +153,6 @@ class Comparison {
   std::vector<bool> is_known_;
 };
 
-/// The last chunk of a frame.
 struct LastChunk {
   struct Block {
     std::int64_t content_begin, content_end;  ///< in the frame's contents

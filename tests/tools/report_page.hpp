@@ -27,7 +27,6 @@ class ReportPage {
   std::shared_ptr<const Tree> tree_;
 };
 
-/// Reads a page from a file.
 ReportPage read_report(const fs_std::path& file);
 
 }  // namespace bloscfs::test
