@@ -1,4 +1,5 @@
-// Does wrong on purpose: proves that the sanitizer of this build is on and ends the program.
+// Makes a memory error or a data race on purpose. A test uses this to prove that the build's
+// sanitizer is active and ends the program.
 
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +8,7 @@
 namespace {
 
 int overflow_heap(int index) {
-  // Read from a volatile, so that no compile-time check knows how large the object is.
+  // The pointer comes from a volatile, so that no compile-time check knows the object's size.
   volatile char* volatile hidden = new char[8];
   volatile char* const bytes = hidden;
   bytes[index] = 1;

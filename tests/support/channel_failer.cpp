@@ -1,5 +1,5 @@
-// Loaded into a daemon before the C library: where the kernel tells a reader of its requests that
-// the mount is gone, that one sees the error number that BLOSCFS_LAST_READ_ERROR gives.
+// Preloaded into a daemon. When the kernel reports to the daemon that the mount is gone (ENODEV
+// when it reads a request), the daemon gets the errno in BLOSCFS_LAST_READ_ERROR instead.
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #pragma once
-// The one loop in which tests look again and again until something has become true.
+// Polls until a condition holds. Tests have no other polling loop.
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace bloscfs::test {
 
-/// Whether `condition` holds within `limit`. The limit only ends a test that would hang: a test
-/// that passes never waits for it, and no test may rely on it to bound a duration.
+/// True if `condition` holds within `limit`. The limit only ends a test that would hang. A test
+/// that passes never waits for the limit, and no test may rely on it to bound a duration.
 template <typename Condition>
 bool comes_true(Condition condition,
                 std::chrono::duration<double> limit = std::chrono::minutes(1)) {
@@ -24,8 +24,8 @@ bool comes_true(Condition condition,
   return true;
 }
 
-/// Waits until the kernel would give a file that changes now another time than those that changed
-/// before the call.
+/// Waits until the kernel's file time advances. A file that changes after the call has a later
+/// time than each file that changed before it.
 inline void await_file_time_step() {
   const auto step = [] {
     timespec time{};

@@ -32,7 +32,7 @@ void fill_ramp(ByteVector& out, Random& random, std::size_t typesize) {
 }
 
 void fill_noise(ByteVector& out, Random& random, std::size_t) {
-  // Draws are most of the work.
+  // Uses all eight bytes of each random number, since drawing takes most of the time.
   for (std::size_t at = 0; at < out.size(); at += sizeof(std::uint64_t)) {
     const std::uint64_t drawn = random();
     std::memcpy(out.data() + at, &drawn, std::min(sizeof drawn, out.size() - at));

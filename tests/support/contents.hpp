@@ -1,5 +1,5 @@
 #pragma once
-// Data to compress, the same for the same arguments everywhere.
+// Makes data to compress. Equal arguments give equal bytes on every machine.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace bloscfs::test {
 
-/// "zeros", "constant", "ramp", "noise", "floats", "text", "nan", "islands" (noise among zeros).
+/// Returns "zeros", "constant", "ramp", "noise", "floats", "text", "nan" and "islands" (noise
+/// among zeros), in alphabetical order.
 const std::vector<std::string>& content_kinds();
 ByteVector make_contents(const std::string& kind, std::uint64_t seed, std::size_t size,
                          std::size_t typesize);

@@ -16,7 +16,7 @@ namespace bloscfs::test {
 namespace {
 
 constexpr std::size_t kMostListed = 65536;       // longer metalayers give E2BIG
-constexpr std::size_t kReadBound = 64ULL << 20;  // of contents that may be endless
+constexpr std::size_t kReadBound = 64ULL << 20;  // reads no more of contents that may be huge
 
 std::string stem_of(const std::string& name) {
   for (const std::string suffix : {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"})
@@ -38,7 +38,7 @@ std::uint64_t npy_header_size(const fs_std::path& path) {
   return 10 + start.at(8) + 256u * start.at(9);
 }
 
-/// Gathers what is wrong with one entry; usable on any thread.
+/// Collects the failures of one entry. Uses no Boost.Test macros, so any thread may run it.
 class Check {
  public:
   Check(const CorpusEntry& entry, bool raw) : entry_(entry), raw_(raw) {}
@@ -69,7 +69,7 @@ class Check {
     return std::move(failures_);
   }
 
-  /// Shown as it is stored, or reading it fails.
+  /// Expects that the mount shows the stored file unchanged, or that reading fails.
   Failures error_in_tree(const fs_std::path& path) {
     if (path.filename() == entry_.file.filename() && shown_untouched(path)) return {};
     expect(reading_fails(path), "reads without an error");

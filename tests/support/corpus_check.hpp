@@ -1,5 +1,5 @@
 #pragma once
-// Whether a mount shows reference files as their manifest says.
+// Checks that a mount shows the reference files as their manifest says.
 
 #include <cstdint>
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace bloscfs::test {
 
-/// What is wrong, in words.
+/// One text for each failed check.
 using Failures = std::vector<std::string>;
 
-/// What an entry may take where it is at hand.
+/// The time limit for checking one entry that lies on a local disk.
 inline constexpr Seconds kEntryLimit{5};
 
-/// A directory with each entry's container in a directory of its own, so that names never collide.
+/// A directory that holds each entry's container in its own subdirectory, slot(i). Their names
+/// therefore never collide.
 class CorpusTree {
  public:
-  /// Copies them below `root`, which is there.
+  /// Copies the containers of `corpus` below `root`, which must exist.
   CorpusTree(const fs_std::path& corpus, fs_std::path root);
   const fs_std::path& root() const { return root_; }
   const std::vector<CorpusEntry>& entries() const { return entries_; }
@@ -30,17 +31,20 @@ class CorpusTree {
   std::vector<CorpusEntry> entries_;
 };
 
-/// The only name in a directory of a mount.
+/// Returns the path of the only entry of a directory. Throws std::runtime_error unless the
+/// directory has exactly one entry.
 fs_std::path only_entry(const fs_std::path& directory);
 
-/// At most `size` bytes from `offset` on; shorter at the end of the file.
+/// Reads `size` bytes from `offset` on, or fewer if the file ends before.
 ByteVector read_range(const fs_std::path& path, std::uint64_t offset, std::size_t size);
 
-/// Whether reading or describing gives an error that damage gives.
+/// True if reading the file or listing its attributes fails with an error that damage causes: EIO,
+/// EOPNOTSUPP or EFBIG. Also true if the file is too large to be read in full.
 bool reading_fails(const fs_std::path& path);
 
-/// Runs the check that the entry's expectation asks for, of what is in `directory`; with its name
-/// and exceptions, and whether it took longer than `limit`. `raw`: the mount has that option.
+/// Checks the only file in `directory` against the entry's expectation. The failures start with the
+/// entry's name; exceptions and a check that takes longer than `limit` are failures, too. `raw`
+/// says whether the mount has the option `raw`.
 Failures check_entry(const CorpusEntry& entry, const fs_std::path& directory, bool raw,
                      Seconds limit = kEntryLimit);
 

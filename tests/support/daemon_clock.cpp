@@ -1,5 +1,5 @@
-// What bloscfs_with_set_clock has in place of tools/mount_clock.cpp: a time that stands still until
-// the test moves it (tests/support/mount.hpp, DaemonTime).
+// Replaces tools/mount_clock.cpp in the program bloscfs_with_set_clock. Its time stands still until
+// the test moves it (DaemonTime in tests/support/mount.hpp).
 
 #include <cstdlib>
 #include <stdexcept>
@@ -14,7 +14,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// The page that the test shares, which is mapped for good.
+/// Maps the file that the test shares with this daemon. The mapping lasts until the process ends.
 const std::atomic<std::int64_t>& shared_time() {
   const char* const path = std::getenv("BLOSCFS_TEST_TIME");
   if (path == nullptr) throw std::runtime_error("BLOSCFS_TEST_TIME is not set");

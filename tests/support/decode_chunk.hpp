@@ -1,5 +1,5 @@
 #pragma once
-// Decodes a whole chunk that lies in memory.
+// Decodes a whole chunk in memory.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace bloscfs::test {
 
-/// The chunk's contents; throws codec::Error, too, where they have more than `max_nbytes`.
+/// Returns the chunk's contents. Throws codec::Error if the chunk is damaged, or if its contents
+/// have more than `max_nbytes`.
 inline std::vector<std::uint8_t> decode_chunk(codec::Bytes chunk, std::int32_t full_typesize,
                                               std::size_t max_nbytes,
                                               codec::BlockDecoder& decoder) {

@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 of what was read.
+// Computes SHA-256.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace bloscfs::test {
 
-/// In lower-case hex.
+/// Returns the digest in lower-case hex.
 std::string sha256(codec::Bytes bytes);
 
 }  // namespace bloscfs::test

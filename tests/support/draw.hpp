@@ -1,5 +1,5 @@
 #pragma once
-// Random choices that depend on the seed alone.
+// Makes random choices. They depend only on the seed.
 
 #include <cstdint>
 #include <random>
@@ -9,12 +9,12 @@ namespace bloscfs::test {
 
 using Random = std::mt19937_64;
 
-/// From low to high, both included.
+/// Returns a number from `low` to `high`, both included.
 inline int between(Random& random, std::int64_t low, std::int64_t high) {
   return static_cast<int>(std::uniform_int_distribution<std::int64_t>(low, high)(random));
 }
 
-/// True once in n times.
+/// True with probability 1/n.
 inline bool one_in(Random& random, int n) { return between(random, 1, n) == 1; }
 
 template <typename T>

@@ -1,9 +1,11 @@
-// Loaded into a daemon before the C library: at SIGUSR1 it tries to get out of the daemon's sandbox
-// in every way that it knows, and writes lines "WAY ok" or "WAY ERRNO" to the file that
-// BLOSCFS_ESCAPES names, which is opened at the start. BLOSCFS_OUTSIDE names a directory outside of
-// SOURCE, with a file "secret" and a directory "point", and BLOSCFS_VICTIM a process; where there
-// is BLOSCFS_READ_ONLY, SOURCE is not to be changed. BLOSCFS_FOLDER names one that
-// it is to write into. None of the ways does harm where it is open.
+// Preloaded into a daemon. At SIGUSR1 it tries all the ways below to get out of the daemon's
+// sandbox, and appends a line "WAY ok" or "WAY ERRNO" for each to the report. None of the ways does
+// harm if it succeeds. Environment variables:
+// - BLOSCFS_ESCAPES: the report, an existing file, which is opened at the start
+// - BLOSCFS_OUTSIDE: a directory outside of SOURCE, with a file "secret" and a directory "point"
+// - BLOSCFS_VICTIM: number of another process of the same user
+// - BLOSCFS_READ_ONLY: set if the daemon must not change SOURCE
+// - BLOSCFS_FOLDER: a directory that the daemon may write into
 
 #include <array>
 #include <cerrno>
@@ -59,7 +61,8 @@ bool can_open(int fd) {
   return fd >= 0;
 }
 
-/// As many levels up as there can be, from every directory that the daemon has open.
+/// Tries to reach "secret" through many levels of "..", from every directory that the daemon has
+/// open.
 bool climbs_out() {
   const std::string path = "../../../../../../../../../../../../../.." + outside("/secret");
   for (int fd = 3; fd < 64; fd++)
@@ -67,7 +70,7 @@ bool climbs_out() {
   return false;
 }
 
-/// A directory of SOURCE: the daemon's own ones are open with O_PATH.
+/// Finds a descriptor of the daemon that is open on SOURCE, the directory with "way_out".
 int source_directory() {
   struct stat st {};
   for (int fd = 3; fd < 64; fd++)
@@ -111,7 +114,8 @@ bool traces(pid_t process) {
 
 bool is_done(long result) { return result >= 0; }
 
-/// Of a call that is wrong in itself: whether that is what the kernel says.
+/// True unless the sandbox refuses the call with ENOSYS or EPERM. The call has invalid arguments,
+/// so without the sandbox the kernel reports another errno.
 bool is_permitted(long result) { return result >= 0 || (errno != ENOSYS && errno != EPERM); }
 
 bool makes_user_namespace() {
@@ -137,7 +141,8 @@ bool opens_handle() {
   return can_open(open_by_handle_at(root, &handle.head, O_RDONLY | O_CLOEXEC));
 }
 
-/// Which nosuid and nodev make harmless in SOURCE, but not where others mount what it lies on.
+/// Makes a device node. The daemon's mount options nosuid and nodev make the node harmless only in
+/// SOURCE, not through another mount of the filesystem below.
 bool makes_device() {
   const bool can = mknodat(source_directory(), "disk", S_IFBLK | 0600, makedev(7, 0)) == 0;
   const int error = errno;
@@ -146,12 +151,13 @@ bool makes_device() {
   return can;
 }
 
-/// As the environment of the processes of root.
+/// Reads the environment of the victim, another process of the daemon's user.
 bool reads_environment() {
   return can_read(open(("/proc/" + std::to_string(victim()) + "/environ").c_str(), O_RDONLY));
 }
 
-/// True for a descriptor of a file that gives its owner's rights to who executes it.
+/// True if the file of the descriptor is set-user-ID or set-group-ID. Closes the descriptor and
+/// removes the file "privileged".
 bool is_privileged(int fd) {
   struct stat st {};
   const bool is = fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
@@ -168,7 +174,7 @@ int make_plain() {
 
 int open_privileged() { return openat(source_directory(), "privileged", O_RDONLY | O_CLOEXEC); }
 
-/// A path that SOURCE has nothing to do with, but whose owner the daemon's user is.
+/// Returns the path of a file outside of SOURCE that belongs to the daemon's user.
 std::string secret() { return outside("/secret"); }
 
 bool listens() {

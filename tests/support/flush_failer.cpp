@@ -1,6 +1,6 @@
-// Loaded into a daemon before the C library: makes one flush of a directory fail. Which one, says
-// the size of the file that BLOSCFS_FAILING_FLUSH names: so many succeed before. The file is gone
-// when it has failed.
+// Preloaded into a daemon. It makes one fsync() of a directory fail with EIO. The size of the file
+// that BLOSCFS_FAILING_FLUSH names is the number of directory flushes that succeed before that. The
+// failing flush removes the file.
 
 #include <cerrno>
 #include <cstdlib>

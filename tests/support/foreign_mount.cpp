@@ -1,8 +1,10 @@
 // A FUSE filesystem that calls itself bloscfs: foreign_mount MOUNTPOINT ANSWERS. The directory
-// ANSWERS has a file for each thing that may be asked: the name of an attribute, with its value;
-// `commit`, with an error number for ioctl(2); `source`, as the mount table is to show it. If there
-// is a file `lingers`, the process goes on after its mount has ended. A file that begins with
-// "hang" means that the question is never answered.
+// ANSWERS holds one file for each answer:
+// - a file with the name of an attribute holds the attribute's value;
+// - `commit` holds the error number that ioctl(2) returns;
+// - `source` holds the source that the mount table shows.
+// If a file `lingers` exists, the process continues after its mount has ended. If an answer begins
+// with "hang", the filesystem never answers that request.
 
 #include <cerrno>
 #include <cstdlib>

@@ -22,7 +22,7 @@ void put_big(ByteVector& out, std::uint64_t value, int bytes) {
   for (int i = bytes; i-- > 0;) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
-/// A msgpack marker and a big-endian number.
+/// Appends a msgpack marker and a big-endian number of `bytes` bytes.
 void put_field(ByteVector& out, std::uint8_t marker, std::uint64_t value, int bytes) {
   out.push_back(marker);
   put_big(out, value, bytes);
@@ -59,7 +59,8 @@ ByteVector encode_stream(const std::uint8_t* block, std::size_t size, Stored how
   return stream;
 }
 
-/// frame/formats/metalayers.md, "The map"; offsets count from `base` bytes before the result.
+/// Encodes the map of frame/formats/metalayers.md, "The map". Its offsets count from `base` bytes
+/// before the start of the result.
 ByteVector encode_metalayers(const Metalayers& layers, std::size_t base) {
   std::size_t names = 0;
   for (const auto& layer : layers) names += 1 + layer.first.size() + 5;
@@ -121,7 +122,7 @@ bool all_zero(const ByteVector& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
-/// Cuts contents into chunks; none for one of zeros.
+/// Divides contents into encoded chunks. An all-zero chunk is nullopt.
 std::vector<std::optional<ByteVector>> cut_chunks(const ByteVector& contents, const Cut& cut) {
   std::vector<std::optional<ByteVector>> chunks;
   for (std::size_t at = 0; at < contents.size(); at += cut.chunksize) {
@@ -290,7 +291,7 @@ ByteVector with_unknown_codec(ByteVector frame) {
 void write_sparse_frame(const fs_std::path& path, const ByteVector& contents, const Cut& cut) {
   fs_std::create_directory(path);
   std::vector<std::int64_t> entries;
-  ByteVector all;  // its size alone goes into the header
+  ByteVector all;  // the header needs its size only
   for (const auto& chunk : cut_chunks(contents, cut)) {
     const auto number = static_cast<std::int64_t>(entries.size());
     entries.push_back(chunk ? number : kZeroChunk);

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as lower-case hex digits and back.
+// Converts bytes to lower-case hex digits and back.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Makes a test program create its files in memory, where flushes take no time. Linked into programs
-// whose tests hold on any filesystem. With TMPDIR set, the files are there instead.
+// Makes a test program create its files in memory, where flushes take no time. It is linked into
+// programs whose tests hold on any filesystem. If TMPDIR is set, the files lie there instead.
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace bloscfs::test {
 namespace {
 
 constexpr const char* kPlace = "/dev/shm";
-/// Containers often have 64 MiB there.
+/// Bytes that must be free. Single containers of the tests often have 64 MiB.
 constexpr std::uint64_t kNeeded = std::uint64_t{1} << 30;
 
 bool is_fit() {
@@ -25,7 +25,7 @@ bool is_fit() {
   if (status.f_bavail * static_cast<std::uint64_t>(status.f_bsize) < kNeeded) return false;
   try {
     const TempDir directory{kPlace};
-    // Before Linux 6.6, tmpfs had no attributes of users.
+    // tmpfs has no `user.` attributes before Linux 6.6.
     return ::setxattr(directory.path().c_str(), "user.bloscfs", "1", 1, 0) == 0;
   } catch (const std::exception&) {
     return false;

@@ -1,4 +1,4 @@
-// The main function of every test program.
+// The main() function of every test program.
 
 #include <boost/test/unit_test.hpp>
 

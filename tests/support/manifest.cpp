@@ -15,7 +15,7 @@ constexpr bool kHasZfp = true;
 constexpr bool kHasZfp = false;
 #endif
 
-/// Whether the build reads such files.
+/// True if this build has the library that the entry needs.
 bool can_be_read(const CorpusEntry& entry) { return kHasZfp || entry.text("needs") != "zfp"; }
 
 std::vector<CorpusEntry> entries_of(const fs_std::path& root,
@@ -64,7 +64,8 @@ std::vector<fs_std::path> data_roots() {
 
 std::string numpy_python() {
   static const std::string found = [] {
-    // The distribution's own python3 has the distribution's numpy, whatever comes first in PATH.
+    // Only the distribution's own python3 has the distribution's numpy. Another python3 may come
+    // before it in PATH.
     for (const char* python : {"python3", "/usr/bin/python3"})
       if (run({python, "-c", "import numpy"}).ok()) return std::string(python);
     return std::string();

@@ -22,10 +22,11 @@ namespace bloscfs::test {
 
 namespace {
 
-/// What is busy for longer is unmounted lazily.
+/// How long force_unmount() retries on a busy mount before it unmounts lazily.
 constexpr std::chrono::milliseconds kBusy{500};
-/// What is not committed yet is committed first, to a disk that others may keep busy. Nothing is
-/// told about its speed: this finds daemons that do not end.
+/// How long a daemon may take to end after its unmount. It commits dirty contents first, to a disk
+/// that other programs may keep busy. The limit says nothing about speed; it finds daemons that
+/// hang.
 constexpr Seconds kEndLimit{120};
 
 bool unmount_once(const fs_std::path& point) {

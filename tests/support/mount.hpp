@@ -1,5 +1,5 @@
 #pragma once
-// A bloscfs daemon that a test runs in the foreground, with the directory that it is mounted on.
+// Runs a bloscfs daemon in the foreground, mounted on a directory of the test.
 
 #include <chrono>
 #include <functional>
@@ -17,20 +17,21 @@ namespace bloscfs::test {
 
 struct MountSettings {
   std::vector<std::string> options;      ///< each given as -o OPTION
-  std::optional<uid_t> uid;              ///< who runs the daemon
+  std::optional<uid_t> uid;              ///< the user that runs the daemon
   Seconds limit{20};                     ///< for the mount to appear
-  std::string program;                   ///< the built one when empty
-  std::vector<std::string> environment;  ///< NAME=value, added to ours
+  std::string program;                   ///< empty: bloscfs_program()
+  std::vector<std::string> environment;  ///< NAME=value, added to the test's environment
 };
 
-/// The daemon ended, or hung, before its mount appeared.
+/// Thrown if the daemon ends, or the time limit passes, before the mount appears.
 struct MountRefused : std::runtime_error {
   MountRefused(std::string text, ProcessResult how)
       : std::runtime_error(std::move(text)), result(std::move(how)) {}
-  ProcessResult result;  ///< err holds what the daemon said
+  ProcessResult result;  ///< `err` holds the daemon's log
 };
 
-/// The destructor unmounts (lazily if need be) and reaps the daemon, whatever happened.
+/// A mounted daemon. The destructor always unmounts (lazily if the mount is busy) and reaps the
+/// daemon.
 class Mount {
  public:
   /// Throws MountRefused.
@@ -43,23 +44,25 @@ class Mount {
   fs_std::path operator/(const fs_std::path& name) const { return point_ / name; }
   pid_t pid() const { return daemon_.pid(); }
   bool running() { return daemon_.running(); }
-  /// What the daemon wrote to stdout and stderr so far.
+  /// Returns all that the daemon has written to stdout and stderr.
   std::string log() const;
-  /// The lines of the log but those that every mount has: mounted, remounted, ended.
+  /// Returns the log without the lines that every mount writes: mounted, remounted, ended.
   std::string complaints() const;
-  /// The attribute user.bloscfs.stats.
+  /// Returns the attribute user.bloscfs.stats.
   nlohmann::json stats() const;
   std::uint64_t counter(const char* name) const { return stats().at(name); }
-  /// What it serves now but for this, each as user.bloscfs.requests tells it.
+  /// Returns the requests that the daemon serves now, in the form of user.bloscfs.requests. The
+  /// request that reads this attribute is not among them.
   nlohmann::json requests() const;
-  /// How many of them are of that operation ("write"), or all.
+  /// Returns how many of requests() have that operation (such as "write"). Counts all of them if
+  /// `operation` is empty.
   std::size_t serves(const std::string& operation = {}) const;
-  /// How many of them wait for something.
+  /// Returns how many of requests() wait for something.
   std::size_t requests_waiting() const;
 
-  /// Unmounts and waits for the daemon's end; throws when it does not end.
+  /// Unmounts and waits for the daemon's end. Throws std::runtime_error if the daemon does not end.
   const ProcessResult& unmount();
-  /// Waits for the daemon to end by itself.
+  /// Waits for the daemon to end by itself. False if it still runs after `limit`.
   bool wait(Seconds limit) { return daemon_.wait(limit); }
   void signal(int number) const { daemon_.signal(number); }
   const ProcessResult& result() const { return daemon_.result(); }
@@ -72,8 +75,8 @@ class Mount {
   Child daemon_;
 };
 
-/// The time of daemons, which stands still until the test moves it: nothing is committed, tried
-/// again or forgotten by itself meanwhile. Outlives the mounts that have it.
+/// A clock for daemons that stands still until the test moves it. While it stands, a daemon
+/// commits, retries and forgets nothing by itself. Must outlive the mounts that use it.
 class DaemonTime {
  public:
   DaemonTime();
@@ -81,10 +84,11 @@ class DaemonTime {
   DaemonTime(const DaemonTime&) = delete;
   DaemonTime& operator=(const DaemonTime&) = delete;
 
-  /// The same with a daemon that goes by this time.
+  /// Returns the settings changed so that the daemon uses this clock.
   MountSettings of(MountSettings settings = {}) const;
   void move(std::chrono::nanoseconds time);
-  /// Moves it by seconds until `condition` holds; false as comes_true().
+  /// Moves the clock second by second until `condition` holds. False if the condition does not hold
+  /// within the limit of comes_true().
   template <typename Condition>
   bool passes_until(const Condition& condition) {
     return comes_true([&] {
@@ -98,19 +102,19 @@ class DaemonTime {
   void* page_;
 };
 
-/// Counters of a mount of `source` through which `read` has read so many bytes of contents. The
-/// kernel may give pages up under readers and ask for them again: then `read` gets another mount,
-/// ten at most.
+/// Mounts `source`, calls `read`, and returns the mount's counters. The kernel may drop pages
+/// during a read and request them again. If the mount has not read exactly `bytes` of contents, the
+/// function tries again with a new mount. It returns the counters of the tenth mount in any case.
 nlohmann::json counters_of_reading(const fs_std::path& source, const MountSettings& settings,
                                    std::size_t bytes,
                                    const std::function<void(const Mount&)>& read);
 
-/// Whether something is mounted exactly there, by /proc/self/mountinfo.
+/// True if /proc/self/mountinfo has a mount on exactly this path.
 bool is_mounted(const fs_std::path& point);
-/// Unmounts what is mounted there, lazily when it is busy; true when nothing is mounted any more.
+/// Unmounts the filesystem at `point`, lazily if it stays busy. True if nothing is mounted there
+/// any more.
 bool force_unmount(const fs_std::path& point);
-/// Paths of the programs under test.
 std::string bloscfs_program();
-std::string b2frame_program();  ///< BLOSCFS_B2FRAME, or that of this build
+std::string b2frame_program();  ///< BLOSCFS_B2FRAME, or the program of this build
 
 }  // namespace bloscfs::test

@@ -24,7 +24,8 @@ namespace bloscfs::test {
 
 namespace {
 
-/// Empty when it works. Mounts without bloscfs: a broken daemon must fail tests, not skip them.
+/// Returns an empty text if mounting works. It mounts without bloscfs, since a broken daemon must
+/// fail the tests, not skip them.
 std::string why_root_cannot_mount(int device) {
   const TempDir point;
   const std::string options =
@@ -56,8 +57,8 @@ bool nobody_opens_fuse() {
   return run({"sh", "-c", "exec 3<>/dev/fuse"}, settings).ok();
 }
 
-/// Mounts of tests that run beside this one came along as copies, which would keep their daemons
-/// from ending.
+/// Unmounts the copies of other tests' mounts. The new mount namespace holds copies of all mounts,
+/// and they would keep the daemons of tests that run at the same time from ending.
 void leave_mounts_of_others() {
   std::ifstream file("/proc/self/mountinfo");
   std::vector<std::string> points;
@@ -71,7 +72,7 @@ void leave_mounts_of_others() {
   for (const std::string& point : points) umount2(point.c_str(), MNT_DETACH);
 }
 
-/// From here on this process has a mount namespace of its own; false where that cannot be.
+/// Moves this process into a mount namespace of its own. False if the kernel does not permit that.
 bool have_own_mounts() {
   static const bool has_own = [] {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
@@ -82,7 +83,7 @@ bool have_own_mounts() {
   return has_own;
 }
 
-/// Many machines keep /dev/fuse to root. From here on this process sees one that is open to all.
+/// Gives this process a /dev/fuse that all users may open. Many machines let only root open it.
 void open_fuse_to_all() {
   struct stat st {};
   if (stat("/dev/fuse", &st) != 0 || !have_own_mounts()) return;
@@ -102,7 +103,7 @@ bool users_may_share() {
   return false;
 }
 
-/// From here on this process, and fusermount3 for it, sees settings that let users share mounts.
+/// Gives this process and its fusermount3 an /etc/fuse.conf that lets users share mounts.
 void let_users_share() {
   if (!have_own_mounts()) return;
   const TempDir place;

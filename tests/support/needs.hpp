@@ -1,5 +1,5 @@
 #pragma once
-// Preconditions of test cases: where they do not hold the case is skipped, with the reason.
+// Preconditions of test cases. A case whose precondition does not hold is skipped, with the reason.
 
 #include <string>
 
@@ -10,24 +10,24 @@ namespace bloscfs::test {
 
 using Precondition = boost::test_tools::assertion_result;
 
-/// /dev/fuse can be opened and mounting is permitted.
+/// True if the test can open /dev/fuse and may mount.
 Precondition needs_fuse(boost::unit_test::test_unit_id);
-/// The same, and we are root.
+/// needs_fuse, and the test runs as root.
 Precondition needs_fuse_as_root(boost::unit_test::test_unit_id);
-/// The same, and the user nobody may mount through fusermount3.
+/// needs_fuse_as_root, and the user nobody may mount through fusermount3.
 Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id);
-/// The same, we are root, and that user may let others into his mount.
+/// needs_fuse_for_nobody, and the user nobody may share mounts with other users (user_allow_other).
 Precondition needs_fuse_for_others(boost::unit_test::test_unit_id);
-/// needs_fuse, and neither ASan nor TSan, which change time and memory.
+/// needs_fuse, and the build has neither ASan nor TSan, which change time and memory.
 Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id);
 
-/// We are root.
+/// True if the test runs as root.
 Precondition needs_root(boost::unit_test::test_unit_id);
 
-/// Neither ASan nor TSan.
+/// True if the build has neither ASan nor TSan.
 Precondition needs_plain_build(boost::unit_test::test_unit_id);
 
-/// All these programs in PATH: precondition(has_programs("zsh")).
+/// True if PATH has all these programs: precondition(has_programs("zsh")).
 class has_programs {
  public:
   explicit has_programs(std::string names) : names_(std::move(names)) {}
@@ -37,7 +37,7 @@ class has_programs {
   std::string names_;
 };
 
-/// needs_fuse, and all these programs in PATH: precondition(needs_programs("rsync tar")).
+/// needs_fuse, and PATH has all these programs: precondition(needs_programs("rsync tar")).
 class needs_programs {
  public:
   explicit needs_programs(std::string names) : names_(std::move(names)) {}
@@ -47,18 +47,18 @@ class needs_programs {
   std::string names_;
 };
 
-/// needs_fuse, and a python3 that imports numpy.
+/// needs_fuse, and a python3 that can import numpy.
 Precondition needs_numpy(boost::unit_test::test_unit_id);
-/// needs_fuse, and the reference corpus (BLOSCFS_CORPUS, or shared/corpus beside the source root).
+/// needs_fuse, and the larger corpus (corpus_root()).
 Precondition needs_corpus(boost::unit_test::test_unit_id);
 /// needs_fuse, and a C-Blosc2 library.
 Precondition needs_fuse_and_peer(boost::unit_test::test_unit_id);
-/// A C-Blosc2 library; see tests/peer/fetch_libblosc2.sh.
+/// True if tests/peer/fetch_libblosc2.sh finds or fetches a C-Blosc2 library.
 Precondition needs_peer(boost::unit_test::test_unit_id);
 
-/// A reason to skip.
+/// Returns a precondition that does not hold, for this reason.
 Precondition skip(const std::string& reason);
-/// User and group number of `nobody`.
+/// Returns the user number of `nobody`. Tests use it as the group number, too.
 uid_t nobody();
 
 }  // namespace bloscfs::test

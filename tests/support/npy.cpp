@@ -13,7 +13,8 @@ std::string npy_header(const std::string& descr, const std::vector<std::int64_t>
   std::string text = "{'descr': '" + descr +
                      "', 'fortran_order': " + (fortran_order ? "True" : "False") +
                      ", 'shape': " + tuple + ", }";
-  // NumPy leaves room for the dimension that grows when such a file is appended to.
+  // NumPy leaves room for more digits of the dimension that grows when a program appends to the
+  // file.
   const std::size_t growing = fortran_order && !shape.empty() ? shape.size() - 1 : 0;
   if (!shape.empty()) text.append(kSpareDigits - std::to_string(shape[growing]).size(), ' ');
   const std::size_t used = kFixed + text.size() + 1;

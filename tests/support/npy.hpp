@@ -1,5 +1,5 @@
 #pragma once
-// The header that numpy.save (1.24, format version 1.0) writes, made the slow and obvious way.
+// Makes the header that numpy.save (1.24, format version 1.0) writes, in a slow and obvious way.
 
 #include <cstdint>
 #include <string>

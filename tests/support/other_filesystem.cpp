@@ -27,7 +27,7 @@ void must_run(const Arguments& command) {
   if (!result.ok()) throw std::runtime_error(command.front() + ": " + result.description());
 }
 
-/// The least that mkfs accepts.
+/// Returns the size of the image, which is about the least that mkfs accepts.
 std::uintmax_t image_size(const std::string& kind) {
   if (kind == "xfs") return 300 * kMiB;
   return kind == "btrfs" ? 128 * kMiB : 24 * kMiB;
@@ -57,8 +57,8 @@ void unmount_there(const fs_std::path& point) {
   if (is_mounted(point)) ::umount2(point.c_str(), MNT_DETACH);
 }
 
-/// Serves the directory `home`/below/files, which is there, at `point`. Other files that the
-/// program needs go into `home`, too.
+/// Mounts a FUSE filesystem at `point` that serves `home`/below/files, which must exist. Writes
+/// other files that the program needs into `home`.
 void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std::path& point) {
   const std::string below = (home / "below/files").string();
   if (kind == "bindfs") return must_run({"bindfs", below, point.string()});
@@ -69,7 +69,7 @@ void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std:
                      point.string()});
   }
   if (kind == "sshfs") {
-    // Whatever it is asked to run on the host: that is the server.
+    // Plays ssh: ignores the host and the command, and runs the SFTP server here.
     const fs_std::path ssh = home / "ssh";
     write_file(ssh, "#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n");
     fs_std::permissions(ssh, fs_std::perms(0700));
@@ -95,7 +95,7 @@ OtherFilesystem::OtherFilesystem(std::string kind, Below below)
       small_disk_(served_ && below == Below::small_disk),
       point_(home_ / "point"),
       below_(home_ / "below") {
-  // Users other than root go through it.
+  // Users other than root must be able to reach `point_` below it.
   fs_std::permissions(home_.path(), fs_std::perms(0755));
   fs_std::create_directory(point_);
   fs_std::create_directory(below_);
@@ -138,7 +138,8 @@ void OtherFilesystem::fill(std::uint64_t free) const {
 void OtherFilesystem::make_space() const { fs_std::remove(filler()); }
 
 void OtherFilesystem::make_read_only() const {
-  // A program would close copies of files that are open: a mount commits then if space is scarce.
+  // Not by running mount(8): the child process would close its copies of the test's open files, and
+  // bloscfs commits at a close if space is scarce.
   if (::mount(nullptr, disk().c_str(), nullptr, MS_REMOUNT, "abort") != 0) throw_errno("remount");
 }
 
@@ -151,8 +152,8 @@ void OtherFilesystem::fail() const {
 
 void OtherFilesystem::mend() {
   unmount_all();
-  // A mount namespace of another program may have the disk for longer. mount(8) would find it
-  // there, and mount what has failed.
+  // A mount namespace of another program may hold the loop device for longer. mount(8) would find
+  // that device and mount the failed filesystem again.
   if (has_image()) comes_true([&] { return !is_attached(image()); });
   mount_all();
 }

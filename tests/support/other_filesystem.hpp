@@ -1,5 +1,5 @@
 #pragma once
-// Filesystems that SOURCE may lie on, made for a test.
+// Makes a filesystem of a given kind for a test, on which SOURCE may lie.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +10,17 @@
 
 namespace bloscfs::test {
 
-/// An empty one, writable for root: "tmpfs"; "ext4", "xfs" or "btrfs" on a loop device; "bindfs",
-/// "mergerfs", "gocryptfs", "encfs" or "sshfs", which serve a directory by FUSE. Unmounted by the
-/// destructor.
+/// A new empty filesystem that root can write. The kind is one of:
+/// - "tmpfs";
+/// - "ext4", "xfs" or "btrfs", on a loop device;
+/// - "bindfs", "mergerfs", "gocryptfs", "encfs" or "sshfs", which serve another directory by FUSE.
+/// The destructor unmounts it.
 class OtherFilesystem {
  public:
   enum class Below { directory, small_disk };
-  /// What is served by FUSE lies in a directory of the test's own filesystem, or on ext4 of 24 MiB.
-  /// Throws std::runtime_error where it cannot be had.
+  /// `below` says where the directory lies that a FUSE filesystem serves: on the filesystem of the
+  /// test's temporary files, or on an ext4 of 24 MiB. Throws std::runtime_error if this machine
+  /// cannot make or mount the filesystem.
   explicit OtherFilesystem(std::string kind, Below below = Below::directory);
   ~OtherFilesystem();
   OtherFilesystem(const OtherFilesystem&) = delete;
@@ -25,16 +28,17 @@ class OtherFilesystem {
 
   const fs_std::path& path() const { return point_; }
 
-  // Of one with a disk of its own.
+  // The functions below work only for kinds with a disk of their own, or Below::small_disk.
 
-  /// Leaves about so many bytes free.
+  /// Fills the disk until about `free` bytes are left.
   void fill(std::uint64_t free) const;
   void make_space() const;
-  /// As after an error: nothing can be written any more, EROFS. Only where the disk has ext4.
+  /// Makes the disk read-only, as ext4 does after an error: writes fail with EROFS. Only for ext4.
   void make_read_only() const;
-  /// Nothing can be read or written any more, EIO. Not of tmpfs and btrfs.
+  /// Makes all reads and writes of the disk fail with EIO. Not for tmpfs and btrfs.
   void fail() const;
-  /// Unmounts it, and mounts it again: as good as new, but for what was lost. Not of tmpfs.
+  /// Unmounts the filesystem and mounts it again. It then works again, without the data that
+  /// fail() lost. Not for tmpfs.
   void mend();
 
  private:
@@ -48,11 +52,12 @@ class OtherFilesystem {
   const std::string kind_;
   const TempDir home_;
   const bool served_;      ///< by FUSE
-  const bool small_disk_;  ///< below what is served
+  const bool small_disk_;  ///< the served directory lies on an ext4 of its own
   const fs_std::path point_, below_;
 };
 
-/// needs_fuse_as_root, and that filesystem: precondition(needs_filesystem("btrfs")).
+/// needs_fuse_as_root, and the machine can make and mount such a filesystem:
+/// precondition(needs_filesystem("btrfs")).
 class needs_filesystem {
  public:
   explicit needs_filesystem(std::string kind) : kind_(std::move(kind)) {}

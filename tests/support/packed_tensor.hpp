@@ -1,5 +1,5 @@
 #pragma once
-// Frames as python-blosc2's save_tensor() writes them.
+// Makes frames as save_tensor() of python-blosc2 writes them.
 
 #include <nlohmann/json.hpp>
 
@@ -7,7 +7,8 @@
 
 namespace bloscfs::test {
 
-/// The content of the vlmetalayer, for a shape and a dtype that may be anything.
+/// Returns a cut with the vlmetalayer of a tensor. `shape` and `dtype` may have any value, also an
+/// invalid one.
 inline Cut tensor_cut(const nlohmann::json& shape, const nlohmann::json& dtype) {
   nlohmann::json tuple = {"__tuple__"};
   for (const auto& extent : shape) tuple.push_back(extent);

@@ -1,6 +1,6 @@
 #pragma once
-// The only sleeps of tests beside comes_true(): races whose timing is drawn at random, and slow
-// servers, disks and programs that are simulated.
+// The only sleeps of tests, apart from comes_true(): races with random timing, and simulated slow
+// servers, disks and programs.
 
 #include <chrono>
 #include <random>
@@ -8,17 +8,17 @@
 
 namespace bloscfs::test {
 
-/// Sleeps for a random time, so that what comes next (a kill, another program) comes at any moment.
-/// What a test expects must hold however long that is. To wait until something has happened, use
-/// comes_true() or a clock.
+/// Sleeps for a random time, so that the next event (a kill, another program) comes at any moment.
+/// What a test expects must hold for every length of the sleep. To wait until something has
+/// happened, use comes_true() or a clock.
 template <typename Random>
 void pause_at_random(Random& random, std::chrono::microseconds most) {
   std::uniform_int_distribution<std::chrono::microseconds::rep> length(0, most.count());
   std::this_thread::sleep_for(std::chrono::microseconds(length(random)));
 }
 
-/// The time that a simulated server, disk or program takes for its work. A test may rely only on
-/// others being able to work meanwhile.
+/// Simulates the time that a server, disk or program takes for its work. A test may rely only on
+/// the fact that other threads and programs can work during the delay.
 inline void simulate_delay(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
 inline void simulate_delay_until(std::chrono::steady_clock::time_point end) {
   std::this_thread::sleep_until(end);

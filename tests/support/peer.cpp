@@ -18,7 +18,7 @@ Peer find_peer() {
 ProcessResult run_with_peer(const std::string& program, const nlohmann::json& request) {
   ProcessSettings settings;
   settings.limit = Seconds(20);
-  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
+  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // ignores leaks of C-Blosc2
   return run(
       {BLOSCFS_TEST_BUILD_ROOT "/tests/peer/" + program, peer().shared_object, request.dump()},
       settings);

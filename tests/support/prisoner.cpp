@@ -71,7 +71,7 @@ Prisoner::Prisoner(uid_t user, std::vector<std::string> options, const std::stri
     settings.environment.push_back("BLOSCFS_FOLDER=" + folder_.path().string());
   }
   mount_.emplace(url.empty() ? source_.path() : fs_std::path(url), settings);
-  // It serves by then.
+  // The daemon serves requests once this has succeeded.
   const ProcessResult listed = run({"ls", mount_->path()}, as(user));
   if (!listed.ok()) throw std::runtime_error(listed.description() + mount_->log());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A daemon that tries to get out of its sandbox.
+// Runs a daemon that tries to get out of its sandbox.
 
 #include <map>
 #include <optional>
@@ -11,24 +11,27 @@
 
 namespace bloscfs::test {
 
-/// By ways (tests/support/escapee.cpp): "ok", or an errno.
+/// For each way out (tests/support/escapee.cpp) "ok", or the errno.
 using Outcomes = std::map<std::string, std::string>;
 std::set<std::string> ways_out(const Outcomes& outcomes);
 
-/// For who may not enter the build directory.
+/// Copies a program or library into `home` and returns the copy's path. Other users may be unable
+/// to enter the build directory.
 fs_std::path copy_for_all(const fs_std::path& file, const TempDir& home);
 
-/// The daemon, run by `user`, with what it is to reach, and what not.
+/// A daemon that `user` runs with escapee.cpp preloaded. The object also makes what the daemon
+/// tries to reach: files outside of SOURCE, and another process of the user.
 class Prisoner {
  public:
-  /// `url`: SOURCE; empty: a folder with a frame "a".
+  /// Mounts `url` with a disk cache. If `url` is empty, mounts a directory that holds the frame
+  /// a.b2frame.
   Prisoner(uid_t user, std::vector<std::string> options, const std::string& url = {});
 
-  /// What became of each way.
+  /// Makes the daemon try all ways out, and returns their outcomes.
   Outcomes escape();
   Mount& mount() { return *mount_; }
   fs_std::path outside(const char* name) const { return outside_ / name; }
-  /// A file in the daemon's folder, where it has SOURCE from a URL.
+  /// Returns the path of a file in the disk cache of a daemon that mounts a URL.
   fs_std::path in_folder(const char* name) const { return folder_ / name; }
 
  private:

@@ -17,7 +17,7 @@ std::string proc_file(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-/// Lines "key: number ...".
+/// Reads lines of the form "key: number ...".
 std::map<std::string, std::uint64_t> numbers_of(const std::string& path) {
   std::ifstream file(path);
   std::map<std::string, std::uint64_t> numbers;
@@ -53,8 +53,8 @@ bool comes_to_call(pid_t thread, long call) {
     long number = -1;
     return file >> number ? number : -1;
   };
-  // An emulator's threads are in calls of the machine that it runs on, with other numbers: there it
-  // counts that the thread sleeps.
+  // Under an emulator, /proc shows the system call numbers of the host, which may differ from
+  // SYS_... of the emulated machine. The function then only checks that the thread sleeps.
   const bool is_emulated = call_of(::gettid()) != SYS_read;
   return comes_true([&] {
     return is_emulated ? process_status(thread, "State").starts_with("S") : call_of(thread) == call;

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel counts for a process.
+// Reads what the kernel knows of a process from /proc.
 
 #include <cstdint>
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace bloscfs::test {
 
-/// /proc/PID/io: "rchar", "syscr", "read_bytes", ...
+/// Returns the counters of /proc/PID/io: "rchar", "syscr", "read_bytes", ...
 std::map<std::string, std::uint64_t> process_io(pid_t pid);
-/// A field of /proc/PID/status that is given in kB ("VmHWM"), in bytes.
+/// Returns in bytes a field of /proc/PID/status that the kernel gives in kB (such as "VmHWM").
 std::uint64_t process_memory(pid_t pid, const std::string& field);
-/// The same as it stands there; empty where there is none.
+/// Returns the text of a field of /proc/PID/status; empty if the field or the process is missing.
 std::string process_status(pid_t pid, const std::string& key);
-/// Waits until a thread, or the first thread of a process, is blocked in that system call
-/// (SYS_...). False if it is not within a minute.
+/// Waits until a thread, or the first thread of a process, is blocked in the system call `call`
+/// (SYS_...). False if that does not happen within a minute.
 bool comes_to_call(pid_t thread, long call);
-/// User and system time so far.
+/// Returns the user and system time that a process has used so far.
 Seconds process_cpu(pid_t pid);
 
 }  // namespace bloscfs::test

@@ -1,6 +1,6 @@
-// Loaded into a daemon before the C library: while the file that BLOSCFS_FAILING_READ names exists,
-// the call that it tells of fails. It holds "read ERRNO NAME" or "open ERRNO NAME": the number, and
-// how the path of the file that is read or opened ends.
+// Preloaded into a daemon. While the file that BLOSCFS_FAILING_READ names exists, it makes the call
+// fail that the file describes. The file holds "read ERRNO NAME" or "open ERRNO NAME". ERRNO is a
+// number, and the path of the read or opened file must end with "/NAME".
 
 #include <cerrno>
 #include <cstdarg>
@@ -30,7 +30,7 @@ struct Failure {
   char name[256] = "";
 };
 
-/// False where nothing is to fail.
+/// Reads which call shall fail. False if no call shall fail.
 bool told(Failure& failure) {
   const char* const path = std::getenv("BLOSCFS_FAILING_READ");
   const int fd = path == nullptr ? -1 : next<Open>("open64")(path, O_RDONLY | O_CLOEXEC);
@@ -48,7 +48,8 @@ std::string link_target(const std::string& path) {
   return size < 0 ? path : std::string(target, static_cast<std::size_t>(size));
 }
 
-/// Sets errno if the call shall fail on the file that a path, perhaps one of /proc, stands for.
+/// True, with errno set, if `call` shall fail on the file `path`. Follows `path` if it is a
+/// symbolic link, such as /proc/self/fd/N.
 bool fails(std::string_view call, const std::string& path) {
   const int before = errno;
   Failure failure;
@@ -62,7 +63,7 @@ bool fails(std::string_view call, int fd) {
   return fails(call, "/proc/self/fd/" + std::to_string(fd));
 }
 
-/// What open() was given behind its flags, where they ask for it.
+/// Returns the mode argument of open(), which follows the flags only if they create a file.
 mode_t mode_of(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
@@ -93,7 +94,7 @@ extern "C" ssize_t pread64(int fd, void* out, size_t size, off64_t offset) {
   return next<ReadAt>("pread64")(fd, out, size, offset);
 }
 
-// What programs call whose open() is checked by the C library, where they give no mode.
+// With _FORTIFY_SOURCE, programs call these functions in place of open() without a mode.
 extern "C" int __open64_2(const char* path, int flags) { return open64(path, flags); }
 extern "C" int __openat64_2(int directory, const char* path, int flags) {
   return openat64(directory, path, flags);

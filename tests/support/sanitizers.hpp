@@ -1,5 +1,5 @@
 #pragma once
-// Which sanitizer this build has.
+// Says which sanitizer this build has.
 
 namespace bloscfs::test {
 

@@ -1,5 +1,6 @@
 #pragma once
-// Clocks of tests: one that stands still until a test moves it, and one by which nobody waits.
+// Clocks for tests: one stands still until a test moves it, and with the other no thread ever
+// waits.
 
 #include <atomic>
 #include <chrono>
@@ -9,12 +10,13 @@
 
 namespace bloscfs::test {
 
-/// Whoever waits by it notices within milliseconds that it was moved. wall() is the system's time
-/// with what it was moved by, since the kernel stamps files with the system's. Thread-safe.
+/// A clock that stands still until move(). A thread that waits with it notices within milliseconds
+/// that it was moved. wall() is the system's time plus the total of all moves, since the kernel
+/// gives files the system's time. Thread-safe.
 class SetClock final : public frame::Clock {
  public:
   SetClock() = default;
-  /// Shows what another process sets: nanoseconds since the clock began.
+  /// Shows the time that another process sets in `moved`: nanoseconds since the clock began.
   explicit SetClock(const std::atomic<std::int64_t>& moved) : moved_(moved) {}
 
   TimePoint now() const override { return begin_ + moved(); }
@@ -33,7 +35,7 @@ class SetClock final : public frame::Clock {
   const std::atomic<std::int64_t>& moved_ = own_;
 };
 
-/// Jumps to the time that a thread waits for.
+/// A clock that jumps to the time that a thread waits for. Thread-safe.
 class JumpingClock final : public frame::Clock {
  public:
   TimePoint now() const override { return begin_ + passed(); }

@@ -1,5 +1,4 @@
-// Loaded into a daemon before the C library: its replies that tell of a name that it has found or
-// made come late.
+// Preloaded into a daemon. It delays the daemon's successful replies to LOOKUP and CREATE.
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kMaking{50}, kFinding{150};
 
-thread_local std::uint32_t operation = 0;  // of the request that this thread has taken
+thread_local std::uint32_t operation = 0;  // of the request that this thread read last
 
 void look_at(const void* bytes, std::size_t size, ssize_t got) {
   fuse_in_header header;

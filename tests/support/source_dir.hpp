@@ -1,5 +1,5 @@
 #pragma once
-// Directories that tests mount as SOURCE, on whatever filesystem the tests are run for.
+// Directories that tests mount as SOURCE. BLOSCFS_TEST_SOURCE chooses their filesystem.
 
 #include <string>
 #include <string_view>
@@ -9,20 +9,20 @@
 
 namespace bloscfs::test {
 
-/// A fresh directory on the filesystem that BLOSCFS_TEST_SOURCE names, as OtherFilesystem has them.
-/// The first one of a process mounts that filesystem, and the end of the process unmounts it.
-/// Without BLOSCFS_TEST_SOURCE it is an ordinary TempDir.
+/// A fresh directory on a filesystem of the kind that BLOSCFS_TEST_SOURCE names (see
+/// OtherFilesystem). The first SourceDir of a process mounts that filesystem. It is unmounted when
+/// the process ends. Without BLOSCFS_TEST_SOURCE, a SourceDir is an ordinary TempDir.
 class SourceDir : public TempDir {
  public:
   SourceDir();
 };
 
-/// The value of BLOSCFS_TEST_SOURCE; empty for an ordinary filesystem.
+/// Returns the value of BLOSCFS_TEST_SOURCE; empty for an ordinary filesystem.
 std::string source_kind();
-/// Whether that is one of `kinds`, as in source_is("bindfs sshfs").
+/// True if source_kind() is one of `kinds`, as in source_is("bindfs sshfs").
 bool source_is(std::string_view kinds);
 
-/// The tests do not run on one of these filesystems, which lack what the case needs:
+/// A precondition that skips a case on filesystems that lack what the case needs:
 /// precondition(source_is_not("sshfs", "files of users other than root")).
 class source_is_not {
  public:
@@ -35,8 +35,8 @@ class source_is_not {
   std::string kinds_, lacking_;
 };
 
-/// What some of these filesystems lack, in their default settings; tools/pages/bloscfs-writing.7
-/// tells users.
+/// Features that some of these filesystems lack with their default settings. For users,
+/// tools/pages/bloscfs-writing.7 describes them.
 inline const source_is_not kNeedsExchange("bindfs mergerfs sshfs", "exchange of two names");
 inline const source_is_not kNeedsRemovalOfOpenFiles(
     "bindfs sshfs", "removal of an open file that leaves its directory empty");
@@ -62,7 +62,7 @@ inline const source_is_not kNeedsBirthTimes("bindfs gocryptfs mergerfs sshfs",
                                             "times of birth, which tell objects of one inode "
                                             "number apart");
 
-/// libfuse gives such a name to an open file that is removed, until it is closed.
+/// True for the name that libfuse gives to a removed file until the last program has closed it.
 inline bool is_hidden_by_source(std::string_view name) {
   return source_is("bindfs sshfs") && name.starts_with(".fuse_hidden");
 }

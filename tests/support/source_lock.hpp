@@ -1,5 +1,6 @@
 #pragma once
-// The hidden file by which programs exclude each other from writing to a SOURCE.
+// The hidden lock file of a SOURCE. It lets only one program at a time write there, and holds the
+// journal.
 
 #include <string>
 
@@ -8,15 +9,18 @@
 
 namespace bloscfs::test {
 
-/// Where it is: in a directory, or beside a frame.
+/// Returns the path of the lock file in a SOURCE that is a directory.
 fs_std::path lock_file_in(const fs_std::path& directory);
+/// Returns the path of the lock file next to a SOURCE that is a single frame.
 fs_std::path lock_file_beside(const fs_std::path& frame);
-/// True for such names.
+/// True if the path has the name of a lock file.
 bool is_lock_file(const fs_std::path& path);
-/// True once a mount has removed what earlier ones have left: its journal names it alone.
+/// True once a mount has removed the leftovers of earlier mounts. The journal then has at most one
+/// maker.
 bool is_swept(const fs_std::path& lock_file);
 
-/// Has it locked until the end, as a mount until everything is written.
+/// Makes and locks the file, as a mount does until it has stored everything. The destructor removes
+/// the file.
 class SourceLock {
  public:
   explicit SourceLock(const fs_std::path& file);

@@ -1,5 +1,5 @@
 #pragma once
-// What store_recorder writes of a daemon: one record for each change that it makes to its store.
+// The records that store_recorder writes: one for each change that a daemon makes to its store.
 
 #include <cstdint>
 
@@ -20,13 +20,13 @@ enum class StoreCall : std::uint8_t {
   sync_all,
 };
 
-/// Followed by the name, the other name, and the bytes that were written. Files and directories are
-/// told by their inode numbers.
+/// The fixed part of a record. The name, the other name and the written bytes follow it. Inode
+/// numbers identify files and directories.
 struct StoreRecord {
-  std::uint64_t node;        ///< the file, or the directory that is changed
-  std::uint64_t other_node;  ///< directory of the other name
-  std::uint64_t target;      ///< what has the name: before a removal, after a creation
-  std::uint64_t exchanged;   ///< what has the other name before an exchange
+  std::uint64_t node;        ///< the changed file, or the changed directory of the name
+  std::uint64_t other_node;  ///< the directory of the other name
+  std::uint64_t target;      ///< the object of the name: before a removal, after a creation
+  std::uint64_t exchanged;   ///< the object of the other name before a rename or exchange
   std::uint64_t offset;
   std::uint64_t size;  ///< of a truncated file or a hole
   std::uint64_t byte_count;
@@ -35,7 +35,7 @@ struct StoreRecord {
   StoreCall call;
 };
 
-/// Names the file that records are appended to.
+/// The environment variable with the path of the file to which records are appended.
 inline constexpr const char* kRecordVariable = "BLOSCFS_STORE_RECORD";
 
 }  // namespace bloscfs::test

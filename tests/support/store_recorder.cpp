@@ -1,6 +1,6 @@
-// Loaded into a daemon before the C library: records the changes that it makes to files and
-// directories, in the order in which they are done. Calls run one at a time, so that a record
-// stands before all that follow from its call.
+// Preloaded into a daemon. It records the daemon's changes to files and directories in the order in
+// which they happen. Calls run one at a time, so that the record of a call comes before the records
+// of all calls that depend on it.
 
 #include <cerrno>
 #include <cstdarg>
@@ -26,7 +26,7 @@ using bloscfs::test::StoreRecord;
 
 std::mutex mutex;
 
-/// The C library's function of that name.
+/// Returns the C library's function of that name.
 template <typename Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -51,7 +51,7 @@ std::uint64_t inode(int directory, const char* name) {
   return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
 }
 
-/// True for what the kernel shows in /sys, which is no part of SOURCE.
+/// True for a file of /sys, which is no part of SOURCE.
 bool is_setting(int fd) {
   struct statfs fs {};
   return fstatfs(fd, &fs) == 0 && fs.f_type == SYSFS_MAGIC;
@@ -66,7 +66,7 @@ void append(StoreRecord record, const char* name, const char* other_name, const 
                          {const_cast<void*>(bytes), record.byte_count}};
   const auto size = static_cast<ssize_t>(sizeof record + record.name_size + record.other_name_size +
                                          record.byte_count);
-  // A record that is missing would make the test pass for no reason.
+  // A missing record would let the test pass without checking anything.
   if (writev(record_file(), parts, 4) != size) std::abort();
 }
 
@@ -77,7 +77,7 @@ StoreRecord record_of(StoreCall call, std::uint64_t node) {
   return record;
 }
 
-/// Runs a call, and records it if it worked. errno is the call's.
+/// Runs a call, and records it if it succeeds. Keeps the errno of the call.
 template <typename Result, typename Call, typename Record>
 Result recorded(Call call, Record record) {
   if (record_file() < 0) return call();
@@ -119,7 +119,8 @@ int record_rename(int from, const char* name, int to, const char* other_name, un
 
 extern "C" {
 
-// The project is compiled for 64-bit offsets, so that these have their names with 64 behind.
+// The project is compiled with 64-bit offsets, so the compiler renames pwrite() to pwrite64(), and
+// so on for the others.
 
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   return recorded<ssize_t>(

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kNotStarted = 127;
 
-/// Descriptors that become 0, 1 and 2 of the program.
+/// Descriptors that become 0, 1 and 2 in the program.
 struct Streams {
   int in, out, err;
 };
@@ -30,7 +30,7 @@ struct Streams {
 [[noreturn]] void become(const Arguments& arguments, const Streams& streams,
                          const ProcessSettings& settings, pid_t parent) {
   if (settings.own_group) setpgid(0, 0);
-  // Tests that run in the background of a shell were told to ignore some.
+  // A shell makes tests that it runs in the background ignore some signals.
   for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) signal(number, SIG_DFL);
   for (const auto& [from, to] : {std::pair{streams.in, 0}, {streams.out, 1}, {streams.err, 2}})
     if (dup2(from, to) < 0) _exit(kNotStarted);
@@ -42,7 +42,7 @@ struct Streams {
   }
   if (settings.ends_with_us) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Whom it would have told may have ended before.
+    // The parent may have ended before prctl(). The kernel then sends no signal.
     if (getppid() != parent) _exit(kNotStarted);
   }
   std::vector<char*> argv;
@@ -59,7 +59,7 @@ pid_t start(const Arguments& arguments, const Streams& streams, const ProcessSet
   const pid_t pid = fork();
   if (pid < 0) throw_errno("fork");
   if (pid == 0) become(arguments, streams, settings, parent);
-  if (settings.own_group) setpgid(pid, pid);  // whoever of the two comes first
+  if (settings.own_group) setpgid(pid, pid);  // in both processes: either may run first
   return pid;
 }
 
@@ -68,7 +68,7 @@ void take_status(int status, ProcessResult& result) {
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
 }
 
-/// Reaps `pid` within the limit; false when it is still running then.
+/// Reaps `pid` when it ends. False if it still runs after `limit`.
 bool reap(pid_t pid, Seconds limit, ProcessResult& result) {
   return comes_true(
       [&] {

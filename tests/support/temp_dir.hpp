@@ -1,5 +1,5 @@
 #pragma once
-// Files of a test: a directory that goes away with it, whole-file reads and writes.
+// Files of a test: a temporary directory, and reads and writes of whole files.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace bloscfs::test {
 namespace fs_std = std::filesystem;
 using ByteVector = std::vector<std::uint8_t>;
 
-/// A fresh directory, removed with everything in it by the destructor.
+/// A fresh directory. The destructor removes it with everything in it.
 class TempDir {
  public:
   TempDir() : TempDir(fs_std::temp_directory_path()) {}
@@ -27,15 +27,15 @@ class TempDir {
   fs_std::path path_;
 };
 
-/// Whole contents; throws std::system_error with the errno of the failing call.
+/// Reads the whole file. Throws std::system_error with the errno of the failing call.
 ByteVector read_file(const fs_std::path& path);
-/// Creates or replaces the file.
+/// Creates the file, or overwrites an existing one in place. Throws std::system_error.
 void write_file(const fs_std::path& path, const ByteVector& bytes);
 void write_file(const fs_std::path& path, std::string_view text);
 /// Throws std::system_error for errno.
 [[noreturn]] void throw_errno(const std::string& what);
 
-/// errno of reading the whole file, 0 when that works.
+/// Reads the whole file. Returns the errno, or 0 if that succeeds.
 int errno_of_reading(const fs_std::path& path);
 
 }  // namespace bloscfs::test

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A mount that does nothing for so long, with no request that waits for longer, is frozen.
+/// A mount that makes no progress for this long is frozen.
 constexpr std::chrono::seconds kFrozen{60};
 
 std::string text_of(const WriterLoad& load) {
@@ -31,8 +31,8 @@ std::string text_of(const WriterLoad& load) {
   return text + " " + load.suffix;
 }
 
-/// Writes 1 MiB at a time, as dd does, and adds each to `written`. A NPY file where the name says
-/// so.
+/// Writes 1 MiB at a time, as dd does, and counts each MiB in `written`. Writes an NPY header first
+/// if the name ends in .npy.
 void write_file_slowly(const fs_std::path& path, int megabytes, std::atomic<int>& written) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file) throw_errno("open");
@@ -57,7 +57,7 @@ void write_file_slowly(const fs_std::path& path, int megabytes, std::atomic<int>
 
 void run_load(const WriterLoad& load, Mount& mount) {
   std::atomic<int> written{0}, ended{0};
-  // The thread sanitizer's run has few descriptors (tests/run.sh).
+  // tests/run.sh allows few descriptors under TSan.
   const int count = kSanitized ? std::min(load.writers, 24) : load.writers;
   const int megabytes = kSanitized ? (load.megabytes + 9) / 10 : load.megabytes;
   std::vector<std::jthread> writers;
@@ -77,7 +77,7 @@ void run_load(const WriterLoad& load, Mount& mount) {
     if (written != before) last_progress = Clock::now();
     before = written;
     if (Clock::now() - last_progress < kFrozen) continue;
-    // The writers cannot be waited for while the mount is there.
+    // The writer threads cannot end while the frozen mount exists.
     mount.signal(SIGKILL);
     force_unmount(mount.path());
     BOOST_FAIL("frozen: " << text_of(load));

@@ -1,5 +1,5 @@
 #pragma once
-// Many who write at once, and a watch on whether the mount goes on.
+// Writes many files at once, and checks that the mount does not freeze.
 
 #include <string>
 #include <vector>
@@ -10,13 +10,14 @@ namespace bloscfs::test {
 
 struct WriterLoad {
   int writers;
-  int megabytes;                     ///< of each
+  int megabytes;                     ///< size of each file, in MiB
   std::vector<std::string> options;  ///< of the mount
-  const char* suffix = "";           ///< of the names
+  const char* suffix = "";           ///< of the file names
 };
 
-/// Each writes a file of its own; unmounts at the end. Fails where no byte is written, or nobody
-/// else is answered, for 5 s. In sanitized builds at most 24 write a tenth.
+/// Starts `load.writers` threads that write one file each, and unmounts at the end. The test fails
+/// if no writer makes progress for 60 s, or if a listing of the mount takes 60 s. In sanitized
+/// builds at most 24 threads write a tenth each.
 void run_load(const WriterLoad& load, Mount& mount);
 
 }  // namespace bloscfs::test

@@ -8,7 +8,7 @@
 namespace bloscfs::test {
 
 namespace {
-constexpr std::size_t kMostValue = 1 << 17;  // above the kernel's own limit
+constexpr std::size_t kMostValue = 1 << 17;  // above the kernel's limit of 64 KiB
 }
 
 std::optional<std::string> get_xattr(const fs_std::path& path, const std::string& name) {

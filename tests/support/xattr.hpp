@@ -1,5 +1,5 @@
 #pragma once
-// Extended attributes of a path, symlinks not followed.
+// Reads and sets extended attributes of a path. Symbolic links are not followed.
 
 #include <optional>
 #include <set>
@@ -9,10 +9,10 @@
 
 namespace bloscfs::test {
 
-/// Value, or none with ENODATA. Throws std::system_error for every other errno.
+/// Returns the value, or nullopt for ENODATA. Throws std::system_error for every other errno.
 std::optional<std::string> get_xattr(const fs_std::path& path, const std::string& name);
 std::set<std::string> list_xattrs(const fs_std::path& path);
-/// 0, or the errno.
+/// Returns the errno, or 0 for success.
 int errno_of_get_xattr(const fs_std::path& path, const std::string& name);
 int errno_of_set_xattr(const fs_std::path& path, const std::string& name, const std::string& value);
 
