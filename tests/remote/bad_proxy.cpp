@@ -36,7 +36,7 @@ bool has_condition(const HttpRequest& request) {
 bool is(const HttpRequest& request, const char* method) { return request.head.starts_with(method); }
 
 bool is_possible(Fault fault, const HttpRequest& request) {
-  // What is signed cannot be altered.
+  // A signed request cannot be altered.
   const bool is_free = request.value("Authorization").empty();
   const bool is_range = is(request, "GET ") && !request.value("Range").empty();
   switch (fault) {
@@ -55,14 +55,14 @@ bool is_possible(Fault fault, const HttpRequest& request) {
   }
 }
 
-/// Takes a header line away.
+/// Removes a header line.
 void drop(HttpRequest& request, const std::string& name) {
   const std::size_t at = request.head.find("\r\n" + name + ": ");
   if (at == std::string::npos) return;
   request.head.erase(at, request.head.find("\r\n", at + 2) - at);
 }
 
-/// In the head of an answer.
+/// Returns the value of a header line in the head of an answer.
 std::string value_in(const std::string& answer, const std::string& name) {
   const HttpRequest head{0, answer.substr(0, answer.find("\r\n\r\n") + 2), {}, 0, 0};
   return head.value(name);
@@ -87,7 +87,7 @@ std::string refusal() {
   return reply_of("412 Precondition Failed", "", "<Error><Code>PreconditionFailed</Code></Error>");
 }
 
-/// Where the ranges of an answer are: those that it says, when there are any.
+/// The Content-Range of an answer, if it has one.
 struct SaidRange {
   explicit SaidRange(const std::string& answer) {
     is_there = std::sscanf(value_in(answer, "Content-Range").c_str(), "bytes %lu-%lu/%lu", &first,
@@ -97,7 +97,7 @@ struct SaidRange {
   std::uint64_t first = 0, last = 0, size = 0;
 };
 
-/// Says that the body begins one byte later than it does.
+/// Changes Content-Range so that it begins one byte later than the body.
 std::string with_other_range(std::string answer) {
   const SaidRange said(answer);
   if (said.is_there)
@@ -106,7 +106,7 @@ std::string with_other_range(std::string answer) {
   return answer;
 }
 
-/// Loses the end of the body, and says so.
+/// Removes the end of the body, and corrects Content-Range and Content-Length.
 std::string with_short_range(std::string answer, Random& random) {
   const SaidRange said(answer);
   if (!said.is_there || said.last == said.first) return answer;

@@ -1,6 +1,6 @@
 #pragma once
-// Plays what gives credentials in a cloud: the metadata of an instance (IMDSv2), a container's
-// server, and the Security Token Service.
+// Plays the services of a cloud that give credentials: the metadata service of an instance
+// (IMDSv2), the credentials server of a container, and the Security Token Service.
 
 #include <mutex>
 #include <string>
@@ -14,16 +14,17 @@ class CredentialsServer {
  public:
   CredentialsServer();
 
-  /// The access key that all give from now on, "KEY" first; they expire after `lifetime` seconds.
+  /// Sets the access key that all services give from now on; before, it is "KEY". The credentials
+  /// expire `lifetime` seconds after each answer.
   void give(const std::string& access_key, int lifetime = 3600);
-  /// Answers with status 500 as long as it is.
+  /// Makes the server answer all requests with status 500, or work again.
   void set_broken(bool is_broken);
   std::string address(const std::string& path = "") const { return server_.address(path); }
   std::vector<HttpRequest> seen() const { return server_.seen(); }
 
   static constexpr const char* kContainerPath = "/container";
   static constexpr const char* kContainerToken = "token-of-container";
-  /// What is given: the secret key of any access key, and the session token.
+  /// The secret key that belongs to an access key.
   static std::string secret_of(const std::string& access_key) { return "secret-of-" + access_key; }
   static constexpr const char* kSessionToken = "token-of-session";
 
@@ -38,7 +39,7 @@ class CredentialsServer {
   ScriptedServer server_;
 };
 
-/// As time of day in UTC, so many seconds from now.
+/// Returns the UTC time so many seconds from now, as "2013-05-24T00:00:00Z".
 std::string time_from_now(int seconds);
 
 }  // namespace bloscfs::test

@@ -7,7 +7,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Takes one of what is left of a count.
+/// Decrements `count`. False if it is 0 already.
 bool take(std::atomic<int>& count) {
   int left = count;
   while (left > 0)

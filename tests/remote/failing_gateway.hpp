@@ -1,5 +1,5 @@
 #pragma once
-// Stands in front of the object store of the tests, and fails as networks and busy stores do.
+// A proxy in front of the tests' object store that fails as networks and busy stores do.
 
 #include <atomic>
 #include <chrono>
@@ -11,21 +11,21 @@ namespace bloscfs::test {
 
 class FailingGateway {
  public:
-  /// In front of a server on that port of the loopback.
+  /// Stands in front of the server on that port of the loopback.
   explicit FailingGateway(int server_port);
 
   std::string endpoint() const { return server_.address(""); }
   int requests() const { return server_.requests(); }
 
-  std::atomic<int> lost_answers{0};        ///< of so many puts of indexes: done, and not answered
-  std::atomic<int> lost_chunk_answers{0};  ///< the same of chunks
-  std::atomic<int> busy{0};                ///< so many requests are answered with 503, and not done
-  std::atomic<int> delay_ms{0};            ///< of each request, before it is done
-  std::atomic<bool> is_down{false};        ///< connections are closed at once
-  std::atomic<bool> ends_with_index{
-      false};  ///< is_down from the next put of an index on, which is done
-  std::atomic<bool> hides_chunks{false};   ///< who asks for a chunk is answered with 503
-  std::atomic<bool> takes_nothing{false};  ///< who puts something is answered with 503
+  std::atomic<int> lost_answers{0};        ///< next PUTs of indexes that are done, not answered
+  std::atomic<int> lost_chunk_answers{0};  ///< next PUTs of chunks that are done, not answered
+  std::atomic<int> busy{0};                ///< next requests that get 503 and are not done
+  std::atomic<int> delay_ms{0};            ///< delay before each request is passed on
+  std::atomic<bool> is_down{false};        ///< closes connections without an answer
+  /// Does the next PUT of an index, does not answer it, and sets `is_down`.
+  std::atomic<bool> ends_with_index{false};
+  std::atomic<bool> hides_chunks{false};   ///< answers GETs of chunks with 503
+  std::atomic<bool> takes_nothing{false};  ///< answers PUTs with 503
 
  private:
   HttpReply answer(const HttpRequest& request);

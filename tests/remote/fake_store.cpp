@@ -218,7 +218,8 @@ HttpReply FakeStore::answer_put(const HttpRequest& request, const std::string& k
   return {"", {}, true};
 }
 
-/// What is not done now and may be asked for again.
+/// Returns the answer to a request that is not done now and that the client may retry. Empty if the
+/// request is to be done.
 std::string FakeStore::refusal_in_between(const HttpRequest& request, bool is_change) {
   if (!is_change) return {};
   if (traits_.busy_every > 0 && ++changes_ % traits_.busy_every == 0)
@@ -232,7 +233,7 @@ std::string FakeStore::refusal_in_between(const HttpRequest& request, bool is_ch
   return {};
 }
 
-/// Empty where the ETag is that of the object.
+/// Checks the ETag of an If-Match. Returns an empty text if the condition holds.
 std::string FakeStore::refusal_of_same(const std::string& wanted, const std::string& key) const {
   const auto found = objects_.find(key);
   if (found == objects_.end()) {
@@ -245,7 +246,7 @@ std::string FakeStore::refusal_of_same(const std::string& wanted, const std::str
   return is_same || faults_.ignores_same ? "" : store_error(kRefused, "PreconditionFailed");
 }
 
-/// Of a PUT. Empty where its conditions hold.
+/// Checks the conditions of a PUT. Returns an empty text if they hold.
 std::string FakeStore::refusal(const HttpRequest& request, const std::string& key) const {
   const bool wants_absent = request.value("If-None-Match") == "*";
   const std::string same = request.value("If-Match");
@@ -260,7 +261,7 @@ std::string FakeStore::refusal(const HttpRequest& request, const std::string& ke
   return refusal_of_same(same, key);
 }
 
-/// Of a DELETE.
+/// Checks the conditions of a DELETE. Returns an empty text if they hold.
 std::string FakeStore::refusal_of_removal(const HttpRequest& request,
                                           const std::string& key) const {
   const std::string same = request.value("If-Match");
@@ -323,7 +324,7 @@ std::string FakeStore::remove(const HttpRequest& request, const std::string& key
   return "HTTP/1.1 204 No Content\r\n\r\n";
 }
 
-/// A page: of keys, and of prefixes where a delimiter is asked for.
+/// Returns one page of keys. If the request has a delimiter, the page also has common prefixes.
 std::string FakeStore::list(const std::string& query) const {
   constexpr std::string_view kBucket = "/bucket/";
   const auto value = [&](const std::string& name) {
@@ -374,7 +375,7 @@ std::string FakeStore::list(const std::string& query) const {
   return reply_of("200 OK", "", body + "</ListBucketResult>");
 }
 
-/// POST ?delete.
+/// Answers POST ?delete.
 std::string FakeStore::remove_all(const HttpRequest& request) {
   if (!traits_.removes_many) return not_implemented(traits_.unknown_request);
   if (request.value("Content-MD5").empty()) return store_error("400 Bad Request", "InvalidRequest");

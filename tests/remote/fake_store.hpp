@@ -1,6 +1,6 @@
 #pragma once
-// An object store in memory. It keeps conditions, unless it is told to lie, and can behave as one
-// of the engines in frame/remote/README.md.
+// An object store in memory. It keeps the conditions of requests, unless a test makes it lie. It
+// can also behave as one of the engines in frame/remote/README.md.
 
 #include <atomic>
 #include <chrono>
@@ -19,22 +19,25 @@
 
 namespace bloscfs::test {
 
+/// What the store does wrong. A number says how many of the next requests are affected.
 struct StoreFaults {
-  bool ignores_absent = false, ignores_same = false;  ///< If-None-Match and If-Match of what puts
-  bool refuses_same = false;                          ///< also with the current ETag
-  bool makes_missing = false;                         ///< If-Match holds where there is nothing
-  bool ignores_removal = false;
+  bool ignores_absent = false, ignores_same = false;  ///< If-None-Match and If-Match of a PUT
+  bool refuses_same = false;                          ///< If-Match fails also with the current ETag
+  bool makes_missing = false;                         ///< If-Match holds for a missing object
+  bool ignores_removal = false;                       ///< ignores If-Match of a DELETE
   bool one_etag = false, forgets_metadata = false, tells_no_etag = false, knows_nothing = false;
-  int lost_answers = 0, conflicts = 0;  ///< of so many puts: done without an answer; not done
-  int refused_puts = 0;                 ///< of so many: 412, though their condition holds
-  int failing_copies = 0;               ///< with status 200
-  int chunks_together = 0;  ///< chunks are put once so many are, or nothing comes for a while
-  int taken_chunks = 0;     ///< so many find that another host's has their name
-  int refused_chunks = 0;   ///< with status 403
+  /// PUTs that are done but not answered; PUTs that get 409 and are not done.
+  int lost_answers = 0, conflicts = 0;
+  int refused_puts = 0;    ///< conditional PUTs that get 412, though their condition holds
+  int failing_copies = 0;  ///< copies that fail with status 200 and an error in the body
+  /// A PUT of a chunk waits until so many have been under way at once, or for 2 s.
+  int chunks_together = 0;
+  int taken_chunks = 0;    ///< PUTs of chunks that find another host's chunk under their name
+  int refused_chunks = 0;  ///< PUTs of chunks that get 403
   std::chrono::milliseconds index_delay{0};
 };
 
-/// How an engine treats a condition of a request that changes an object.
+/// How an engine treats a condition in a request that changes an object.
 enum class Conditions : std::uint8_t { kept, ignored, refused };
 
 /// The documented behaviour of an engine.
@@ -44,35 +47,35 @@ struct StoreTraits {
   Conditions remove_if_same = Conditions::kept;
   bool bare_etags_only = false;  ///< If-Match of a PUT or DELETE never matches in quotes
   bool keeps_conditions_of_reads = false;
-  bool makes_missing = false;          ///< If-Match holds where there is no such key
+  bool makes_missing = false;          ///< If-Match holds for a key that does not exist
   bool missing_is_404 = false;         ///< If-Match on a key that does not exist gives 404, not 412
-  bool absent_removal_is_404 = false;  ///< also of a DELETE without condition
-  bool removes_many = true;            ///< POST ?delete
+  bool absent_removal_is_404 = false;  ///< for a DELETE without condition
+  bool removes_many = true;            ///< supports POST ?delete
   std::string unknown_request = "501 Not Implemented";
   bool encodes_space_as_plus = false;  ///< in listings
-  int conflict_every = 0;              ///< so many conditional PUTs: one gets 409 and is not done
-  int busy_every = 0;                  ///< so many changes: one gets `busy` and is not done
+  int conflict_every = 0;              ///< every Nth conditional PUT gets 409 and is not done
+  int busy_every = 0;                  ///< every Nth change gets `busy` and is not done
   std::string busy = "503 Slow Down", busy_code = "SlowDown";
 };
 
 extern const StoreTraits kAws, kAwsUntil2025, kMinio, kMinioUntil2025, kR2, kGcs, kCeph16,
     kCephTentacle, kWithoutMultiDelete;
 
-/// Knows one bucket, "bucket". Its objects have the time of the first second. Signatures are not
-/// checked, access keys only if accept_only() was called.
+/// A store with one bucket, "bucket". The modification time of all its objects is second 1 of 1970.
+/// It checks no signatures, and access keys only after accept_only(). Thread-safe.
 class FakeStore {
  public:
-  /// seen() is empty unless `remembers`.
+  /// If `remembers` is false, seen() stays empty.
   explicit FakeStore(StoreFaults faults = {}, bool remembers = true);
   explicit FakeStore(StoreTraits traits);
 
   std::string endpoint() const { return server_.address(""); }
-  /// Of the objects below "in/".
+  /// Returns the tree of the objects below "in/".
   std::shared_ptr<frame::S3Tree> tree(bool writable);
-  /// An object below "in/", without a request.
+  /// Adds an object below "in/", without a request.
   void add(const std::string& path, const std::vector<std::uint8_t>& bytes);
   void set_faults(const StoreFaults& faults);
-  /// Others get `refusal`, a status and a code: "403 Forbidden", "InvalidAccessKeyId".
+  /// Accepts only requests with `access_key`. Answers others with `refusal`, a status and a code.
   void accept_only(const std::string& access_key,
                    const std::pair<std::string, std::string>& refusal = {"403 Forbidden",
                                                                          "InvalidAccessKeyId"});
@@ -83,15 +86,15 @@ class FakeStore {
   bool put_chunk_behind_index() const;
   int requests() const { return server_.requests(); }
   std::vector<HttpRequest> seen() const { return server_.seen(); }
-  /// Puts of indexes, of which the last may be under way.
+  /// Returns the number of PUTs of indexes. The last one may still be under way.
   int indexes_begun() const { return indexes_begun_; }
 
-  /// Called while something is listed; to be set before the first request.
+  /// Called in each request for a listing. Must be set before the first request.
   std::function<void()> when_listing = [] {};
 
  private:
   struct Object {
-    std::string body, etag, metadata;  ///< the last as header lines
+    std::string body, etag, metadata;  ///< metadata is a text of header lines
   };
 
   HttpReply answer(const HttpRequest& request);
@@ -117,7 +120,7 @@ class FakeStore {
   StoreFaults faults_;
   const StoreTraits traits_;
   int changes_ = 0, conditional_puts_ = 0;
-  std::string accepted_key_;  ///< empty: any
+  std::string accepted_key_;  ///< empty: accepts all keys
   std::pair<std::string, std::string> refusal_;
   std::atomic<int> refused_{0};
   std::map<std::string, Object> objects_;

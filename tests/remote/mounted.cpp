@@ -22,7 +22,7 @@ constexpr std::int64_t kMostRead = 1 << 20, kEndRead = 64 << 10;
 
 std::string error_text() { return strerrorname_np(errno); }
 
-/// False with errno.
+/// Appends the read bytes to `bytes`. False if reading fails, with errno set.
 bool read_at(int file, std::int64_t offset, std::int64_t size, ByteVector& bytes) {
   const std::size_t before = bytes.size();
   bytes.resize(before + static_cast<std::size_t>(size));

@@ -33,7 +33,7 @@ Nginx::Nginx() {
   ProcessSettings settings;
   if (geteuid() == 0) settings.uid = nobody();
   const std::string root = root_.path().string();
-  // Somebody else may take a port that was free.
+  // Another program may take a port after free_port() has found it.
   for (int tries = 0; tries < 5; tries++) {
     port_ = free_port();
     secure_port_ = free_port();
@@ -109,7 +109,7 @@ std::vector<Nginx::Logged> Nginx::log_lines() const {
   std::vector<Logged> lines;
   for (std::string line; std::getline(file, line);) {
     const std::size_t space = line.rfind(' ');
-    // The last line may not be whole yet.
+    // nginx may not have written all of the last line yet.
     if (space == std::string::npos || file.eof()) break;
     lines.push_back({line.substr(0, space), std::stoull(line.substr(space))});
   }
@@ -117,7 +117,7 @@ std::vector<Nginx::Logged> Nginx::log_lines() const {
 }
 
 std::vector<std::string> Nginx::wait_for_requests(std::size_t count) {
-  // A line is written when its answer has gone out.
+  // nginx writes a line after it has sent the answer, so lines may still be missing.
   comes_true([&] { return log_lines().size() >= forgotten_ + count; });
   usleep(50000);
   std::vector<std::string> lines;

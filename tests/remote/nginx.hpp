@@ -1,5 +1,5 @@
 #pragma once
-// A real web server of the test's own, on free ports of the loopback.
+// Runs a real web server for a test, on free ports of the loopback.
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,19 @@
 
 namespace bloscfs::test {
 
-/// nginx and openssl are in PATH.
+/// True if PATH has nginx and openssl.
 Precondition needs_nginx(boost::unit_test::test_unit_id);
 
-/// Serves www(), directories as index pages. Beside it: /json/ has the same with pages in JSON,
-/// /moved/ redirects there, /busy/ answers 503 to most of many requests at once, /bare/ tells
-/// neither ETag nor date, /loop redirects to itself, /down (of https) to http, /closed gives 403,
-/// /login 401. Runs as one process that has no privileges, and ends with this object.
+/// Serves www(), with index pages for directories. It runs as one process without privileges. The
+/// destructor ends it. Other paths:
+/// - /json/ serves www() with index pages in JSON;
+/// - /private/ serves www() to the user "me" with the password "secret";
+/// - /busy/ serves www(), and answers most of many simultaneous requests with 503;
+/// - /bare/ serves www() without ETag and date;
+/// - /moved/ redirects to www();
+/// - /loop redirects to itself;
+/// - /down redirects to http, also from https;
+/// - /closed answers 403, and /login 401.
 class Nginx {
  public:
   Nginx();
@@ -27,16 +33,17 @@ class Nginx {
   void serve(const std::string& name, const ByteVector& bytes) { write_file(www() / name, bytes); }
   std::string url(const std::string& name) const;
   std::string secure_url(const std::string& name) const;
-  /// Of http.
+  /// Returns the port for http.
   int port() const { return port_; }
-  /// The certificate of the authority that signed the server's.
+  /// Returns the file with the certificate of the authority that signed the server's certificate.
   std::string cafile() const { return (root_ / "ca.pem").string(); }
 
-  /// Lines of the access log from here on: "STATUS METHOD PATH RANGE PROTOCOL". Waits for `count`.
+  /// Waits until the access log has `count` lines since the last forget_requests(). Returns all
+  /// lines since then: "STATUS METHOD PATH RANGE PROTOCOL".
   std::vector<std::string> wait_for_requests(std::size_t count);
-  /// What the server sent to these, without headers.
+  /// Returns how many body bytes the server has sent since the last forget_requests().
   std::uint64_t body_bytes_sent() const;
-  /// What was asked for before is not counted any more.
+  /// Makes the two functions above ignore all earlier requests.
   void forget_requests();
 
  private:

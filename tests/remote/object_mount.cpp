@@ -49,7 +49,7 @@ void StorePlace::add_objects(const std::string& directory,
   try {
     entries = tree_->list(directory);
   } catch (const std::system_error& error) {
-    // Chunks go behind the removal of their file.
+    // A host removes the chunks of a removed file later, possibly during this listing.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   for (const frame::ObjectEntry& entry : entries) {

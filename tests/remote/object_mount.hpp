@@ -1,5 +1,5 @@
 #pragma once
-// Places in the object store of the tests, mounted, and looked at past all mounts.
+// Gives tests a place in the object store: mounts of it, and direct access without a mount.
 
 #include <map>
 #include <memory>
@@ -11,24 +11,24 @@
 
 namespace bloscfs::test {
 
-/// What stands before the keys of files, in a bucket of its own.
+/// A bucket with a prefix, which a test can mount. Each object makes a new bucket.
 class StorePlace {
  public:
   StorePlace();
 
-  /// "s3://BUCKET/PREFIX".
+  /// Returns "s3://BUCKET/PREFIX".
   std::string source() const { return "s3://" + bucket_ + "/" + prefix_; }
-  /// Those of a mount; `endpoint` is the store's own where it is empty.
+  /// Returns the settings of a writable mount. If `endpoint` is empty, it is that of shared_rgw().
   MountSettings settings(const std::vector<std::string>& options,
                          const std::string& endpoint = {}) const;
-  /// Of all keys below the prefix, without the prefix.
+  /// Lists all objects below the prefix, by their paths without the prefix.
   std::map<std::string, frame::ListedState> objects() const;
-  /// Of one object, with its metadata.
+  /// Returns the state of one object, with its metadata.
   frame::ObjectState state(const std::string& path) const;
   std::string contents(const std::string& path) const;
-  /// All files below a directory, by their paths, past what a mount does.
+  /// Copies all files below a local directory into the store, as a copying tool does.
   void upload(const fs_std::path& from) const;
-  /// What a plain copy of the prefix gives.
+  /// Copies all objects below the prefix to a local directory.
   void download(const fs_std::path& to) const;
   frame::ObjectTree& tree() const { return *tree_; }
   std::vector<std::string> environment() const;
@@ -41,24 +41,24 @@ class StorePlace {
   std::shared_ptr<frame::S3Tree> tree_;
 };
 
-/// A place as one host has it mounted for writing.
+/// A writable mount of a place, as one host has it.
 class ObjectMount : public Mount {
  public:
   explicit ObjectMount(const StorePlace& place, const std::vector<std::string>& options = {},
                        const std::string& endpoint = {});
 };
 
-/// What a program writes, at an offset, through a descriptor of its own; 0, or the errno of the
-/// first call that fails: open, write, fsync where it is wanted, close.
+/// Opens the file, writes `text` at `offset`, calls fsync() if `syncs`, and closes the file.
+/// Returns the errno of the first call that fails, or 0.
 int errno_of_writing(const fs_std::path& path, std::int64_t offset, std::string_view text,
                      int flags = 0, bool syncs = true);
-/// 0, or the errno.
+/// Opens the file and calls fsync(). Returns the errno, or 0.
 int errno_of_syncing(const fs_std::path& path);
 
 std::string file_text(const fs_std::path& path);
-/// Text that does not compress.
+/// Returns a text that does not compress.
 std::string noise(std::uint64_t seed, std::size_t size);
-/// Of the shown names those of what was kept beside a file.
+/// Returns the names of the conflict files that a mount shows in a directory.
 std::vector<std::string> conflicts_in(const fs_std::path& directory);
 
 }  // namespace bloscfs::test

@@ -46,7 +46,7 @@ OwnNetwork::OwnNetwork(int number)
   must_do({ip, "link", "set", "out", "up"});
 }
 
-/// Of 10.0.0.0/8, with four addresses for each network of each program.
+/// Returns an address of 10.0.0.0/8. Each network of each test process has four of its own.
 std::string OwnNetwork::address(int last) const {
   return fmt::format("10.{}.{}.{}", 128 + ::getpid() / 256 % 128, ::getpid() % 256,
                      4 * number_ + last);

@@ -1,6 +1,6 @@
 #pragma once
-// Namespaces that are as another host: a network of its own, joined to ours by a pair of veth, and
-// a name, "host-NUMBER".
+// Plays another host by means of namespaces: a network of its own, which a veth pair joins to the
+// test's network, and the host name "host-NUMBER".
 
 #include <string>
 
@@ -10,18 +10,18 @@
 
 namespace bloscfs::test {
 
-/// We may make such, and have the programs for it.
+/// True if the test may make such namespaces, and PATH has the programs for it.
 Precondition needs_own_network(boost::unit_test::test_unit_id);
 
-/// Ends with this object, and with the last program in it.
+/// The namespaces. They last until this object and the last program in them have ended.
 class OwnNetwork {
  public:
-  /// `number`: below 32, one for each of a program.
+  /// `number` is below 32, and differs for each object of the test program.
   explicit OwnNetwork(int number);
 
-  /// Ours, as the programs there see it.
+  /// Returns the address at which programs in the namespaces reach the test.
   std::string our_address() const { return address(1); }
-  /// A script that starts `program` there.
+  /// Returns the path of a script that runs `program` in the namespaces.
   std::string inside(const std::string& program) const;
 
  private:

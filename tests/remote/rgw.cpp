@@ -17,7 +17,8 @@ void must_have_run(const Arguments& arguments) {
   if (!result.ok()) throw std::runtime_error(arguments.front() + ": " + result.description());
 }
 
-/// Daemons that nobody asks any more would stay for ever.
+/// Returns settings that end Ceph's daemons together with the test program. Otherwise they would
+/// run for ever if the program is killed.
 ProcessSettings with_this_program() {
   ProcessSettings settings;
   settings.ends_with_us = true;
@@ -53,14 +54,14 @@ void Rgw::write_settings(int monitor_port) const {
   std::string text = fmt::format(
       "[global]\nfsid = {}\nmon host = [v2:127.0.0.1:{}/0]\npublic addr = 127.0.0.1\n"
       "keyring = {}\nmon data = {}\nosd data = {}\nrgw data = {}\nrun dir = {}\n"
-      // Without that each answer waits 40 ms for an acknowledgement.
+      // Without tcp_nodelay, each answer waits 40 ms for an acknowledgement.
       "rgw frontends = beast endpoint=127.0.0.1:{} tcp_nodelay=1\n",
       id_, monitor_port, path("keyring"), path("mon"), path("osd"), path("gateway"), path("run"),
       port_);
   text += fmt::format("log file = {}/$name.log\n", path("run"));
   text +=
       "admin socket =\npid file =\nlog to stderr = false\nerr to stderr = false\n"
-      // One host, one disk.
+      // The settings for one host with one disk.
       "osd crush chooseleaf type = 0\nmon allow pool size one = true\n"
       "osd pool default size = 1\nosd pool default min size = 1\n"
       "osd pool default pg num = 1\nosd pool default pgp num = 1\n"
@@ -74,7 +75,7 @@ void Rgw::write_settings(int monitor_port) const {
 }
 
 void Rgw::make_keys() const {
-  // Without keys of cephx the gateway waits for ever.
+  // Without cephx keys, the gateway waits for ever.
   const std::string all = "allow *";
   must_have_run({"ceph-authtool", "--create-keyring", path("keyring"), "--gen-key", "-n", "mon.",
                  "--cap", "mon", all});

@@ -1,6 +1,6 @@
 #pragma once
-// A real object store of the test's own: Ceph with one monitor, one OSD that keeps all in memory,
-// and the gateway that speaks S3, on free ports of the loopback.
+// Runs a real object store for the tests, on free ports of the loopback. It is Ceph with one
+// monitor, one OSD that keeps all data in memory, and the S3 gateway.
 
 #include <memory>
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace bloscfs::test {
 
-/// ceph and its daemons are in PATH.
+/// True if PATH has ceph and its daemons.
 Precondition needs_ceph(boost::unit_test::test_unit_id);
 
-/// Takes some 15 s to start, and ends with this object.
+/// The object store. It takes about 15 s to start. The destructor ends it.
 class Rgw {
  public:
   static constexpr const char *kAccessKey = "TESTACCESSKEY", *kSecretKey = "test/secret+key";
@@ -24,7 +24,7 @@ class Rgw {
 
   std::string endpoint() const;
   int port() const { return port_; }
-  /// A client that signs with these keys.
+  /// Returns a client that signs with kAccessKey and kSecretKey.
   std::shared_ptr<frame::HttpClient> client() const;
   void make_bucket(const std::string& name) const;
 
@@ -43,9 +43,9 @@ class Rgw {
   Child monitor_, osd_, gateway_;
 };
 
-/// The one of this program, which starts with the first call.
+/// Returns the object store of this test program. The first call starts it.
 Rgw& shared_rgw();
-/// Makes a bucket there that nobody else uses; returns its name.
+/// Makes a new bucket in shared_rgw(), and returns its name.
 std::string new_bucket();
 
 }  // namespace bloscfs::test

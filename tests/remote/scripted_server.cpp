@@ -16,7 +16,7 @@
 namespace bloscfs::test {
 namespace {
 
-/// Bound to a free port of an address.
+/// Returns a socket that is bound to a free port of `host`.
 Fd bound_socket(const std::string& host, int& port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -43,7 +43,7 @@ Fd connected(int port) {
 
 constexpr std::size_t kMaxHead = 64 << 10;
 
-/// False when the other side has closed.
+/// False if the client has closed the connection.
 bool read_head(int connection, std::string& head) {
   head.clear();
   while (!head.ends_with("\r\n\r\n") && head.size() < kMaxHead) {
@@ -176,7 +176,7 @@ std::string range_of(const std::string& object, const HttpRequest& request,
                   object.substr(request.first, last + 1 - request.first));
 }
 
-/// One connection for each request, so that the answer's end is that of the connection.
+// Each request has a connection of its own, so that the answer ends where the connection ends.
 std::string answer_from(int port, const HttpRequest& request) {
   std::string bytes = request.head;
   bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");

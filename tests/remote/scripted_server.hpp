@@ -1,5 +1,5 @@
 #pragma once
-// A server on the loopback that answers as a test says, rightly or not.
+// An HTTP server on the loopback. A function of the test makes its answers, correct or not.
 
 #include <atomic>
 #include <functional>
@@ -15,29 +15,28 @@
 
 namespace bloscfs::test {
 
-/// A request as it came: its lines, and what follows them.
 struct HttpRequest {
-  int number = 0;  ///< from 0 on, of the server
+  int number = 0;  ///< counts the server's requests from 0 on
   std::string head, body;
-  std::uint64_t first = 0, last = 0;  ///< of the range
+  std::uint64_t first = 0, last = 0;  ///< first and last byte of the requested range
 
-  /// Of a header line; empty where there is none.
+  /// Returns the value of a header line; empty if the request lacks it.
   std::string value(const std::string& name) const;
 };
 
-/// What goes out, in pieces; the connection is closed after the last one if `close`.
 struct HttpReply {
   std::string bytes;
-  std::chrono::milliseconds before{0};  ///< a pause
-  bool close = false;
-  bool head_first = false;  ///< on its own; the body waits until that is acknowledged
+  std::chrono::milliseconds before{0};  ///< pause before the reply
+  bool close = false;                   ///< closes the connection after the reply
+  bool head_first = false;              ///< sends the head on its own, before the body
 };
 
 class ScriptedServer {
  public:
   using Answer = std::function<HttpReply(const HttpRequest&)>;
 
-  /// `remembers`: for seen(), with their bodies. `host`: an address of this machine.
+  /// If `remembers` is true, the server keeps all requests with their bodies for seen(). `host` is
+  /// an address of this machine. Several threads may call `answer` at the same time.
   explicit ScriptedServer(Answer answer, bool remembers = true,
                           const std::string& host = "127.0.0.1");
   ~ScriptedServer();
@@ -75,21 +74,23 @@ class ScriptedServer {
   std::thread acceptor_;
 };
 
-/// An answer with a length: "206 Partial Content", header lines that end in \r\n, and a body.
+/// Returns an answer with a Content-Length. `status` is such as "206 Partial Content". Each line of
+/// `headers` ends in \r\n.
 std::string reply_of(const std::string& status, const std::string& headers,
                      const std::string& body);
 
-/// Whose signature a request has; empty: none.
+/// Returns the access key in the signature of a request; empty if the request is not signed.
 std::string access_key_of(const HttpRequest& request);
 
-/// The right answer to a request for a range of `object`.
+/// Returns the correct answer to a request for a range of `object`.
 std::string range_of(const std::string& object, const HttpRequest& request,
                      const std::string& headers = "ETag: \"1\"\r\n");
 
-/// What the server on a port of the loopback answers, in full; empty where it cannot be reached.
+/// Sends a request to the server on a port of the loopback and returns its whole answer. Empty if
+/// the server cannot be reached.
 std::string answer_from(int port, const HttpRequest& request);
 
-/// A port of the loopback that nobody listens on.
+/// Returns a port of the loopback on which no program listens.
 int free_port();
 
 }  // namespace bloscfs::test

@@ -1,5 +1,5 @@
 #pragma once
-// An object on a scripted server, and readers of it.
+// Serves an object from a scripted server, and reads it.
 
 #include <functional>
 #include <memory>
@@ -43,7 +43,7 @@ inline int error_of_read(const frame::RemoteObject& object, std::uint64_t offset
   return 0;
 }
 
-/// What a reader of a view's bytes gives.
+/// Reads bytes through a FrameReader.
 inline ByteVector bytes_read(fs::FrameReader& reader, fs::PagePool& pages, std::size_t offset,
                              std::size_t size) {
   fs::Request request;
@@ -54,7 +54,7 @@ inline ByteVector bytes_read(fs::FrameReader& reader, fs::PagePool& pages, std::
   return out;
 }
 
-/// An object, and a server that may be told to answer otherwise.
+/// An object and its server. `respond`, if set, makes the answers in place of range_of().
 struct Served {
   explicit Served(std::size_t size) : object(pattern(size)) {}
 

@@ -19,9 +19,9 @@ namespace bloscfs::test {
 namespace {
 
 constexpr std::size_t kPiece = 64 << 10;
-/// What one connection may have on its way.
+/// Bytes that may be under way in one direction of a connection.
 constexpr std::size_t kMostOnTheWay = 16 << 20;
-/// How late a sender may be and still have its turn: threads wake up later than they ask for.
+/// How late a sender may be without losing bandwidth. Threads wake up later than they ask for.
 constexpr std::chrono::milliseconds kLateness{2};
 
 sockaddr_in loopback(int port) {
@@ -37,7 +37,7 @@ void set_no_delay(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-/// Bytes between the two ends of one direction.
+/// The bytes under way in one direction of a connection.
 struct OnTheWay {
   std::mutex mutex;
   std::condition_variable changed;
@@ -46,7 +46,8 @@ struct OnTheWay {
   bool ended = false;
 };
 
-/// An end that is gone takes nothing any more, and the other one is to know.
+/// Sends the bytes on to `to` when they are due. If `to` is closed, shuts down `from`, so that its
+/// program notices.
 void deliver(OnTheWay& way, int from, int to) {
   for (;;) {
     std::unique_lock lock(way.mutex);
@@ -150,7 +151,7 @@ void SlowLink::carry(Connection& connection, bool is_answer) {
     if (got <= 0) break;
     bytes.resize(static_cast<std::size_t>(got));
     const auto through = take_turn(bytes.size(), is_answer);
-    // What is sent faster than the link takes it waits at its sender.
+    // Reads no further until the link has taken these bytes, which slows down the sender.
     simulate_delay_until(through);
     std::unique_lock lock(way.mutex);
     way.changed.wait(lock, [&] { return way.size < kMostOnTheWay; });

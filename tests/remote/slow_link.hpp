@@ -1,5 +1,5 @@
 #pragma once
-// A way to a server of the loopback that takes time, and is only so wide.
+// A link to a server of the loopback, with a delay and a limited bandwidth.
 
 #include <atomic>
 #include <chrono>
@@ -12,12 +12,12 @@
 
 namespace bloscfs::test {
 
-/// Takes connections on a port of its own, and makes each one to the server's. What comes from
-/// either side arrives a half of `delay` later; all connections share the width, which requests and
-/// answers have each for themselves.
+/// Accepts connections on its own port, and forwards each to the server's port. Bytes of both
+/// directions arrive half of `delay` later. All connections share the bandwidth; requests and
+/// answers have the full bandwidth each.
 class SlowLink {
  public:
-  /// `bytes_per_second` 0: any number.
+  /// `bytes_per_second` 0 means an unlimited bandwidth.
   SlowLink(int server_port, std::chrono::milliseconds delay, std::uint64_t bytes_per_second);
   ~SlowLink();
   SlowLink(const SlowLink&) = delete;
@@ -31,13 +31,13 @@ class SlowLink {
   struct Connection {
     Fd client, server;
     std::thread requests, answers;
-    std::atomic<int> ended{0};  ///< of the two directions
+    std::atomic<int> ended{0};  ///< how many of the two directions have ended
   };
 
   void accept_all();
   void end_finished();
   void carry(Connection& connection, bool is_answer);
-  /// When the link has taken so many bytes more.
+  /// Reserves the link for `size` more bytes. Returns the time at which it has taken them.
   Clock::time_point take_turn(std::size_t size, bool is_answer);
 
   const int server_port_;
@@ -48,7 +48,7 @@ class SlowLink {
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
   Clock::time_point answers_free_at_, requests_free_at_;
-  std::list<Connection> connections_;  ///< of the acceptor, while it runs
+  std::list<Connection> connections_;  ///< only the acceptor uses it while it runs
   std::thread acceptor_;
 };
 

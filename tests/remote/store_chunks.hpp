@@ -1,5 +1,5 @@
 #pragma once
-// Which chunks a place in the object store of the tests has, and needs.
+// Finds which chunks a place in the tests' object store has, and which it needs.
 
 #include <set>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace bloscfs::test {
 
-/// Chunks of a place that are there and those that indexes name.
+/// Paths of the chunks that a place has, and of those that its indexes name.
 struct Chunks {
   std::set<std::string> present, named;
 };
 Chunks chunks_of(const StorePlace& place);
 
-/// b2frame gc of a place.
+/// Runs `b2frame gc` on a place.
 ProcessResult collect(const StorePlace& place, const Arguments& options = {});
 
 }  // namespace bloscfs::test

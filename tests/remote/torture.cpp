@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Until a reader that was killed must be gone.
+/// How long after kill -9 a reader may still exist.
 constexpr Seconds kAfterKill{1};
 constexpr std::size_t kMostWrong = 40;
 
@@ -33,20 +33,20 @@ std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// Where in the kernel a process waits: a function a line; empty once it is gone.
+/// Returns the kernel stack of a process, one function in each line. Empty once it has ended.
 std::string kernel_stack(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stack", pid));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The kernel keeps lookups from a directory while a rename, or another change of its names, is
-/// under way, and lets nobody go who waits for that: no request of theirs has come to the daemon
-/// yet.
+/// True if the process waits for the kernel's lock of a directory. During a rename or another
+/// change of a directory's names, lookups wait for that lock, and a kill does not end such a wait.
+/// The process has sent no request to the daemon yet.
 bool waits_for_directory(const std::string& stack) {
   return stack.find("path_openat") != std::string::npos && stack.find("fuse_") == std::string::npos;
 }
 
-/// On a loaded machine that may take longer than a second.
+/// True if the process is still in execve(), which may take more than a second on a loaded machine.
 bool is_being_started(const std::string& stack) {
   return stack.find("execve") != std::string::npos;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Many threads that do random operations on a mount, and what of that went wrong.
+// Runs random operations on a mount in many threads, and collects what goes wrong.
 
 #include <atomic>
 #include <chrono>
@@ -15,17 +15,19 @@
 
 namespace bloscfs::test {
 
-/// What the environment says: BLOSCFS_TORTURE_OPERATIONS, BLOSCFS_TORTURE_SEED.
+/// The values of BLOSCFS_TORTURE_OPERATIONS and BLOSCFS_TORTURE_SEED. torture_size() returns
+/// `operations` and seed 1 if they are not set.
 struct TortureSize {
   int operations;
   std::uint64_t seed;
 };
 TortureSize torture_size(int operations);
 
-/// What operations tell. Thread-safe.
+/// Collects the results of operations. Thread-safe.
 class Verdicts {
  public:
-  /// An error that servers which fail may cause, or another, which is wrong; 0 is none.
+  /// Counts an operation. `error` is its errno, or 0 for success. An error that is not in `allowed`
+  /// is wrong: a failing server cannot cause it.
   void add_error(const std::string& what, int error, const std::set<int>& allowed);
   void add_wrong(const std::string& what);
   void add_time(const std::string& what, std::chrono::milliseconds time);
@@ -33,7 +35,7 @@ class Verdicts {
   std::vector<std::string> wrong() const;
   int succeeded() const { return succeeded_; }
   int failed() const { return failed_; }
-  /// How it went, in words.
+  /// Returns the counts and the longest time, as text.
   std::string summary() const;
 
  private:
@@ -45,19 +47,19 @@ class Verdicts {
   std::atomic<int> succeeded_{0}, failed_{0};
 };
 
-/// Does operations 0, 1, ... by threads; each gets its thread's number and a Random of its own.
-/// One that takes longer than `limit` is wrong.
+/// One operation, which returns its description. The Random is seeded with the operation's number.
 using Operation = std::function<std::string(unsigned thread, Random& random)>;
 void run_operations(const TortureSize& size, unsigned threads, Verdicts& verdicts,
                     std::chrono::milliseconds limit, const Operation& operation);
 
-/// Starts `cat`, and kills it some time later: wrong unless it is gone within a second, or waits in
-/// the kernel for a directory in which a name is being changed.
+/// Starts `cat`, and kills it a random time later. It is wrong if the process still exists after a
+/// second, unless it waits in the kernel for a change of names in a directory.
 void kill_a_reader(const fs_std::path& path, Random& random, Verdicts& verdicts);
 
-/// Reads all at `offset`, in pieces as they come; false with errno.
+/// Reads `size` bytes at `offset`, or up to the end of the file. False if a read fails, with errno
+/// set.
 bool read_fully(int file, std::size_t offset, std::size_t size, std::string& text);
-/// All of an open file; the same.
+/// Reads all of an open file. False if a call fails, with errno set.
 bool read_whole(int file, std::string& text);
 
 }  // namespace bloscfs::test
