@@ -1,4 +1,4 @@
-// Objects that are read through the cache on disk.
+// Reads objects through the disk cache.
 
 #include <random>
 
@@ -15,7 +15,7 @@ using namespace bloscfs::frame;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// An object of which the server has a state, and mounts that share a cache.
+/// An object on a server, and a disk cache that all trees of mount() share.
 struct Kept {
   explicit Kept(std::size_t size) : object(contents_of(size, 1)) {}
 
@@ -62,14 +62,15 @@ std::string read_part(const ObjectSource& object, std::uint64_t offset, std::siz
   return out;
 }
 
-/// In reads of `step` bytes.
+/// Reads the whole object in reads of `step` bytes.
 std::string read_all(const ObjectSource& object, std::size_t step) {
   std::string all;
   for (std::string part; !(part = read_part(object, all.size(), step)).empty();) all += part;
   return all;
 }
 
-/// How many requests a mount needs for that; what is to be kept is on disk after it.
+/// Reads the whole object through a new tree, and returns the number of requests. Afterwards the
+/// cache has written everything to the disk.
 int requests_of_reading(Kept& kept, std::size_t step) {
   const int before = kept.server.requests();
   {
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_was_read_once_needs_one_question) {
       BOOST_TEST(requests_of_reading(kept, 10'000) == 1);
       BOOST_TEST(requests_of_reading(kept, 1 << 20) == 1);
       BOOST_TEST(kept.server.seen().back().value("If-None-Match") == "\"1\"");
-      // Also where the server takes no conditions.
+      // The cache also works if the server ignores conditions.
       kept.takes_conditions = false;
       BOOST_TEST(requests_of_reading(kept, 65536) == 1);
     }
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_changed_object_is_read_anew) {
   kept.etag = "\"2\"";
   BOOST_TEST(requests_of_reading(kept, 100'000) > 1);
   BOOST_TEST(requests_of_reading(kept, 100'000) == 1);
-  // Another length under the same tag is another object, too.
+  // An object with the same ETag but another length is another state, too.
   kept.object.resize(900'000);
   kept.takes_conditions = false;
   BOOST_TEST(requests_of_reading(kept, 100'000) > 1);

@@ -1,4 +1,4 @@
-// The client against servers that fail, lie, stall, and send without end.
+// Tests the HTTP client with servers that fail, lie, stall, or send without end.
 
 #include <future>
 
@@ -59,7 +59,7 @@ Outcome outcome_with(const ScriptedServer::Answer& answer, int retry_ms = 0) {
   return outcome_of(client, some_of(server.url()));
 }
 
-/// Of a server that always answers so.
+/// Returns the outcome of a request to a server that always answers with `bytes`.
 Outcome outcome_of_bytes(const std::string& bytes, int retry_ms = 0) {
   return outcome_with([&](const HttpRequest&) { return HttpReply{bytes, {}, true}; }, retry_ms);
 }
@@ -71,7 +71,7 @@ std::string partial(const std::string& range, const std::string& body,
 
 const std::string kHundred(100, 'o');
 
-/// Requests are sent again at once.
+/// Makes the client retry without waiting.
 struct JumpingRetries {
   JumpingClock clock;
   const WaitClock waits{clock};
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(nothing_on_this_host_is_reached_from_outside) {
     return HttpReply{range_of(kObject, request), {}, false};
   });
   HttpClient client(quick(0));
-  // A connection that is open already is no way around.
+  // An open connection to this host does not bypass the check.
   BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
   for (const Reach reach : {Reach::private_network, Reach::everywhere}) {
     RangeRequest request = some_of(server.url());
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(heads_are_acknowledged_at_once) {
     return HttpReply{range_of(kObject, request), {}, false, true};
   });
   HttpClient client(quick());
-  // The kernel would do so after 40 ms, of a connection that it knows for one of short questions.
+  // By default, the kernel delays acknowledgements by 40 ms on a connection with short requests.
   int late = 0;
   for (int i = 0; i < 40; i++) {
     const auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Mounts of an object store whose credentials change, expire, or are refused.
+// Mounts an object store with credentials that change, expire, or are refused.
 
 #include <cerrno>
 #include <functional>
@@ -24,7 +24,7 @@ namespace {
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// A store, and a mount of it with the sandbox where that can be had.
+/// A store, and the settings of a mount of it. The mount requires the sandbox if the test is root.
 struct StoreHome {
   StoreHome() {
     for (int i = 0; i < kFiles; i++) store.add(name(i) + ".b2frame", flat_frame(text(i)));
@@ -45,13 +45,14 @@ struct StoreHome {
     for (const std::string& more : environment) result.environment.push_back(more);
     return result;
   }
-  /// Rotates the keys as careful programs do: the file is complete under its name.
+  /// Replaces the credentials file by a rename, as careful programs do. The file is never
+  /// incomplete.
   void set_key(const std::string& access_key) const {
     write_file(home / "new", std::string_view("[default]\naws_access_key_id = " + access_key +
                                               "\naws_secret_access_key = known-to-few\n"));
     fs_std::rename(home / "new", home / "credentials");
   }
-  /// What a credential process prints, until this is called again.
+  /// Sets the credentials that a credential process prints from now on.
   void set_printed(const std::string& access_key, int lifetime) const {
     write_file(home / "new",
                std::string_view(R"({"Version":1,"AccessKeyId":")" + access_key +
@@ -71,7 +72,7 @@ void check_file(const Mount& mount, int number) {
   BOOST_TEST(cat(mount / StoreHome::name(number)) == StoreHome::text(number));
 }
 
-/// A refusal of the mount.
+/// Returns the message with which the mount is refused, or "mounted".
 std::string refusal_of(const StoreHome& place) {
   try {
     const Mount mount("s3://bucket/in", place.settings());
@@ -92,13 +93,13 @@ BOOST_AUTO_TEST_CASE(a_mount_survives_the_rotation_of_keys_in_a_file) {
   Mount mount("s3://bucket/in", place.settings({"rw"}));
   check_file(mount, 0);
   BOOST_TEST(place.store.refused() == 0);
-  // Old keys are refused at once.
+  // The store refuses the old keys at once.
   place.set_key("two");
   place.store.accept_only("two");
   check_file(mount, 1);
   BOOST_TEST(errno_of_writing(mount / "new", 0, "written") == 0);
   BOOST_TEST(names_in(mount.path()).size() == StoreHome::kFiles + 1U);
-  // Old keys are good for a while: nothing is refused.
+  // The store accepts old keys for a while, so it refuses nothing.
   const int refused = place.store.refused();
   place.store.accept_only("");
   place.set_key("three");
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_with_the_same_keys_is_an_error_and_passes) {
   BOOST_TEST(contains(cat(mount / StoreHome::name(1)), "Permission denied"));
   place.store.accept_only("one");
   check_file(mount, 1);
-  // As long as nobody can be asked, the earlier keys stay in use.
+  // While the credentials file is missing, the mount uses the earlier keys.
   fs_std::remove(place.home / "credentials");
   place.store.accept_only("two");
   BOOST_TEST(contains(cat(mount / StoreHome::name(2)), "Permission denied"));
@@ -160,13 +161,13 @@ BOOST_AUTO_TEST_CASE(a_program_gives_new_keys_before_the_old_ones_expire) {
   check_file(mount, 0);
   BOOST_TEST(access_key_of(place.store.seen().back()) == "one");
   place.set_printed("two", 6);
-  // The store would take the old ones, too: nobody waits for a refusal.
+  // The store still accepts the old keys. The mount gets new ones without waiting for a refusal.
   BOOST_TEST(comes_true([&] {
     check_file(mount, 1);
     return access_key_of(place.store.seen().back()) == "two";
   }));
   BOOST_TEST(place.store.refused() == 0);
-  // Nobody uses the mount until they have expired.
+  // No program uses the mount until the keys have expired.
   place.set_printed("three", 3600);
   const auto expired = std::chrono::steady_clock::now() + std::chrono::seconds(7);
   comes_true([&] { return std::chrono::steady_clock::now() > expired; });

@@ -1,4 +1,4 @@
-// Credentials for object stores: where they are looked for, and when again.
+// Tests where the client looks for credentials of object stores, and when it looks again.
 
 #include <cerrno>
 #include <cstdlib>
@@ -30,7 +30,7 @@ using bloscfs::test::write_file;
 namespace fs_std = bloscfs::test::fs_std;
 using Look = CredentialsSource::Look;
 
-/// Nothing but the files of a folder.
+/// A credentials lookup that can find only the files of a temporary folder.
 struct Folder {
   Folder() {
     environment.credentials_file = (home / "credentials").string();
@@ -41,7 +41,7 @@ struct Folder {
   void config(std::string_view text) const { write_file(home / "config", text); }
   CredentialsLookup lookup() const { return {environment, {}, "eu-west-1"}; }
   std::optional<S3Credentials> find() const { return lookup().find(Look::if_changed); }
-  /// The access key that is found; of errors the text.
+  /// Returns the access key that the lookup finds, "nothing", or the text of its error.
   std::string found() const {
     try {
       const auto result = find();
@@ -50,7 +50,7 @@ struct Folder {
       return error.explanation();
     }
   }
-  /// A program that prints what it is given.
+  /// Makes a program that prints `text` and counts its runs. Returns its path.
   std::string program(const std::string& text) const {
     const std::string path = (home / "program").string();
     write_file(path, std::string_view("#!/bin/sh\necho run >> " + (home / "runs").string() +
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(tokens_of_containers_go_to_their_server_alone) {
     environment.container_full_uri = url;
     BOOST_TEST(contains(folder.found(), "neither https nor this host"), url);
   }
-  // A redirect would take the token along.
+  // The lookup follows no redirect, which would give the token to another server.
   bloscfs::test::ScriptedServer elsewhere([&](const HttpRequest&) {
     return bloscfs::test::HttpReply{
         reply_of("302 Found", "Location: " + server.address("/container") + "\r\n", "")};
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(instances_are_asked_twice_and_may_have_none) {
   server.set_broken(true);
   BOOST_TEST(folder.found() == "nothing");
   BOOST_TEST(server.seen().size() == 2U);
-  // The second version alone: its token comes by PUT, and no redirect is followed.
+  // The lookup speaks only version 2 of the protocol, which begins with a PUT for a token.
   for (const HttpRequest& request : server.seen()) BOOST_TEST(request.head.starts_with("PUT "));
   bloscfs::test::ScriptedServer other([](const HttpRequest& request) {
     return bloscfs::test::HttpReply{
@@ -296,7 +296,8 @@ BOOST_AUTO_TEST_CASE(what_was_found_is_kept_until_a_file_changes) {
   folder.config("[default]\ncredential_process=" + folder.program(json_of("c")) + "\n");
   for (int i = 0; i < 5; i++) {
     BOOST_TEST(lookup.find(Look::if_changed)->access_key == "c");
-    // Once in vain is enough: others than files are not asked again at once.
+    // Look::again runs the program once more. If that gives the same keys, it does not run it again
+    // soon.
     BOOST_TEST(lookup.find(Look::again)->access_key == "c");
   }
   BOOST_TEST(folder.runs() == 2U);
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(answers_from_anywhere_are_understood_or_refused) {
   }
 }
 
-/// Gives what a test says.
+/// Gives the credentials that a test sets.
 class ScriptedSource : public CredentialsSource {
  public:
   std::optional<S3Credentials> find(Look look) override {
@@ -377,7 +378,7 @@ class ScriptedSource : public CredentialsSource {
   std::atomic<bool> is_broken{false};
 };
 
-/// A server that takes one access key, and a client whose signer asks a source.
+/// A server that accepts one access key, and a client whose signer uses a ScriptedSource.
 struct Signed {
   Signed() {
     settings.retry_time = std::chrono::seconds(5);
@@ -421,7 +422,7 @@ BOOST_AUTO_TEST_CASE(a_refused_request_is_repeated_once_if_the_credentials_are_o
       one.refusal = refusal;
       const auto change = [&](WebRequest& request) {
         request.takes_errors = takes_errors;
-        request.retries = false;  // nothing was done yet
+        request.retries = false;  // a refused request was not done, so it may be sent again
       };
       BOOST_TEST(one.error(change) == 0);
       BOOST_TEST(one.source->forced == 0);
@@ -429,7 +430,7 @@ BOOST_AUTO_TEST_CASE(a_refused_request_is_repeated_once_if_the_credentials_are_o
       BOOST_TEST(one.error(change) == 0);
       BOOST_TEST(one.source->forced == 1);
       BOOST_TEST(one.server.requests() == 3);
-      // Others that are refused, too.
+      // The server refuses the new credentials, too.
       one.accepted = 4;
       one.source->number = 3;
       BOOST_TEST((one.error(change) == 0) == takes_errors);
@@ -451,7 +452,7 @@ BOOST_AUTO_TEST_CASE(a_refused_request_fails_if_the_credentials_are_the_same) {
   one.source->is_broken = false;
   one.source->number = 2;
   BOOST_TEST(one.error() == 0);
-  // Another status is none of the credentials' business.
+  // Another status does not make the client look for new credentials.
   one.refusal = reply_of("404 No", "", "");
   one.accepted = 3;
   const int before = one.source->forced;

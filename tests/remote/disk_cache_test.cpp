@@ -1,4 +1,4 @@
-// The cache on disk by itself: what survives, what is noticed, what goes.
+// Tests the disk cache alone: what survives, which damage it notices, and what it evicts.
 
 #include "frame/remote/disk_cache.hpp"
 
@@ -27,7 +27,7 @@ constexpr std::uint64_t kRoomy = std::uint64_t{1} << 30;
 
 PieceName numbered(std::uint64_t number) {
   PieceName name{};
-  // Spread over the folders.
+  // The low byte comes first, since the first bytes of a name choose its folder.
   for (std::size_t i = 0; i < 8; i++) name[i] = static_cast<std::uint8_t>(number >> (8 * i));
   return name;
 }
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(each_altered_byte_is_noticed) {
   BOOST_TEST(!folder.read(name));
   write_file(file, good);
   BOOST_TEST(folder.read(name).has_value());
-  // Sound, but of another piece.
+  // The file is intact, but belongs to another piece.
   const PieceName other = numbered(8);
   fs_std::create_directories(file_of(place.path(), other).parent_path());
   write_file(file_of(place.path(), other), good);
@@ -211,7 +211,8 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
       cache.flush();
     }
   }
-  // The first ones are the latest, but one that is used.
+  // The pieces with the lowest numbers get the latest times. Piece 99 gets the oldest time, but is
+  // then used.
   for (std::uint64_t i = 0; i < kCount; i++)
     set_age(file_of(place.path(), numbered(i)), static_cast<int>(1000 + i * 10));
   DiskCache cache(folder, kCount * each, {});
@@ -239,7 +240,7 @@ BOOST_AUTO_TEST_CASE(the_size_is_kept_to) {
   cache.flush();
   BOOST_TEST(bytes_in(place.path()) > size / 2);
   BOOST_TEST(has_bytes(cache, 299));
-  // None at all.
+  // A cache that is smaller than one piece keeps nothing.
   const TempDir small;
   DiskCache none(small.path().string(), 1000, {});
   none.keep(numbered(1), filled(1));
@@ -281,7 +282,8 @@ BOOST_AUTO_TEST_CASE(what_writers_left_behind_goes) {
   BOOST_TEST(fs_std::exists(level / "mine"));
 }
 
-/// Whatever is there after a kill is whole or noticed; and a writer that goes on finds its way.
+/// Each file that a killed writer leaves is intact, or the cache notices that it is not. The next
+/// writer can continue in the folder.
 BOOST_AUTO_TEST_CASE(killed_writers_leave_nothing_wrong) {
   const TempDir place;
   const std::string folder = place.path().string();
@@ -293,7 +295,7 @@ BOOST_AUTO_TEST_CASE(killed_writers_leave_nothing_wrong) {
       const CacheFolder mine(folder);
       for (std::uint64_t i = 0;; i++) mine.write(numbered(i % 64), filled(i % 64));
     }
-    // Once all are there, so that each round has something to find.
+    // Waits in the first round until all pieces exist, so that each round finds some.
     if (round == 0) comes_true([&] { return fs_std::exists(file_of(folder, numbered(63))); });
     pause_at_random(random, std::chrono::milliseconds(14));
     ::kill(child, SIGKILL);
@@ -327,7 +329,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_folder) {
   int status = -1;
   ::waitpid(child, &status, 0);
   BOOST_TEST(status == 0);
-  // Each keeps to the size on its own count.
+  // Each process counts the bytes by itself, so that together they may exceed the limit a little.
   BOOST_TEST(bytes_in(place.path()) <= size + size / 8);
 }
 
@@ -351,7 +353,7 @@ BOOST_AUTO_TEST_CASE(many_threads_share_a_cache) {
   BOOST_TEST(wrong == 0);
 }
 
-/// A small filesystem in memory, for what a full disk does.
+/// A small filesystem in memory, for tests of a full disk.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& options) {

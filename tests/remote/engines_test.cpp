@@ -1,4 +1,4 @@
-// Mounts of stores that behave as the engines in frame/remote/README.md are documented to.
+// Mounts stores that behave as the engines in frame/remote/README.md, according to their documents.
 
 #include <algorithm>
 #include <cerrno>
@@ -37,11 +37,11 @@ class EngineMount : public Mount {
       : Mount("s3://bucket/in", settings_of(store, std::move(options))) {}
 };
 
-/// What the daemon says that does not mount the store.
+/// Returns the message with which the daemon refuses the store, or "mounted".
 std::string refusal_of(const FakeStore& store) {
   try {
     EngineMount mount(store);
-    // The store is tried once the kernel has mounted.
+    // The daemon probes the store only after the kernel has mounted.
     return mount.wait(Seconds(60)) ? mount.log() : "mounted";
   } catch (const MountRefused& refused) {
     return refused.result.err;
@@ -55,7 +55,7 @@ ProcessResult collect(const FakeStore& store, const Arguments& options) {
   return run(arguments);
 }
 
-/// Hosts that have ended left the chunks that they superseded.
+/// Runs `b2frame gc`, and checks that it removes the superseded chunks that ended hosts have left.
 void collect_leftovers(const FakeStore& store) {
   const std::size_t before = store.objects();
   const ProcessResult tried = collect(store, {"--dry-run"});

@@ -1,5 +1,5 @@
-// Several hosts that write to one object store, some of which end in the midst of it, and stores
-// that fail.
+// Several hosts write to one object store. Some hosts are killed while they write, and some stores
+// fail.
 
 #include <atomic>
 #include <cerrno>
@@ -75,10 +75,11 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_taken_back_keeps_its_contents) {
   const std::string contents = noise(4, 5'000'000);
   BOOST_TEST(errno_of_writing(mount / "one", 0, contents) == 0);
   BOOST_TEST(::rename((mount / "one").c_str(), (mount / "two").c_str()) == 0);
-  // The old chunks have gone: nothing removes what the index names again.
+  // The store has no old chunks any more, so no pending removal can hit chunks of the new index.
   BOOST_TEST(::rename((mount / "two").c_str(), (mount / "one").c_str()) == 0);
   BOOST_TEST((file_text(mount / "one") == contents));
-  // Where somebody may still remove chunks of these numbers, the name is not taken.
+  // If the store has a chunk with such a number, another host may still remove these numbers. The
+  // mount then refuses the name.
   const std::string chunk =
       chunks_of(place).present.begin()->substr(std::string("one.b2frame").size());
   place.tree().put("two.b2frame" + chunk, ByteVector(1), {}, {});
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_taken_back_keeps_its_contents) {
   BOOST_TEST((names_in(mount.path()) == std::vector<std::string>{"one"}));
 }
 
-/// What one host has done with a file to which all append.
+/// The lines that one host has appended to a file to which all hosts append.
 struct Appended {
   std::vector<std::string> acknowledged, refused;
 };
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_killed_leaves_no_more_than_chunks_that_nobod
         const std::string name = fmt::format("file-{}", i % 4);
         const std::string contents = noise(static_cast<std::uint64_t>(100 * round + i), 600'000);
         if (errno_of_writing(mount / name, 0, contents, O_TRUNC) != 0) return;
-        // Later it may be the directory below the mount.
+        // After the kill, the file may lie in the directory below the mount.
         if (!is_ended) acknowledged[name] = contents;
         written++;
       }
@@ -293,7 +294,7 @@ BOOST_AUTO_TEST_CASE(gc_removes_what_nobody_needs_and_nothing_else) {
   place.tree().put("in/plain", some, {}, {});
   place.tree().put("in/damaged.b2frame/chunks.b2frame", some, {}, {});
   place.tree().put("in/damaged.b2frame/0000000A.chunk", some, {}, {});
-  // Nothing is a day old.
+  // Without --force, gc removes no object that is younger than a day.
   const auto before = place.objects();
   const ProcessResult young = collect(place);
   BOOST_TEST(young.status == 1, young.description());

@@ -1,4 +1,4 @@
-// Index pages, sound and hostile.
+// Parses index pages, correct and hostile ones.
 
 #include "frame/remote/index_page.hpp"
 
@@ -24,7 +24,7 @@ Bytes as_page(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-/// As they are shown: directories with a '/'.
+/// Returns the names on a page. Names of directories end in '/'.
 Names names_on(const std::string& page, const std::string& type = "text/html") {
   Names names;
   for (const ObjectEntry& entry : parse_index_page(kPage, type, as_page(page))) {
@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(each_name_comes_once_and_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_bytes) {
-  // As they are, encoded, and as entities; the page says otherwise.
+  // The names are plain bytes, percent-encoded, and entities. The parser ignores the page's
+  // charset.
   const std::string page =
       "<meta http-equiv=Content-Type content='text/html; charset=utf-16'>"
       "<a href='\xC3\xA9'></a><a href='%C3%A8'></a><a href='&ecirc;'></a><a href='&#235;'></a>"
@@ -214,8 +215,7 @@ BOOST_AUTO_TEST_CASE(only_elements_that_are_open_count_as_nested) {
   BOOST_TEST(error_of(repeated("<div>", 5 * 300) + link, "text/html") == EIO);
 }
 
-/// Each large enough to show what grows with its square, and of the kind on which parsers take
-/// long.
+/// Each page is of a kind that takes some parsers long, and large enough to reveal quadratic time.
 BOOST_AUTO_TEST_CASE(hostile_markup_ends_soon) {
   constexpr std::size_t kPage = (bloscfs::test::kSanitized ? std::size_t{1} : std::size_t{8}) << 20;
   std::string attributes = "<a ", many_tags;

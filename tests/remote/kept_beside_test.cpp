@@ -1,5 +1,5 @@
-// What was written to a file that another host has changed is kept beside it, whole, whatever the
-// store does meanwhile.
+// If another host has changed a file, the mount saves its own version as a complete conflict file,
+// also if the store fails during that.
 
 #include <algorithm>
 #include <cerrno>
@@ -27,12 +27,12 @@ namespace utf = boost::unit_test;
 
 Fd open_to_write(const fs_std::path& path) { return Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)); }
 
-/// 0, or the errno.
+/// Calls fsync(). Returns the errno, or 0.
 int errno_of_syncing(const Fd& file) { return ::fsync(file.get()) == 0 ? 0 : errno; }
 
 bool is_passing(int error) { return error == EIO || error == ETIMEDOUT; }
 
-/// One host has a file open, and has written "NEW" to it, when another one commits to it.
+/// A host has a file open and has written "NEW" to it. Then another host commits to the file.
 struct Overtaken {
   explicit Overtaken(const std::string& contents) : of_mount(contents) {
     {
@@ -47,7 +47,7 @@ struct Overtaken {
     BOOST_TEST(errno_of_writing(other / "one", 0, "of another host", O_TRUNC) == 0);
   }
 
-  /// The names, as a third host sees them, and the contents of the only one.
+  /// Checks from a third host that there is one conflict file. Returns its contents.
   std::string only_one_beside() {
     const ObjectMount third(place);
     const auto beside = conflicts_in(third.path());
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(hosts_of_one_name_take_different_names_within_a_second) {
   for (std::size_t i = 0; i < kHosts; i++) {
     const std::string text = fmt::format("of host {}", i);
     hosts[i] = std::make_unique<ObjectMount>(place, std::vector<std::string>{"revalidate=60"});
-    // What it lists now it takes for true until the end.
+    // The host trusts this listing until the end of the test.
     BOOST_TEST(names_in(hosts[i]->path()).size() == 1U);
     files.push_back(open_to_write(*hosts[i] / "one"));
     BOOST_TEST(::pwrite(files.back().get(), text.data(), text.size(), 0) == std::ssize(text));
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(hosts_of_one_name_take_different_names_within_a_second) {
     won += error == 0 ? 1 : 0;
   }
   BOOST_TEST(won == 1);
-  // At once: a host that dies now loses nothing.
+  // The conflict files exist as soon as fsync() returns, so a host that dies now loses nothing.
   const ObjectMount last(place);
   std::set<std::string> found{file_text(last / "one")};
   for (const std::string& name : conflicts_in(last.path())) found.insert(file_text(last / name));

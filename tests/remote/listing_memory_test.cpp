@@ -1,4 +1,4 @@
-// Listings of servers that have no end of names take what cache_size gives for them.
+// Endless listings of servers take no more memory than cache_size allows.
 
 #include <atomic>
 #include <cerrno>
@@ -24,7 +24,7 @@ constexpr std::uint64_t kListingCache = std::uint64_t{8} << 20;
 constexpr std::uint64_t kBesidesListings = std::uint64_t{48} << 20;
 constexpr std::size_t kKeysAtOnce = 1000;
 
-/// What the listing of the folder "endless" is.
+/// What is endless in the listing of the folder "endless".
 enum class Endless { names, long_names, one_page, empty_elements, tokens };
 
 std::string key_of(const std::string& key) {
@@ -64,7 +64,7 @@ std::string endless_page(Endless how, int number) {
   return {};
 }
 
-/// "in/small.b2frame" and "in/endless/".
+/// A store with the frame "in/small.b2frame" and the folder "in/endless/".
 class EndlessStore {
  public:
   explicit EndlessStore(Endless how)

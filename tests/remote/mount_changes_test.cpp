@@ -1,4 +1,4 @@
-// Objects that change behind a mount.
+// Objects change on the server while a mount shows them.
 
 #include <array>
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace {
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// A folder of a server, whose states have times of their own.
+/// A folder of a web server. Each file that put() writes has another modification time.
 class Changing {
  public:
   Changing() {
@@ -31,9 +31,9 @@ class Changing {
 
   fs_std::path folder() const { return nginx_.www() / "folder"; }
   std::string url(const std::string& name = "") const { return nginx_.url("folder/" + name); }
-  /// The same without ETag and date.
+  /// Returns a URL of the folder under which the server sends neither ETag nor date.
   std::string bare_url() const { return nginx_.url("bare/folder/"); }
-  /// In one step.
+  /// Makes or replaces a file in one step.
   void put(const std::string& name, const ByteVector& bytes) {
     const fs_std::path fresh = nginx_.www() / "fresh";
     write_file(fresh, bytes);
@@ -54,7 +54,8 @@ ByteVector finely_cut(const ByteVector& contents) {
   return flat_frame(contents, {4096, 4096, 1, {}, {}});
 }
 
-/// Zero, or the error. What the kernel has is not asked for.
+/// Reads 4 KiB and compares them with `wanted`. Returns the errno, or 0. The kernel answers from
+/// its page cache if it has the page.
 int error_at(const Fd& file, std::size_t offset, const ByteVector& wanted) {
   ByteVector bytes(4096);
   if (::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) < 0) return errno;
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(names_come_and_go) {
   BOOST_TEST(description_of(mount / "a") == "ENOENT");
   BOOST_TEST(cat(mount / "c") == "plain");
   BOOST_TEST(output_of({"ls", mount.path().string()}) == "b\nc\n");
-  // Nor is that remembered.
+  // The mount does not remember the absence of the file for long.
   server.put("a.b2frame", finely_cut(kNew));
   outlive_knowledge();
   BOOST_CHECK(cat(mount / "a") == text_of(kNew));
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   BOOST_CHECK(cat(mount / "y") == text_of(text));
 }
 
-/// The names in a directory, in their order; or what opening and reading it gives.
+/// Returns the sorted names in a directory, or the error of opening or reading it.
 std::string names_in(const fs_std::path& directory) {
   std::error_code error;
   std::set<std::string> names;
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {
   Mount mount(server.url(), impatient());
   const Fd old(::open((mount / "s").c_str(), O_RDONLY | O_CLOEXEC));
   BOOST_TEST(error_at(old, 0, kOld) == 0);
-  // A new state, chunk by chunk and then the index, under the same numbers.
+  // Replaces the frame's files one by one. The new chunks have the numbers of the old ones.
   const TempDir place;
   write_sparse_frame(place / "s", kNew);
   for (const auto& entry : fs_std::directory_iterator(place / "s"))

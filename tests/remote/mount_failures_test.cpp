@@ -1,4 +1,4 @@
-// Mounts of a server that fails, lies still, or keeps its readers waiting.
+// Mounts a server that fails, stays silent, or keeps its readers waiting.
 
 #include <csignal>
 #include <optional>
@@ -22,7 +22,8 @@ using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 using Clock = std::chrono::steady_clock;
 
-/// Serves a folder with "good.b2frame" and "bad.b2frame", and the latter as `mode` says.
+/// Serves a folder with "good.b2frame" and "bad.b2frame". `mode` says how it answers for the
+/// latter.
 class MoodyServer {
  public:
   enum class Mode { good, unavailable, missing, forbidden, silent, cut, wrong_range };
@@ -32,7 +33,7 @@ class MoodyServer {
         server_([this](const HttpRequest& request) { return answer(request); }) {}
 
   std::atomic<Mode> mode{Mode::good};
-  std::atomic<int> failures_left{1'000'000};  ///< good again after that
+  std::atomic<int> failures_left{1'000'000};  ///< after so many failures, answers as Mode::good
   std::atomic<int> bad_requests{0};
   std::atomic<bool> is_listing_bad{false};
 
@@ -88,7 +89,7 @@ using Mode = MoodyServer::Mode;
 
 Seconds since(Clock::time_point begin) { return Clock::now() - begin; }
 
-/// Longer than any test, unless the options say otherwise.
+/// Returns settings with a `retry_time` that no test reaches, unless `options` override it.
 MountSettings patient(const std::vector<std::string>& options = {}) {
   MountSettings settings;
   settings.options = {"retry_time=60"};
@@ -96,14 +97,15 @@ MountSettings patient(const std::vector<std::string>& options = {}) {
   return settings;
 }
 
-/// In seconds, with room for a busy machine: at once, where else a wait of at least 8 s would have
-/// to end; and after 2 s, where else one of 20 s would.
+/// Limits in seconds, with room for a busy machine. kSoon is for an event that comes at once; a
+/// failing mount would take at least 8 s. kGivenUp is for an event after 2 s; a failing mount would
+/// take 20 s.
 constexpr double kSoon = 7, kGivenUp = 16;
 
-/// Where nothing is known yet of its blocks.
+/// An offset whose blocks the mount does not know yet.
 constexpr const char* kFar = "2000000";
 
-/// A reader of some bytes of a file, beside the test.
+/// A program that reads some bytes of a file while the test continues.
 class Reader {
  public:
   explicit Reader(const fs_std::path& file)
@@ -164,7 +166,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_told_at_once_and_not_remembered) {
       BOOST_TEST(cat(mount / "good").size() == 3U << 20);
       server.mode = Mode::good;
       BOOST_TEST(cat(mount / "bad").size() == 3U << 20);
-      // The same of what is open.
+      // Reads of an open file fail in the same way.
       const fs_std::path file = mount / "bad";
       Mount other(server.url(), impatient());
       const int fd = ::open((other / "bad").c_str(), O_RDONLY | O_CLOEXEC);
@@ -224,7 +226,7 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
   const std::string known = cat(mount / "good");
   BOOST_TEST(known.size() == 3U << 20);
   BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
-  // One that waits in open(), or looks it up.
+  // This reader waits in open(), or in the lookup before it.
   server.mode = Mode::silent;
   std::optional<Reader> opener(mount / "bad");
   BOOST_TEST(comes_true([&] { return server.bad_requests > 0; }));
@@ -241,7 +243,7 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
   opener->child().signal(SIGKILL);
   BOOST_TEST(opener->child().wait(Seconds(5)));
   BOOST_TEST(since(begin).count() < kSoon);
-  // Those that wait for bytes.
+  // These readers wait for bytes.
   BOOST_TEST(output_of({"stat", "-c%s", (mount / "bad").string()}) == "3145728\n");
   const int asked = server.bad_requests;
   server.mode = Mode::silent;
@@ -262,19 +264,19 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
 BOOST_AUTO_TEST_CASE(the_page_of_a_reader_that_is_killed_is_asked_for_anew) {
   MoodyServer server;
   Mount mount(server.url(), patient({"revalidate=60"}));
-  // What opening it takes is known, so that both wait for the bytes.
+  // The mount now knows what it needs to open the file, so both readers wait for bytes.
   BOOST_TEST(output_of({"head", "-c1", (mount / "bad").string()}).size() == 1U);
   const int asked = server.bad_requests;
   server.mode = Mode::silent;
   Reader first(mount / "bad");
   BOOST_TEST(comes_true([&] { return server.bad_requests > asked; }));
   Reader second(mount / "bad");
-  // The kernel has it wait for the first one's page.
+  // The kernel makes the second reader wait for the page that the first one has requested.
   BOOST_TEST(comes_to_call(second.child().pid(), SYS_read));
   server.mode = Mode::good;
   const auto begin = Clock::now();
   first.child().signal(SIGKILL);
-  // Much sooner than an attempt stalls.
+  // This is much sooner than the mount gives up a silent attempt.
   BOOST_TEST(second.child().wait(Seconds(15)));
   BOOST_TEST(second.child().result().ok(), second.log());
   BOOST_TEST_MESSAGE(fmt::format("{:.2f} s", since(begin).count()));
@@ -310,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {
 BOOST_AUTO_TEST_CASE(readahead_does_not_keep_the_mount) {
   MoodyServer server;
   Mount mount(server.url(), patient());
-  // Silent somewhere in the middle.
+  // The server becomes silent in the middle of the file.
   Child reader({"cat", (mount / "bad").string()}, "/dev/null");
   BOOST_TEST(comes_true([&] { return server.bad_requests >= 2; }));
   server.mode = Mode::silent;

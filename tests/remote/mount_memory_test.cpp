@@ -1,4 +1,4 @@
-// What a mount of a URL takes of memory while many read from it.
+// Measures the memory of a mount of a URL while many threads read from it.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ namespace utf = boost::unit_test;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
-/// Beside the cache: the daemon itself, and what is under way from the server.
+/// Memory in addition to the cache: for the daemon itself, and for bytes under way from the server.
 constexpr std::uint64_t kBesidesCache = 48 * kMebibyte, kUnderWay = 16 * kMebibyte;
 constexpr std::size_t kReadableSize = 40 * kMebibyte, kMostAtOnce = kMebibyte, kAlignment = 4096;
 
@@ -39,7 +39,7 @@ void serve_readable(const fs_std::path& root) {
     fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
 }
 
-/// Reads past the kernel's cache, so that all is asked of the daemon.
+/// Reads with O_DIRECT, so that the kernel sends all reads to the daemon.
 class DirectReader {
  public:
   DirectReader(const fs_std::path& path, const ByteVector& contents)
@@ -48,7 +48,7 @@ class DirectReader {
         bytes_(static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kMostAtOnce)), std::free) {
   }
 
-  /// False where something else is read than what is there.
+  /// False if the read fails or gives wrong bytes.
   bool read(std::size_t offset, std::size_t size) {
     const ssize_t got = ::pread(file_.get(), bytes_.get(), size, static_cast<off_t>(offset));
     const std::size_t wanted = std::min(size, contents_.size() - offset);
@@ -63,7 +63,8 @@ class DirectReader {
   std::unique_ptr<std::uint8_t, void (*)(void*)> bytes_;
 };
 
-/// Until `end`; how much was read, or 0 where that was wrong. Even ones read in order.
+/// Reads until `end`: in order if the reader's number is even, otherwise at random. Returns the
+/// number of bytes, or 0 if a read was wrong.
 std::size_t read_for_a_while(const fs_std::path& path, const ByteVector& contents, unsigned reader,
                              Clock::time_point end) {
   DirectReader file(path, contents);

@@ -1,4 +1,4 @@
-// What a mount asks of a server, by that one's log.
+// Checks in the server's log which requests a mount sends.
 
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +26,7 @@ constexpr std::size_t kPiece = 4096;
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::size_t kDistinct = 1000;
 
-/// Which of the distinct chunks stands there.
+/// Returns which of the distinct chunks stands at that position of the frame.
 std::size_t distinct(std::int64_t chunk) { return static_cast<std::size_t>(chunk) % kDistinct; }
 ByteVector distinct_contents(std::size_t which) {
   return make_contents("noise", 100 + which, kPiece, 1);
@@ -84,7 +84,8 @@ std::string joined(const Lines& lines) {
   return all;
 }
 
-/// Of the ranges that were asked for; what has none counts for all.
+/// Returns the sum of the requested ranges. Throws std::runtime_error for a request without a
+/// range.
 std::uint64_t bytes_asked(const Lines& lines) {
   std::uint64_t sum = 0;
   for (const std::string& line : lines) {
@@ -98,7 +99,7 @@ std::uint64_t bytes_asked(const Lines& lines) {
   return sum;
 }
 
-/// None for some seconds.
+/// Checks that the mount sends no request for some seconds.
 void check_silence(Nginx& nginx, unsigned seconds = 3) {
   nginx.forget_requests();
   usleep(seconds * 1'000'000);
@@ -106,7 +107,8 @@ void check_silence(Nginx& nginx, unsigned seconds = 3) {
   BOOST_TEST(lines.empty(), joined(lines));
 }
 
-/// One frame whose piece at `offset` is to be `wanted`, and that behind it `next`.
+/// Reads a frame whose piece at `offset` must be `wanted`, and the piece after it `next`. Checks
+/// the requests.
 void check_reading(const char* name, std::int64_t offset, const ByteVector& wanted,
                    const ByteVector& next) {
   Nginx& nginx = request_server().nginx;
@@ -130,16 +132,16 @@ void check_reading(const char* name, std::int64_t offset, const ByteVector& want
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
-/// A mount counts what the server has in its log since it was to forget.
+/// Checks that the mount's counters agree with the server's log since the last forget_requests().
 void check_counters(const Mount& mount) {
   Nginx& nginx = request_server().nginx;
-  // What was asked for ahead may be under way still.
+  // Requests for readahead may still be under way.
   comes_true(
       [&] { return mount.counter("network_requests") == nginx.wait_for_requests(0).size(); });
   const Lines lines = nginx.wait_for_requests(0);
   const nlohmann::json stats = mount.stats();
   BOOST_TEST(stats.at("network_requests").get<std::size_t>() == lines.size(), stats.dump());
-  // Lengths of chunks stand between the bytes of index pages.
+  // nginx sends index pages in HTTP chunks, and counts their lengths as body bytes.
   const auto pages = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
     return line.find("/ ") != std::string::npos;
   });
@@ -182,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_folder_needs_one_and_each_frame_in_it_one) {
   const std::string listed = output_of({"ls", "-l", mount.path().string()});
   BOOST_TEST(listed.find(" 1048576 ") != std::string::npos, listed);
   lines = nginx.wait_for_requests(15);
-  // That a folder is no frame is seen by its own listing.
+  // The mount lists the folder "below", too, to find out that it is no sparse frame.
   BOOST_TEST(lines.size() == 15U, joined(lines));
   for (const std::string& line : lines)
     BOOST_TEST((line.find(" bytes=0-65535 ") != std::string::npos ||
@@ -190,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_folder_needs_one_and_each_frame_in_it_one) {
                line);
 
   nginx.forget_requests();
-  usleep(1'200'000);  // what the kernel knows
+  usleep(1'200'000);  // the kernel's attributes expire
   BOOST_TEST(output_of({"ls", "-l", mount.path().string()}) == listed);
   const std::string text = cat(mount / "f1");
   BOOST_CHECK(text == std::string(request_server().text.begin(), request_server().text.end()));
@@ -253,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_mount_that_nobody_reads_asks_for_nothing) {
   const Fd file(::open((mount / "large").c_str(), O_RDONLY | O_CLOEXEC));
   ByteVector bytes(300'000);
   BOOST_TEST(::pread(file.get(), bytes.data(), bytes.size(), 0) == std::ssize(bytes));
-  usleep(1'000'000);  // what was asked for ahead of that
+  usleep(1'000'000);  // readahead after that read ends
   check_silence(nginx, 5);
 }
 
@@ -275,7 +277,7 @@ BOOST_AUTO_TEST_CASE(rows_of_a_mapped_file_cost_little_more_than_those_that_are_
   const auto bytes_received = [&](const auto& read) {
     Mount mount(nginx.url("rows.b2frame"), impatient());
     const auto opened = [&] { return Fd(::open((mount / "rows").c_str(), O_RDONLY | O_CLOEXEC)); };
-    // As NumPy does, which reads the header and opens the file again to map it.
+    // NumPy reads the header, and opens the file again to map it.
     const Fd header = opened();
     char byte = 0;
     BOOST_TEST(::pread(header.get(), &byte, 1, 0) == 1);

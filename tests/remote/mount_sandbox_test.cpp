@@ -1,4 +1,4 @@
-// What the daemon of a mount of a URL can reach, and what is told of it.
+// Tests what the sandboxed daemon of a mounted URL can reach, and what the mount reveals.
 
 #include <atomic>
 #include <fstream>
@@ -46,7 +46,7 @@ std::string with_host(std::string url, const std::string& host) {
   return url.replace(url.find("127.0.0.1"), 9, host);
 }
 
-/// Of /proc/self/mountinfo: "OPTIONS - TYPE SOURCE ...".
+/// Returns the end of the mount's line in /proc/self/mountinfo: "OPTIONS - TYPE SOURCE ...".
 std::string mount_line(const fs_std::path& point) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
@@ -56,7 +56,7 @@ std::string mount_line(const fs_std::path& point) {
   return {};
 }
 
-/// What the command says that mounts nothing; empty where it mounts.
+/// Runs a mount command that must be refused, and returns its result.
 ProcessResult refusal(const std::string& source, std::vector<std::string> options = {}) {
   const TempDir point;
   Arguments command{bloscfs_program()};
@@ -97,8 +97,9 @@ void check_prisoner(uid_t user) {
   Prisoner prisoner(user, {"sandbox=require"}, safe_server().nginx.url("folder/"));
   const Outcomes outcomes = prisoner.escape();
   BOOST_TEST(outcomes.size() >= 60U);
-  // Connections are what it is for; nobody can connect to it. A user can make no namespace that
-  // shows owners as they are.
+  // The daemon needs connections to servers, but cannot listen. As an ordinary user it has no mount
+  // namespace of its own, since a user namespace would show wrong owners. It can then call stat()
+  // on files outside.
   std::set<std::string> ways{"internet", "netlink", "write_folder"};
   if (user != 0) ways.insert("look_outside");
   BOOST_TEST(ways_out(outcomes) == ways, boost::test_tools::per_element());
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(every_layer_lets_it_resolve_and_check_certificates,
     std::string url;
     std::vector<std::string> options;
   };
-  // By certificates that none but the file's authority has signed, and by a name of /etc/hosts.
+  // In the sandbox, the daemon needs the file of `cafile` and, for host names, /etc/hosts.
   for (const auto& [url, more] : {Case{nginx.secure_url("folder/"), {"cafile=" + nginx.cafile()}},
                                   Case{with_host(nginx.url("folder/"), "localhost"), {}}})
     BOOST_TEST_CONTEXT(url) {
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
   const auto size_kept = [&] {
     std::uintmax_t size = 0;
     for (const auto& entry : fs_std::recursive_directory_iterator(folder)) {
-      std::error_code is_gone;  // a temporary that has got its name meanwhile
+      std::error_code is_gone;  // the daemon may rename a temporary during the walk
       const std::uintmax_t one = entry.is_regular_file(is_gone) ? entry.file_size(is_gone) : 0;
       if (!is_gone) size += one;
     }
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
   check_refused(refusal(nginx.url("folder/"), {"disk_cache=/proc/nothing"}), 1, "/proc/nothing");
 }
 
-/// An option that needs more than the sandbox leaves would break with it alone.
+/// Finds options that need something that the sandbox forbids. These work without the sandbox.
 BOOST_AUTO_TEST_CASE(every_option_works_in_it, *utf::precondition(needs_root_and_nginx)) {
   Nginx& nginx = safe_server().nginx;
   const TempDir place;
@@ -212,8 +213,8 @@ BOOST_AUTO_TEST_CASE(every_option_works_in_it, *utf::precondition(needs_root_and
 
 BOOST_AUTO_TEST_CASE(credentials_are_found_before_the_sandbox_and_told_to_nobody,
                      *utf::precondition(needs_root_and_nginx)) {
-  // No object store: what counts is that it is asked, and by whom. The mount ends with the answer,
-  // which waits until its processes have been looked at.
+  // The server is no object store; the test checks only that the mount asks it, and with which key.
+  // The answer ends the mount. It waits until the test has looked at the mount's processes.
   std::atomic<bool> is_looked_at = false;
   ScriptedServer server([&](const HttpRequest&) {
     comes_true([&] { return is_looked_at.load(); });

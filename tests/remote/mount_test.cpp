@@ -1,4 +1,4 @@
-// What a mount of a URL shows, beside what a mount of the same files does.
+// Compares what a mount of a URL shows with what a local mount of the same files shows.
 
 #include <future>
 #include <random>
@@ -23,7 +23,7 @@ void open_to_all(const fs_std::path& root) {
     fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
 }
 
-/// What is not among the reference files.
+/// Makes files of kinds that the reference files lack.
 void make_more(const fs_std::path& place) {
   fs_std::create_directories(place / "odd #1%" / "sub folder");
   fs_std::create_directories(place / "empty folder");
@@ -32,7 +32,7 @@ void make_more(const fs_std::path& place) {
   for (const char* name : {"a b.b2frame", "no suffix", "hash#&.b2f", "r\xC3\xA9sum\xC3\xA9.b2",
                            "x.b2frame.b2frame", "sub folder/100%.b2frame"})
     write_file(place / "odd #1%" / name, frame);
-  // Shown alike, both by their full names.
+  // Both would have the shown name "same", so both are shown by their full names.
   write_file(place / "same.b2frame", frame);
   write_file(place / "same.b2nd", frame);
   write_file(place / "array.b2frame",
@@ -51,11 +51,11 @@ void make_more(const fs_std::path& place) {
   write_sparse_frame(place / "sparse without suffix", text);
 }
 
-/// One for all cases: certificates take time.
+/// The server for all cases, since making certificates takes time.
 struct MountServer {
   MountServer() {
     fs_std::copy(kData, nginx.www() / "data", fs_std::copy_options::recursive);
-    // What object stores have in the place of a sparse frame that was removed.
+    // An empty index stands for a removed sparse frame in object stores, but not on a local disk.
     fs_std::remove_all(nginx.www() / "data/frame/malformed/sframe/empty-index.b2frame");
     make_more(nginx.www() / "data");
     open_to_all(nginx.www());
@@ -80,8 +80,9 @@ void check_alike(const Shown& found, const Shown& wanted) {
     if (!wanted.contains(name)) BOOST_ERROR(name + " is too much: " + what);
 }
 
-/// Those that can be read, in a mount of the tree at `root`; how many there were. Listed before, by
-/// what the bytes are, and not by what their names promise.
+/// Checks all readable reference files in a mount that shows the tree at `root`. Returns their
+/// number. The caller has listed the tree, so that the mount judges each file by its bytes and not
+/// by its name.
 std::size_t check_reference_files(const CorpusTree& tree, Mount& mount, const fs_std::path& root) {
   std::size_t checked = 0;
   for (std::size_t i = 0; i < tree.entries().size(); i++) {
@@ -108,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_folder_is_shown_as_the_local_one) {
   BOOST_TEST(wanted.size() > 300U);
   for (const char* root : {"data/", "json/data/", "moved/data/"}) BOOST_TEST_CONTEXT(root) {
       Mount remote(nginx.url(root), impatient());
-      // By names that nobody has listed yet. That two would be shown alike is not known then.
+      // Looks up names before any listing. Without a listing, the mount cannot know that two files
+      // would have the same shown name.
       Shown found;
       for (const auto& [name, what] : wanted) {
         const bool is_known = name.ends_with('/') || name.starts_with("same.");
@@ -116,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_folder_is_shown_as_the_local_one) {
         found.emplace(name, is_known ? what : description_of(remote / name));
       }
       check_alike(found, wanted);
-      // What was looked at is listed by what it is.
+      // A listing shows the files that were looked up by their contents.
       outlive_knowledge();
       check_alike(shown_below(remote.path()), wanted);
       BOOST_TEST(remote.unmount().ok(), remote.log());

@@ -1,4 +1,4 @@
-// b2frame, and sources, against a real web server.
+// Tests b2frame and remote objects with a real web server.
 
 #include "tests/remote/nginx.hpp"
 
@@ -18,7 +18,7 @@ using namespace bloscfs::test;
 namespace frame = bloscfs::frame;
 namespace utf = boost::unit_test;
 
-/// One for all cases: certificates take time.
+/// The server for all cases, since making certificates takes time.
 struct Server {
   Server() {
     nginx.serve("small.b2frame", flat_frame(text));
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(certificates_are_checked) {
   const ProcessResult result = b2frame({"cat", "--cafile", nginx.cafile(), url});
   BOOST_TEST((result.out == text_of(server().text)), result.description());
   BOOST_TEST(nginx.wait_for_requests(1).at(0).ends_with("HTTP/2.0"));
-  // The certificate is for an address, not for a name.
+  // The certificate is valid for the address, not for the name localhost.
   std::string named = url;
   named.replace(named.find("127.0.0.1"), 9, "localhost");
   check_refused({"cat", "--cafile", nginx.cafile(), named}, "localhost");
@@ -151,7 +151,8 @@ BOOST_AUTO_TEST_CASE(a_changed_object_is_an_error_and_then_another) {
   const auto object = frame::RemoteObject::open(client, {url});
   ByteVector piece(100);
   BOOST_TEST(object->read_at(500000, piece) == piece.size());
-  // The same length and, as nginx counts, other seconds.
+  // The new object has the same length, but another time in seconds, so nginx gives it another
+  // ETag.
   nginx.serve("changing", make_contents("noise", 2, server().noise.size(), 1));
   fs_std::last_write_time(nginx.www() / "changing",
                           fs_std::file_time_type::clock::now() + std::chrono::seconds(10));

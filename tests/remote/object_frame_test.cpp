@@ -1,4 +1,4 @@
-// What a host knows of a sparse frame in a store: the states of frame::ObjectFrame.
+// Tests what a host knows of a sparse frame in a store: the states of frame::ObjectFrame.
 
 #include <cerrno>
 #include <map>
@@ -24,7 +24,7 @@ using frame::test::errno_of;
 
 constexpr const char* kFrame = "f.b2frame";
 
-/// Of a host to which the answer to its next put is lost, or which the store is too busy for.
+/// A tree whose next PUT may fail: either it is done but the answer is lost, or it is refused.
 class FailingTree final : public frame::ObjectTree {
  public:
   enum class Put { answered, done, refused };
@@ -62,14 +62,14 @@ class FailingTree final : public frame::ObjectTree {
   const std::shared_ptr<frame::ObjectTree> tree_;
 };
 
-/// A host with the frame in use.
+/// A host that uses the frame.
 struct Host {
   explicit Host(FakeStore& store)
       : tree(std::make_shared<FailingTree>(store.tree(true))),
         frames(std::make_shared<frame::ObjectFrames>(tree, [](const std::string&) {})),
         frame(frames->directory("")->open_directory(kFrame)) {}
 
-  /// Writes an index of so many bytes. Returns an errno, or 0, as the others.
+  /// Writes an index of `size` bytes. Like sync() and remove(), returns the errno or 0.
   int commit(std::size_t size) {
     return errno_of([&] {
       const bool is_found = !has_tried && frame->stamp(frame::kSframeIndexName);
@@ -91,9 +91,9 @@ struct Host {
       tree->remove_all(frames->remove(kFrame, own ? *own : tree->open(index, nullptr)->state()));
     });
   }
-  /// Has it ask the store what has become of a put.
+  /// Makes the host ask the store whether its last PUT was done.
   void ask() const { frames->directory("")->open_directory(kFrame); }
-  /// Bytes of the index that the host takes for the stored one; -1 where it knows of none for sure.
+  /// Returns the size of the index that the host believes to be stored, or -1 if it is not sure.
   std::int64_t stored() const {
     const auto state = frames->own_state(kFrame);
     return state ? static_cast<std::int64_t>(state->size) : -1;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(whoever_is_overtaken_puts_nothing_any_more) {
   BOOST_TEST(host.commit(100) == 0);
   Host other(store);
   BOOST_TEST(other.commit(200) == 0);
-  BOOST_TEST(!host.is_overtaken());  // nobody has looked
+  BOOST_TEST(!host.is_overtaken());  // the host has not asked the store yet
   BOOST_TEST(host.commit(300) == ESTALE);
   BOOST_TEST(host.is_overtaken());
   BOOST_TEST(!host.is_removed());
@@ -174,13 +174,13 @@ BOOST_AUTO_TEST_CASE(a_removed_frame_is_not_put_again) {
     BOOST_TEST(host.commit(100) == 0);
     host.tree->next = put;
     BOOST_TEST(host.remove() == (put == Put::answered ? 0 : EIO));
-    BOOST_TEST(host.sync() == ESTALE);  // has asked what became of it
+    BOOST_TEST(host.sync() == ESTALE);  // asks the store whether the removal was done
     BOOST_TEST(host.commit(200) == ESTALE);
     BOOST_TEST(host.is_removed());
     BOOST_TEST(!host.is_overtaken());
     BOOST_TEST(host.stored() == (put == Put::answered ? 0 : -1));
     BOOST_TEST(store.objects() == 0U);
-    // Another host makes a frame there, and a reader of the old one misses a chunk.
+    // Another host makes a new frame, and a reader of the old frame does not find a chunk.
     Host other(store);
     BOOST_TEST(other.commit(300) == 0);
     BOOST_TEST(host.frame->open_source("00000001.chunk") == nullptr);

@@ -1,4 +1,4 @@
-// What is remembered of directories of objects.
+// Tests what a mount remembers of directories of objects.
 
 #include "fs/source/objects/object_listings.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 using namespace bloscfs;
 using namespace bloscfs::fs;
 
-/// One directory, to which something is done while it is listed.
+/// A tree of one directory. It calls `meanwhile` during the next listing.
 class ChangingTree final : public frame::ObjectTree {
  public:
   const std::optional<std::string>& single() const override { return single_; }

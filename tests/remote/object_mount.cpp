@@ -27,7 +27,7 @@ StorePlace::StorePlace() : bucket_(new_bucket()) {
   auto bucket = std::make_unique<frame::S3Bucket>(std::move(address), shared_rgw().client(),
                                                   std::chrono::seconds(20));
   tree_ = std::make_shared<frame::S3Tree>(std::move(bucket), prefix_ + "/", true, true);
-  tree_->list("");  // what was found at the beginning is of no use later
+  tree_->list("");  // uses up the first page, which the constructor fetched and keeps for list()
 }
 
 std::vector<std::string> StorePlace::environment() const {

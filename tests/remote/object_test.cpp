@@ -1,4 +1,4 @@
-// Objects as sources: few requests, one state.
+// Reads remote objects: with few requests, and always from one state.
 
 #include <random>
 #include <thread>
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_object_in_the_known_state_is_given_back) {
 }
 
 BOOST_AUTO_TEST_CASE(states_without_a_name_are_told_apart_by_what_is_seen) {
-  // All of a small one, and what a large one begins with.
+  // Compares all bytes of a small object, and the beginning of a large one.
   for (const std::size_t size : {std::size_t{1000}, kMiB}) {
     Served served(size);
     served.headers = "";
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(small_reads_nearby_share_a_request) {
   for (const std::size_t at : {300000U, 300100U, 262144U, 320000U})
     BOOST_TEST((read(*object, at, 100) == served.object.substr(at, 100)));
   BOOST_TEST(served.server.requests() == 2);
-  // Over the border of two windows; and the end, with what stands before it.
+  // A read across the border of two windows, and reads at the end and shortly before it.
   BOOST_TEST((read(*object, 5 * kWindow - 50, 100) == served.object.substr(5 * kWindow - 50, 100)));
   BOOST_TEST(served.server.requests() == 3);
   BOOST_TEST((read(*object, (1 << 20) - 10, 100) == served.object.substr((1 << 20) - 10)));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(another_state_is_an_error_also_where_conditions_are_ignored
     const auto object = served.open();
     read(*object, 200000, 10);
     change(served);
-    // What was read before stays as it was.
+    // Bytes that were read before stay readable.
     BOOST_TEST(error_of_read(*object, 200000, 10) == 0);
     return error_of_read(*object, 500000, 10);
   };

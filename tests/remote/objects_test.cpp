@@ -1,4 +1,4 @@
-// A tree of objects without a mount: its nodes, and what its directories show.
+// Tests a tree of objects without a mount: its nodes, and what its directories show.
 
 #include "fs/source/objects/objects.hpp"
 
@@ -46,7 +46,7 @@ std::string new_names(const ObjectNodes& nodes, const std::string& directory) {
   return names;
 }
 
-/// The first removal takes until it is told to go on.
+/// A tree whose removals wait until go_on().
 class SlowRemovals final : public frame::ObjectTree {
  public:
   const std::optional<std::string>& single() const override { return single_; }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_is_listed_and_found_before_it_is_stored) {
 
 BOOST_AUTO_TEST_CASE(a_new_file_that_is_forgotten_leaves_no_name) {
   ObjectNodes nodes(file_of(""));
-  // As where its content cannot be made, too.
+  // The mount also does this if it cannot make the file's content.
   nodes.forget(nodes.add_new(new_file("", "one")), 1);
   BOOST_TEST(new_names(nodes, "").empty());
   BOOST_TEST(!nodes.leading("one.b2frame").has_value());
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_written_to_keeps_its_node_until_another_stat
   const NodeId one = nodes.enter(looked_at("first"), std::nullopt);
   nodes.set_opened(one, nullptr);
   BOOST_TEST(nodes.leads(one));
-  // Another look at the same state; and at what a commit has stored.
+  // The node stays for another look at the same state, and for a state that its own commit stored.
   BOOST_TEST(nodes.enter(looked_at("first"), std::nullopt) == one);
   const ObjectNode second = looked_at("second");
   BOOST_TEST(nodes.enter(second, second.look->state) == one);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_tombstone_that_has_waited_for_long_is_left_to_gc) {
                          [&] { return std::chrono::seconds(now); });
     removal.add({"first"}, {}, {});
     BOOST_TEST(comes_true([&] { return tree->calls() == 1; }));
-    // Behind the first ones, while the host sleeps.
+    // The second tombstone waits behind the first while the host sleeps for 181 s.
     removal.add({"second"}, {"chunk"}, {});
     now = 181;
     removal.add({"third"}, {}, {});

@@ -1,4 +1,4 @@
-// Frames behind HTTP: how many requests, how many bytes, and how many round trips reading takes.
+// Reads frames through HTTP, and counts the requests, bytes and round trips.
 
 #include <algorithm>
 #include <random>
@@ -43,7 +43,7 @@ struct ServedFrame : Served {
   ByteVector read(std::size_t offset, std::size_t size) {
     return bytes_read(*reader, pages, offset, size);
   }
-  /// Since the first `count` requests.
+  /// Returns how many bytes were requested after the first `count` requests.
   std::uint64_t bytes_asked_since(int count) const {
     std::uint64_t bytes = 0;
     for (const HttpRequest& request : server.seen())
@@ -59,7 +59,8 @@ struct ServedFrame : Served {
   std::unique_ptr<fs::FrameReader> reader;
 };
 
-/// The same chunk again and again, stored anew as often as memory is worth it.
+/// Returns a frame of `count` equal chunks. It stores at most kMostCopies of them, to save memory;
+/// further index entries point to the same copies.
 ByteVector frame_of_copies(const ByteVector& contents, std::size_t blocksize, std::size_t count) {
   constexpr std::size_t kMostCopies = 20'000;
   const ByteVector chunk = encode_chunk(contents, 1, blocksize);
@@ -82,8 +83,8 @@ ByteVector part_of(const ByteVector& bytes, std::size_t offset, std::size_t size
   return {begin, begin + static_cast<std::ptrdiff_t>(size)};
 }
 
-/// Noise, but for a part of each stretch that is zero: blocks are stored in 60 to 100 % of their
-/// size.
+/// Returns noise with a part of each 64 KiB set to zero. Its blocks compress to 60 to 100 % of
+/// their size.
 ByteVector uneven_noise(std::size_t size) {
   ByteVector bytes = make_contents("noise", 3, size, 1);
   std::mt19937 random(7);
@@ -99,7 +100,7 @@ struct RandomReads {
   std::uint64_t bytes_each = 0;
 };
 
-/// 4 KiB each, at random, once the index is known.
+/// Reads 4 KiB at random offsets, after the index is known.
 RandomReads read_at_random(ServedFrame& served, const ByteVector& contents, std::size_t size,
                            milliseconds delay) {
   std::mt19937_64 random(5);
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(index_and_trailer_of_most_frames_come_together) {
   served.open();
   BOOST_TEST(served.server.requests() == 2);
   BOOST_TEST((served.read(1500 * 100000, 4096) == part_of(contents, 0, 4096)));
-  // The chunk alone.
+  // One more request, for the chunk only.
   BOOST_TEST(served.server.requests() == 3);
 }
 
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(reading_ahead_asks_and_does_not_wait) {
   fs::Request request;
   const std::uint64_t before = served.stats.readahead_blocks;
   served.reader->prefetch(request, 5 * kMiB, kMiB, never);
-  // It comes back while they are under way.
+  // prefetch() returns while the blocks are still under way.
   BOOST_TEST(served.traffic->numbers().bytes_under_way > 0);
   BOOST_TEST(served.stats.readahead_blocks == before);
   comes_true([&] { return served.traffic->numbers().bytes_under_way == 0; });
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(who_reads_a_frame_in_order_fills_the_link) {
       fmt::format("{:.3f} of the link, {} requests", share, served.server.requests()));
 }
 
-/// How much of the link is used is told, and not demanded of every machine.
+/// Prints how much of the link's bandwidth is used. It is no assertion, since machines differ.
 BOOST_AUTO_TEST_CASE(an_object_in_order_fills_the_link) {
   Served served(1);
   served.object = std::string(256 * kMiB, 'x');

@@ -1,4 +1,4 @@
-// Where redirects may lead, between real addresses of this host.
+// Tests which redirects the client follows, between real addresses of this host.
 
 #include <cerrno>
 #include <memory>
@@ -21,8 +21,8 @@ using namespace bloscfs::test;
 namespace frame = bloscfs::frame;
 namespace utf = boost::unit_test;
 
-/// Addresses that this host has as long as the object lives: one for documentation, which counts as
-/// public, a private one, and a link-local one.
+/// Gives this host three more addresses until the destructor: one for documentation, which counts
+/// as public, a private one, and a link-local one.
 class OwnAddresses {
  public:
   OwnAddresses() {
@@ -49,7 +49,7 @@ class OwnAddresses {
   std::vector<std::string> all_;
 };
 
-/// Leads from /to/HOST:PORT/PATH to there, and has a frame everywhere else.
+/// Redirects from /to/HOST:PORT/PATH to HOST:PORT/PATH. Serves a frame under all other paths.
 ScriptedServer::Answer leading_server() {
   return [](const HttpRequest& request) {
     const std::string target = request.head.substr(4, request.head.find(" HTTP") - 4);
@@ -69,7 +69,7 @@ Precondition needs_addresses(utf::test_unit_id id) {
   return tried.ok() ? Precondition(true) : skip("no loopback: " + tried.description());
 }
 
-/// What a range of a URL gives: nothing, or the error's text.
+/// Requests a range of a URL. Returns the text of the error, or an empty text for success.
 std::string problem_with(const std::string& url, const std::string& bearer = {}) {
   frame::HttpSettings settings;
   settings.retry_time = std::chrono::milliseconds(0);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(none_leads_from_outside_to_what_only_insiders_reach) {
   const auto server_at = [](const std::string& host) {
     return std::make_unique<ScriptedServer>(leading_server(), true, host);
   };
-  // From the widest to the narrowest; the last two count as one.
+  // From the widest reach to the narrowest. The last two count as the same reach.
   const std::unique_ptr<ScriptedServer> servers[] = {
       server_at(own.everywhere()), server_at(own.in_network()), server_at(own.link_local()),
       server_at("127.0.0.1")};
@@ -120,11 +120,11 @@ BOOST_AUTO_TEST_CASE(none_leads_from_outside_to_what_only_insiders_reach) {
         BOOST_TEST(servers[to]->requests() == before);
       }
     }
-  // Nor by a way around.
+  // A chain of redirects is refused, too.
   const std::string inside = place_of(*servers[3]);
   BOOST_TEST(is_refused(problem_with(servers[0]->address(
       fmt::format("/to/{}/to/{}/to/{}/x", place_of(*servers[0]), place_of(*servers[1]), inside)))));
-  // A name that stands for an address inside is no way either.
+  // A redirect to a name that stands for a loopback address is refused, too.
   const std::string named = "localhost" + inside.substr(inside.find(':'));
   BOOST_TEST(problem_with(servers[1]->address("/to/" + named + "/x")) != "");
 }
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(none_takes_a_token_to_another_host) {
   ScriptedServer first(leading_server(), true, own.in_network());
   ScriptedServer other(leading_server(), true, own.everywhere());
   const std::string back = fmt::format("/to/{}/to/{}/x", place_of(other), place_of(first));
-  // From wide to narrow the way back is closed, so that the first one is the wide one here.
+  // A redirect within the same host keeps the token.
   BOOST_TEST(problem_with(other.address(fmt::format("/to/{}/x", place_of(other))), "secret") == "");
   for (const HttpRequest& request : other.seen())
     BOOST_TEST(request.value("Authorization") == "Bearer secret");
@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(none_takes_a_token_to_another_host) {
   BOOST_TEST(first.seen().at(0).value("Authorization") == "Bearer secret");
   BOOST_TEST_REQUIRE(other.seen().size() == before + 1);
   BOOST_TEST(other.seen().back().value("Authorization") == "");
-  // Another port is another host, and so is the first one when it is come back to.
+  // Another port counts as another host. The token stays away if a redirect leads back to the
+  // first.
   ScriptedServer neighbour(leading_server(), true, own.in_network());
   BOOST_TEST(problem_with(
                  first.address(fmt::format("/to/{}/to/{}/x", place_of(neighbour), place_of(first))),

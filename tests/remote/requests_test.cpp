@@ -1,4 +1,4 @@
-// Requests other than for ranges: bodies, conditions, credentials, whole answers.
+// Tests requests other than for ranges: bodies, conditions, credentials, whole answers.
 
 #include <fstream>
 
@@ -43,7 +43,7 @@ ScriptedServer::Answer always(const std::string& bytes, bool close = false) {
 
 std::string text_of(const HttpAnswer& answer) { return {answer.body.begin(), answer.body.end()}; }
 
-/// Says what it signed.
+/// A signer whose signature shows the method, the number of headers, and the number of the attempt.
 class FakeSigner : public RequestSigner {
  public:
   std::vector<HttpHeader> sign(const WebRequest& request,
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_must_not_be_done_twice_is_tried_once) {
     return HttpReply{request.number == 0 ? reply_of("200 OK", "", "") : "", {}, request.number > 0};
   });
   HttpClient client(hasty(2000));
-  // The connection that is kept after that one dies with the next request.
+  // The client keeps this connection. The server closes it at the next request.
   BOOST_TEST(error_of(client, request_to(server.url())) == 0);
   WebRequest request = request_to(server.url(), HttpMethod::post);
   request.retries = false;

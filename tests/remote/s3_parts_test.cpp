@@ -1,4 +1,4 @@
-// Signatures, names, credentials and listings of object stores, those of hostile hands included.
+// Tests signatures, names, credentials and listings of object stores, including hostile ones.
 
 #include <cstdlib>
 #include <random>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace bloscfs::frame;
 
-/// Those of Amazon's examples, and their time: 2013-05-24, 0:00.
+/// The keys of Amazon's examples, and the examples' time: 2013-05-24, 0:00 UTC.
 const S3Credentials kExampleKeys{
     "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", {}};
 constexpr std::time_t kExampleTime = 1369353600;

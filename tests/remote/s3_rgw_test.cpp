@@ -1,4 +1,4 @@
-// Trees of objects in a real store.
+// Tests trees of objects in a real store.
 
 #include <csignal>
 #include <cstdlib>
@@ -25,7 +25,7 @@ using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 using Condition = ObjectCondition::Kind;
 
-/// With a client whose requests can be counted.
+/// A tree with a client that counts its requests.
 struct Tree {
   explicit Tree(const std::string& bucket_name, const std::string& prefix = {},
                 bool writable = true)
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_keeps_conditions_is_written_to) {
   BOOST_TEST(!tree->single());
   BOOST_TEST(tree->list("").empty());
   BOOST_TEST(tree->url("a b") == shared_rgw().endpoint() + "/" + bucket + "/some/place/a%20b");
-  // What the environment had is remembered.
+  // The first tree has removed the keys from the environment. The second one still knows them.
   settings.writable = false;
   const auto again = open_remote("s3://" + bucket, settings);
   BOOST_TEST(again->list("").empty());
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_kept_and_a_commit_is_known_again) {
   const ObjectState made = put(*tree.tree, "x", "one", {Condition::absent, {}}, metadata);
   BOOST_TEST((made.metadata == metadata));
   BOOST_TEST((tree.tree->open("x", nullptr)->state().metadata == metadata));
-  // As after an answer that was lost.
+  // Repeats the PUT, as after a lost answer. The equal metadata prove that the object is our own.
   const ObjectState again = put(*tree.tree, "x", "one", {Condition::absent, {}}, metadata);
   BOOST_TEST(again.same_bytes(made));
   BOOST_TEST(errno_of([&] {
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(many_objects_are_removed_with_few_requests) {
   put(*tree.tree, "other", "stays");
   const auto before = tree.tree->numbers().requests;
   tree.tree->remove_all(paths);
-  // XML has no word for a tab in a key.
+  // XML cannot express the key with a tab, so this key takes a request of its own.
   BOOST_TEST(tree.tree->numbers().requests - before == 2U);
   const auto left = tree.tree->list("");
   BOOST_TEST_REQUIRE(left.size() == 1U);
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(daemons_end_with_a_program_that_is_killed) {
   pid_t daemon = -1;
   BOOST_TEST(::read(ends[0], &daemon, sizeof daemon) == static_cast<ssize_t>(sizeof daemon));
   for (const int end : ends) ::close(end);
-  // One that nobody has reaped runs no program.
+  // A daemon that has ended but was not reaped has no program any more.
   const auto runs = [&] {
     std::error_code error;
     return !fs_std::read_symlink("/proc/" + std::to_string(daemon) + "/exe", error).empty();

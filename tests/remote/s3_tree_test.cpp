@@ -1,4 +1,4 @@
-// Trees of objects in stores that lie, lose answers, and list without end.
+// Tests trees of objects in stores that lie, lose answers, or list without end.
 
 #include "frame/remote/s3_tree.hpp"
 
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_commit_whose_answer_was_lost_is_a_commit) {
   store.set_faults(faults);
   BOOST_TEST(s3_outcome([&] { put_text(*tree, "a", "three", same_as(one), "3"); }).error == ESTALE);
   store.set_faults(faults);
-  // Nothing tells whose it is.
+  // Without metadata, the tree cannot know which host has put an object.
   BOOST_TEST(s3_outcome([&] { put_text(*tree, "b", "one", kAbsent); }).error == ESTALE);
 }
 

@@ -28,7 +28,8 @@ struct HttpReply {
   std::string bytes;
   std::chrono::milliseconds before{0};  ///< pause before the reply
   bool close = false;                   ///< closes the connection after the reply
-  bool head_first = false;              ///< sends the head on its own, before the body
+  /// Sends the head on its own. The kernel sends a short body once the head is acknowledged.
+  bool head_first = false;
 };
 
 class ScriptedServer {

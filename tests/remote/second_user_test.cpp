@@ -1,4 +1,4 @@
-// A writable mount of an object store that lets other users in.
+// Other users work in a writable mount of an object store.
 
 #include <cerrno>
 
@@ -15,7 +15,7 @@ using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// What a shell command of another user comes to: its output, or the reason for which it failed.
+/// Runs a shell command as the user nobody. Returns its output, or the reason of its failure.
 std::string as_other(const std::string& command) {
   ProcessSettings settings;
   settings.uid = nobody();

@@ -1,4 +1,4 @@
-// Sparse frames of an object store, below mounts.
+// Tests sparse frames in an object store, without a mount.
 
 #include "frame/sframe/shared_frames.hpp"
 
@@ -17,7 +17,7 @@ using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// Of a host that commits to `from` as soon as another one has put `to`.
+/// A tree that plays another host: it changes the index `from` when the host under test puts `to`.
 class Intruder final : public frame::ObjectTree {
  public:
   Intruder(frame::ObjectTree& tree, std::string from, std::string to)
@@ -42,7 +42,7 @@ class Intruder final : public frame::ObjectTree {
       const auto source = tree_.open(from_, nullptr);
       ByteVector index(source->state().size);
       source->read_exactly_at(0, index, "index");
-      index.back() ^= 1;  // of the fingerprint
+      index.back() ^= 1;  // the last byte belongs to the fingerprint
       tree_.put(from_, index, {}, source->state().metadata);
     }
     return tree_.put(path, bytes, condition, metadata);

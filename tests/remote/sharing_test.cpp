@@ -1,4 +1,4 @@
-// Ranges of objects that several readers want, that are expected, and that nobody wants any more.
+// Ranges of objects that several readers want, that are expected, or that no reader wants any more.
 
 #include <atomic>
 #include <future>
@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 struct GivenUp {};
 
-/// Answers to ranges wait until it is opened.
+/// A gate at which answers wait until open().
 class Gate {
  public:
   void open() {
@@ -55,7 +55,7 @@ class Gate {
   int waiting_ = 0;
 };
 
-/// An object of which all but the first bytes waits behind a gate.
+/// An object whose answers wait at a gate, except for ranges from offset 0.
 struct Gated : Served {
   explicit Gated(std::size_t size) : Served(size) {
     respond = [this](const HttpRequest& request) {
@@ -67,7 +67,7 @@ struct Gated : Served {
   Gate gate;
 };
 
-/// A read of 100 bytes by another thread, which waits by now.
+/// Starts a thread that reads 100 bytes. Returns when the thread waits.
 std::future<std::string> waiting_read(const RemoteObject& object, std::size_t at) {
   const auto thread = std::make_shared<std::promise<pid_t>>();
   auto reading = std::async(std::launch::async, [&object, at, thread] {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(expected_ranges_stay_within_the_budget) {
   BOOST_TEST(traffic->numbers().bytes_held <= 4 * kMiB);
   BOOST_TEST(traffic->numbers().bytes_held >= 3 * kMiB);
   served.gate.open();
-  // All of it comes, in time, with whoever reads it.
+  // A reader gets all of the ranges in the end.
   BOOST_TEST((read(*object, kMiB, 40 * kMiB) == served.object.substr(kMiB, 40 * kMiB)));
   BOOST_TEST(traffic->numbers().bytes_held <= 5 * kMiB);
 }
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(many_ranges_of_one_object_do_not_keep_back_one_of_another) 
   const auto modest = RemoteObject::open(client, {single.server.url()}, nullptr, traffic);
   greedy->expect(spread(kMiB, 200, 200000, 1000));
   many.gate.wait_for(12);
-  // Neither what is waited for, nor what is expected: that has the next turn.
+  // A read of the other object is sent at once. An expected range of it gets the next transfer.
   BOOST_TEST((read(*modest, 500000, 100) == single.object.substr(500000, 100)));
   modest->expect(spread(800000, 1, 1, 100));
   BOOST_TEST(many.gate.waiting() == 12);
@@ -230,16 +230,16 @@ BOOST_AUTO_TEST_CASE(readers_who_wait_take_turns_where_transfers_are_few) {
   BOOST_TEST(single.server.requests() == 1);
   many.gate.open();
   BOOST_TEST((one.get() == single.object.substr(500000, 100)));
-  // At most those that had begun before, and the one whose turn it was.
+  // At most the ranges that began before, and the one that was next, came before this reader.
   BOOST_TEST(many.gate.waiting() <= 13);
   for (auto& reader : readers) BOOST_TEST(reader.get().size() == 100U);
 }
 
-// Requests that wait before another attempt have no transfer.
+// A request that waits for its retry does not occupy a transfer.
 BOOST_AUTO_TEST_CASE(a_server_that_fails_does_not_keep_back_readers_of_another) {
   Served failing(64 * kMiB), sound(kMiB);
   std::mutex mutex;
-  std::multiset<std::uint64_t> refused;  // where the ranges begin
+  std::multiset<std::uint64_t> refused;  // the first bytes of the refused ranges
   failing.respond = [&](const HttpRequest& request) {
     if (request.first == 0) return range_of(failing.object, request, failing.headers);
     const std::lock_guard guard(mutex);
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_fails_does_not_keep_back_readers_of_another) 
     return std::pair(refused.size(),
                      std::set<std::uint64_t>(refused.begin(), refused.end()).size());
   };
-  // Each has its turn before any has a second one, and then one of another object.
+  // Each range is tried once before any is retried. Then the range of the other object is sent.
   BOOST_TEST(comes_true([&] { return counts().second == 12; }));
   BOOST_TEST((read(*object, 500000, 100) == sound.object.substr(500000, 100)));
   BOOST_TEST(counts().first == 12U);
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
   constexpr std::size_t kAhead = 5 * kMiB + 500000;
   read_on(kMiB);
   BOOST_TEST_REQUIRE(comes_true([&] { return times_asked(kAhead) == 1; }));
-  // While no reader comes for it.
+  // The expected range is dropped while other reads continue and no reader wants it.
   BOOST_TEST(comes_true([&] {
     read_on(40 * kMiB);
     return !object->is_at_hand(spread(kAhead, 1, 1, 100));
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
   BOOST_TEST(times_asked(kAhead) == 2);
 }
 
-// What is expected waits for memory, and a reader may come for it at any moment.
+// Expected ranges wait for memory, and a reader may want one of them at any moment.
 BOOST_AUTO_TEST_CASE(who_waits_for_what_is_just_being_expected_gets_it_with_the_budget_taken) {
   constexpr int kRanges = 400, kStep = 70'000;
   Served served(30 * kMiB);

@@ -1,5 +1,5 @@
-// Containers whose chunks are objects of their own, or are read as wholes: how many requests, and
-// how many at once.
+// Reads containers whose chunks are objects of their own, or are read as a whole. Counts the
+// requests, and how many are under way at once.
 
 #include <condition_variable>
 #include <map>
@@ -34,7 +34,7 @@ std::string path_of(const HttpRequest& request) {
   return request.head.substr(begin, request.head.find(' ', begin) - begin);
 }
 
-/// Objects below "/", each with an entity tag.
+/// Serves objects below "/", each with an ETag.
 struct ServedTree {
   explicit ServedTree(const fs_std::path& files) {
     for (const auto& entry : fs_std::recursive_directory_iterator(files)) {
@@ -88,7 +88,7 @@ struct ServedTree {
   std::mutex mutex;
   std::condition_variable changed;
   std::multiset<std::string> asked, at_once;
-  std::size_t most_at_once = 0;  ///< different ones
+  std::size_t most_at_once = 0;  ///< most different objects under way at once
   fs::Stats stats;
   fs::PagePool pages;
   fs::BlockCache cache{256 << 20, pages, stats};
@@ -108,7 +108,7 @@ Cut cut_into(std::size_t chunksize, std::size_t blocksize) {
   return cut;
 }
 
-/// A sparse frame "s" with such contents.
+/// A local directory with the sparse frame "s".
 struct SparseFiles {
   SparseFiles(const ByteVector& contents, const Cut& cut) {
     write_sparse_frame(dir / "s", contents, cut);
@@ -116,7 +116,7 @@ struct SparseFiles {
   TempDir dir;
 };
 
-/// All of it, in order; the answers to all requests take a while.
+/// Reads the whole frame in order, from a server that answers after 20 ms.
 void read_in_order(ServedTree& served, const ByteVector& contents, std::size_t step) {
   served.before_answer = [](const std::string&) { simulate_delay(milliseconds(20)); };
   served.open("s");
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(chunks_of_4_mib_are_under_way_together) {
   BOOST_TEST_MESSAGE(
       fmt::format("{} requests, {} at once", served.server.requests(), served.most_at_once));
   BOOST_TEST(served.most_at_once >= 2U);
-  // The first chunk comes in parts, as far as the reader seems to go on.
+  // The first chunk comes in parts, whose size grows while the reader continues in order.
   BOOST_TEST(served.server.requests() <= 12 + 12);
 }
 
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_piece_of_a_large_chunk_takes_one_round_trip) {
   ServedTree served(files.dir.path());
   served.open("s");
   served.read(0, 1);
-  // Both parts of a chunk are asked for before there is an answer to one of them.
+  // The reader must request both parts of a chunk before the server answers either.
   int alone = 0;
   served.before_answer = [&](const std::string& path) {
     std::unique_lock lock(served.mutex);
@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(who_stops_has_what_was_ahead_of_him_dropped) {
   for (std::size_t at = 0; at < 4 * kMiB; at += 256 * kKiB) served.read(at, 256 * kKiB);
   std::this_thread::sleep_for(seconds(7));
   const int before = served.server.requests();
-  // No more than he took twice; and then it is asked for again.
+  // Readahead fetches at most twice what the test has read, and drops it later. A read after that
+  // requests the chunk again.
   BOOST_TEST(before <= 4 + 8 + 8);
   BOOST_TEST((served.read(6 * kMiB, kKiB) == bytes_of_part(contents, 6 * kMiB, kKiB)));
   BOOST_TEST(served.server.requests() > before);
@@ -201,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_fails_is_asked_for_again) {
   BOOST_TEST((served.read(2 * kMiB, kKiB) == bytes_of_part(contents, 2 * kMiB, kKiB)));
 }
 
-/// How much of the link is used is told, and not demanded of every machine.
+/// Prints how much of the link's bandwidth is used. It is no assertion, since machines differ.
 BOOST_AUTO_TEST_CASE(who_reads_a_sparse_frame_in_order_fills_the_link) {
   for (const std::size_t chunksize : {4 * kMiB, 64 * kKiB}) {
     const std::size_t size = 96 * kMiB;

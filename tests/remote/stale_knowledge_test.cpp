@@ -1,5 +1,5 @@
-// Two hosts that write to one object store, one of which knows an older state of a file than the
-// store has when it renames, changes or removes the file.
+// Two hosts write to one object store. When one of them renames, changes or removes a file, it
+// knows an older state of the file than the store has.
 
 #include <algorithm>
 #include <array>
@@ -35,10 +35,11 @@ using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// Of the files here, at most.
+/// The largest size of a file in these tests, in bytes.
 constexpr std::size_t kLargest = std::size_t{1} << 20;
 
-/// Appends behind what a program reads there. The errno of what fails.
+/// Reads a file, appends `text` after the bytes that it has read, and calls fsync(). Returns the
+/// errno, or 0.
 int errno_of_appending(const fs_std::path& path, const std::string& text, int flags = O_CREAT) {
   const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0644));
   if (!fd) return errno;
@@ -49,11 +50,11 @@ int errno_of_appending(const fs_std::path& path, const std::string& text, int fl
   return ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
-/// What one host does to a file that it knows an older state of.
+/// An operation of a host that knows an older state of the file "one".
 struct StaleOperation {
   std::string name;
   std::function<int(const std::string& path)> run;
-  std::string result = "one";  ///< what the file is called then
+  std::string result = "one";  ///< the name of the file after the operation
 };
 
 const std::vector<StaleOperation> kOperations{
@@ -86,17 +87,17 @@ BOOST_AUTO_TEST_CASE(overwrites_no_acknowledged_commit) {
   for (const StaleOperation& operation : kOperations) {
     BOOST_TEST_CONTEXT(operation.name) {
       const StorePlace place;
-      // What one host knows stays known for as long as this takes.
+      // `knowing` trusts what it knows for longer than the test takes.
       ObjectMount other(place);
       BOOST_TEST(errno_of_appending(other / "one", "first\n") == 0);
       ObjectMount knowing(place, {"revalidate=600"});
       BOOST_TEST(file_text(knowing / "one") == "first\n");
       BOOST_TEST(errno_of_appending(other / "one", "acknowledged\n") == 0);
-      // The kernel looks again after ESTALE.
+      // The mount may return ESTALE once. The kernel then repeats the lookup and the operation.
       BOOST_TEST(operation.run(knowing / "one") == 0, "errno " << errno);
       BOOST_TEST(errno_of_appending(knowing / operation.result, "last\n") == 0);
       const std::string all = file_text(ObjectMount(place) / operation.result);
-      // Whoever truncates may well mean what was not known to be there.
+      // A truncation may remove lines that the host did not know.
       if (!operation.name.starts_with("truncate to the"))
         BOOST_TEST(all.starts_with("first\nacknowledged\n"), all);
       BOOST_TEST(all.ends_with("last\n"), all);
@@ -125,11 +126,11 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
 
 constexpr std::size_t kShared = 6, kOwned = 2;
-/// How long a request of a daemon that was killed may still be on its way.
+/// How long a request of a killed daemon may still be under way.
 constexpr std::chrono::seconds kLongestWay{10};
 
-/// A program appends a line to a file, or unlinks it where there is no line. `begin` is before the
-/// file is opened.
+/// A program's change of a file: it appends `line`, or unlinks the file if `line` is empty. `begin`
+/// is a time before the file was opened.
 struct Change {
   std::string file, line;
   SteadyTime begin, end;
@@ -140,7 +141,7 @@ struct Change {
   bool may_have_unlinked() const {
     return line.empty() && error != ENOENT && error != ESTALE && error != EBUSY;
   }
-  /// When all that the store was asked for has been done.
+  /// Returns the time at which the store has done all requests of the change.
   SteadyTime is_over() const { return error == 0 ? end : end + kLongestWay; }
 };
 
@@ -153,7 +154,8 @@ std::string description_of(const Change& change) {
                      std::error_code(change.error, std::generic_category()).message());
 }
 
-/// A name is busy after the death of a host that was removing it; fsync has told so.
+/// Unmounts, and accepts that a file was not committed with EBUSY. A name is busy if a host died
+/// while it removed the file; fsync() has already reported that.
 void unmount_what_may_be_busy(Mount& mount) {
   const bool is_ok = mount.unmount().ok();
   const std::string log = mount.log();
@@ -162,8 +164,9 @@ void unmount_what_may_be_busy(Mount& mount) {
                            log.substr(log.size() - std::min<std::size_t>(log.size(), 2000)));
 }
 
-/// The files that one host alone removes, and both make and append to. A name gets another number
-/// if it cannot be made again, since a removal by a daemon that was killed may be on the way.
+/// Names of files that only one host removes, and that both hosts make and append to. If a name
+/// cannot be made again, go_on() gives it another number: a removal by a killed daemon may still be
+/// under way.
 class OwnedNames {
  public:
   std::string name(const std::string& owner, std::size_t which) {
@@ -175,7 +178,7 @@ class OwnedNames {
   std::array<std::atomic<int>, kOwned> numbers_{};
 };
 
-/// One host: a daemon, which may be killed and mounted again, and a program that changes files.
+/// A host: a daemon, which may be killed and mounted again, and a program that changes files.
 class Writer {
  public:
   Writer(const StorePlace& place, std::string name, std::string revalidate, unsigned seed)
@@ -194,7 +197,7 @@ class Writer {
   int kills() const { return kills_; }
   const std::string& log() const { return log_; }
 
-  /// Until `end`.
+  /// Changes files until `end`.
   void work(Writer& other, SteadyTime end) {
     Mounted mounted(*this);
     mounted.run([&] { return steady_now() >= end; }, other);
@@ -202,7 +205,7 @@ class Writer {
     log_ += mounted.mount.log();
   }
 
-  /// The same, and the daemon is killed at random moments, but not at the end.
+  /// Changes files until `end`. Kills the daemon at random moments, except at the end.
   void work_and_be_killed(Writer& other, SteadyTime end) {
     while (steady_now() < end) {
       Mounted mounted(*this);
@@ -232,7 +235,7 @@ class Writer {
 
     template <typename Over>
     void run(const Over& is_over, Writer& other) {
-      // By its path it would be the directory below the mount once the daemon is dead.
+      // Once the daemon is dead, the path of the mount would lead to the directory below it.
       const Fd root(::open(mount.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
       const std::string path = fmt::format("/proc/self/fd/{}", root.get());
       for (; !is_over(); writer.operations_++) writer.change(path, other);
@@ -262,7 +265,7 @@ class Writer {
         break;
       }
       case 5: {
-        // By its name it would be another host's newer state that gets the old length.
+        // Not truncate(), which could give another host's newer state the old length.
         const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
         if (fd && ::fstat(fd.get(), &st) == 0 && ::ftruncate(fd.get(), st.st_size + 1) == 0)
           ::fsync(fd.get());
@@ -290,15 +293,16 @@ class Writer {
     }
   }
 
-  /// So that the kernel has pages of what is there now.
+  /// Reads a file, so that the kernel has pages of its present state.
   static void read(const std::string& path) {
     std::string text(kLargest, 0);
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd) static_cast<void>(!::pread(fd.get(), text.data(), text.size(), 0));
   }
 
-  /// With time for the other host to append to the old name. Over no other file: what that had
-  /// would go.
+  /// Renames a file to an unused name, and appends to it. Works on another file before the rename,
+  /// which gives the other host time to append to the old name. A rename over another file would
+  /// lose that file's lines.
   void rename_and_append(const fs_std::path& mount, const std::string& from,
                          const std::string& to) {
     read(mount / from);
@@ -329,7 +333,7 @@ class Writer {
     note({file, {}, begin, steady_now(), error});
   }
 
-  /// A daemon that is dead has changed nothing.
+  /// Records a change. Leaves out ENOTCONN, since a dead daemon has changed nothing.
   void note(Change change) {
     if (change.error != ENOTCONN) changes_.push_back(std::move(change));
   }
@@ -345,7 +349,7 @@ class Writer {
   std::vector<Change> changes_;
 };
 
-/// What two writers left.
+/// The files that two writers left, and the checks of their lines.
 class Outcome {
  public:
   Outcome(const Mount& mount, const Writer& left, const Writer& right) : changes_(left.changes()) {
@@ -369,8 +373,9 @@ class Outcome {
   }
 
  private:
-  /// A line is lost if it is nowhere, and no removal of its file may have been later. It is back if
-  /// its file has it, though a removal began after its acknowledgement.
+  /// Reports a line that is lost or back. It is lost if no file has it, and no removal of its file
+  /// may have come later. It is back if its file has it, although a removal began after its
+  /// acknowledgement.
   void check(const Change& line) const {
     bool may_be_removed = false, must_be_removed = false;
     for (const Change& each : changes_) {

@@ -1,4 +1,4 @@
-// What was written stays somewhere, or is told to be lost, when the store does not answer any more.
+// If the store stops answering, the mount saves written data elsewhere, or reports that it is lost.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-/// A filesystem of 1 MiB that has no room left.
+/// A filesystem of 1 MiB that is full.
 struct FullDisk {
   FullDisk() {
     if (::mount("none", point.path().c_str(), "tmpfs", 0, "size=1m,mode=700") != 0)
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
           run({b2frame_program(), "cat", (work / "kept" / name).string()}).out;
   for (const auto& [name, contents] : kept)
     BOOST_TEST((files.contains(name) && files.at(name) == contents), name);
-  // What was sent before is in the store.
+  // The store has the files that were stored before it stopped answering.
   const ObjectMount other(place);
   for (const auto& [name, contents] : files)
     if (!kept.contains(name)) BOOST_TEST((file_text(other / name) == contents), name);
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(
   }
   BOOST_TEST((error == EIO || error == ETIMEDOUT), "errno " << error);
   gateway.is_down = false;
-  // The first may tell of what went wrong before it, and so may another one, of a commit that was
-  // under way when the store came back.
+  // The first fsync() may report an earlier error. Another one may report a commit that was under
+  // way when the store came back.
   BOOST_TEST(comes_true([&] { return ::fsync(fd.get()) == 0; }), "errno " << errno);
   BOOST_TEST(::pwrite(fd.get(), "on", 2, std::ssize(written)) == 2);
   BOOST_TEST(::fsync(fd.get()) == 0);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_that_may_have_been_stored_is_removed_from_the_st
   gateway.ends_with_index = true;
   BOOST_TEST(errno_of_writing(mount / "one", 0, "some text") != 0);
   BOOST_TEST(gateway.is_down);
-  // Whether it is there nobody knows.
+  // The mount cannot know whether the store has the file.
   BOOST_TEST(::unlink((mount / "one").c_str()) == -1);
   gateway.is_down = false;
   BOOST_TEST(::unlink((mount / "one").c_str()) == 0, "errno " << errno);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_that_may_have_been_stored_is_removed_from_the_st
   BOOST_TEST(names_in(other.path()).empty());
 }
 
-// Of a state that another host has replaced, while what was written could not be put beside.
+// Another host has replaced the state, and the store does not accept a conflict file at first.
 BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
   const StorePlace place;
   FailingGateway gateway(shared_rgw().port());
@@ -173,14 +173,14 @@ BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
   }
   gateway.takes_nothing = true;
   gateway.is_down = false;
-  // Finds out that it is overtaken.
+  // This commit makes the mount notice that its state is overtaken.
   BOOST_TEST(errno_of_writing(mount / "one", 0, "") != 0);
   const auto is_there = [&](const fs_std::path& root) {
     std::string found;
     try {
       found = file_text(root / "one");
     } catch (const std::system_error&) {
-      return false;  // not before it has been put aside
+      return false;  // the mount has not saved its own version yet
     }
     return found.size() == 100'000 && found.compare(5500, since.size(), since) == 0;
   };
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
   BOOST_TEST(found.compare(6100, 400, std::string(400, 'D')) == 0);
 }
 
-// Nothing is left of a removed frame: nobody can tell whether it was ever stored.
+// The store keeps no trace of a removed frame, so the mount cannot know whether it was ever stored.
 BOOST_DATA_TEST_CASE(what_may_have_been_stored_and_was_removed_is_not_lost,
                      utf::data::make({true, false}), had_been_there) {
   const StorePlace place;

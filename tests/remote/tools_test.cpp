@@ -1,4 +1,4 @@
-// b2frame and mounts of URLs that stand for directories.
+// Tests b2frame with mounts and URLs that stand for directories.
 
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"
@@ -16,7 +16,7 @@ void open_below(const fs_std::path& root) {
     fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
 }
 
-/// A sparse frame, and a folder of frames, one of which is damaged.
+/// Serves a sparse frame, and a folder of frames, one of which is damaged.
 struct ToolsServer {
   ToolsServer() {
     write_sparse_frame(nginx.www() / "x.b2frame", contents);
@@ -27,7 +27,7 @@ struct ToolsServer {
     write_file(folder / "below" / "good.b2frame", flat_frame(contents));
     write_file(folder / "note.txt", std::string_view("no frame"));
     ByteVector bad = flat_frame(contents);
-    // The headers of chunks as well.
+    // The damage is so long that it also hits headers of chunks.
     for (std::size_t at = bad.size() / 2; at < bad.size() / 2 + 70000; at++) bad[at] = 0xff;
     write_file(folder / "zbad.b2frame", bad);
     open_below(folder);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(bars_tell_bytes_a_second) {
   tools_server().nginx.serve("rate.b2frame", flat_frame(make_contents("noise", 2, 4 << 20, 1)));
   const fs_std::path file = tools_server().nginx.www() / "rate.b2frame";
   for (const std::string& name : {file.string(), url}) {
-    // What takes it does so late, so that there is time to draw.
+    // The reader of the pipe starts late, so that b2frame has time to draw the bar.
     const std::string command =
         std::string(B2FRAME) + " cat '" + name + "' | (sleep 1; cat > /dev/null)";
     const ProcessResult shown = run({"script", "-qec", command, "/dev/null"});

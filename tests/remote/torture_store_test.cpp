@@ -1,5 +1,5 @@
-// The same on a store that is written to: what was acknowledged is there, and what was refused is
-// beside it. See torture_test.cpp.
+// Random operations on a writable mount of a store that fails and lies (compare torture_test.cpp).
+// The store must have all acknowledged writes, and a conflict file for each refused one.
 
 #include <algorithm>
 #include <cerrno>
@@ -36,13 +36,14 @@ using std::chrono::milliseconds;
 constexpr int kStoreRetryTime = 3;
 constexpr milliseconds kStoreLimit{20'000 * kStoreRetryTime};
 const std::set<int> kPassingReads{EIO, ETIMEDOUT};
-/// EBUSY: the DELETE of a removed file's tombstone was lost, so nobody may overwrite it for a
-/// while.
+/// EBUSY: the DELETE of a removed file's tombstone was lost, so no host may overwrite the tombstone
+/// for a while.
 const std::set<int> kPassingWrites{EIO, ETIMEDOUT, ESTALE, EBUSY};
 constexpr unsigned kWriters = 3, kReaders = 4;
 constexpr int kNamesOfOne = 5;
 
-/// What a name may have: contents, or none where it is absent. There are several after an error.
+/// The possible contents of a name; nullopt if the file may be absent. After an error there are
+/// several possibilities.
 using MayBe = std::set<std::optional<std::string>>;
 
 std::string random_contents(Random& random, std::size_t most) {
@@ -52,7 +53,7 @@ std::string random_contents(Random& random, std::size_t most) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// All contents of all names, by their hashes, and what each was first written as.
+/// Remembers the hashes of all contents that any name ever had, and which write made each first.
 class EverWritten {
  public:
   void add(const std::string& contents, const std::string& what) {
@@ -81,7 +82,7 @@ std::string in_short(const MayBe& may_be) {
   return text;
 }
 
-/// Where contents differ from one of their size that they might be, and what is there.
+/// Describes where `found` differs from those possible contents that have the same size.
 std::string difference(const std::string& found, const MayBe& may_be) {
   std::string text;
   for (const auto& wanted : may_be) {
@@ -100,7 +101,7 @@ std::string difference(const std::string& found, const MayBe& may_be) {
   return text;
 }
 
-/// What was done to one name, the latest last: told where it is found to be something else.
+/// The latest operations on one name, for messages about wrong contents.
 class History {
  public:
   void add(const std::string& what, int error, const MayBe& then) {
@@ -129,7 +130,7 @@ class History {
   std::deque<std::string> lines_;
 };
 
-/// The names that one thread changes, and the others read.
+/// The names that one thread changes, and that the other threads read.
 struct Owned {
   std::shared_mutex mutex;
   std::map<std::string, MayBe> names;
@@ -149,7 +150,7 @@ class StoreTorture {
                              : look_at(owned_[random() % kWriters], random);
   }
 
-  /// What the store has in the end, seen by another mount.
+  /// Checks through another mount what the store has in the end.
   void check_all(const Mount& other) const {
     for (const Owned& owned : owned_)
       for (const auto& [name, may_be] : owned.names) {
@@ -159,7 +160,7 @@ class StoreTorture {
             name << (found ? fmt::format(" has {} other bytes", found->size()) : " is absent"));
       }
     std::set<std::string> beside;
-    // One that was not completed is listed until somebody looks at it.
+    // A conflict file that was not completed is listed until a program opens it.
     for (const std::string& name : conflicts_in(other.path()))
       if (const auto contents = contents_in(other, name)) beside.insert(*contents);
     for (const auto& [name, candidates] : refused_)
@@ -248,7 +249,7 @@ class StoreTorture {
     return patch;
   }
 
-  /// 0 or errno; `done` is how many bytes went before it.
+  /// Returns the errno, or 0. `done` is the number of bytes that were written before the error.
   static int write_patch(int file, const Patch& patch, std::size_t& done) {
     if (patch.is_all && ::ftruncate(file, 0) != 0) return errno;
     while (done < patch.bytes.size()) {
@@ -280,7 +281,7 @@ class StoreTorture {
       verdicts_.add_wrong(fmt::format("read {}: {}, {}{}{}", name, in_short(before),
                                       ever_written_.origin(before), difference(before, may_be),
                                       history_of(owned, name)));
-    // Patches of many possible contents would be many more.
+    // If the file has many possible contents, replaces all of it. A patch would multiply them.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;
     for (const auto& contents : may_be) then.insert(patch.applied_to(contents.value_or("")));
@@ -308,7 +309,7 @@ class StoreTorture {
     then.insert(may_be.begin(), may_be.end());
     may_be = then;
     history.add(patched, error, may_be);
-    // Of what no write has taken nothing is kept.
+    // If no write succeeded, the mount has nothing to save in a conflict file.
     if (error != ESTALE || (done == 0 && !patch.bytes.empty())) return what;
     const std::lock_guard guard(refused_mutex_);
     refused_.emplace_back(name, std::move(then));
@@ -334,7 +335,7 @@ class StoreTorture {
     }
   }
 
-  /// Of that name, and of those that it may have been, or may be taken for.
+  /// Returns the histories of all names of the owner, since renames may have mixed them up.
   static std::string history_of(const Owned& owned, const std::string& name) {
     std::string text;
     for (const auto& [other, history] : owned.histories)
@@ -418,7 +419,8 @@ class StoreTorture {
   Owned owned_[kWriters];
   EverWritten ever_written_;
   std::mutex refused_mutex_;
-  std::vector<std::pair<std::string, MayBe>> refused_;  ///< what of it one copy beside has
+  /// Names with refused writes. One conflict file must have one of the possible contents.
+  std::vector<std::pair<std::string, MayBe>> refused_;
 };
 
 }  // namespace
@@ -435,7 +437,7 @@ BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
                     proxy.address(""));
   Verdicts verdicts;
   StoreTorture torture(mount, verdicts);
-  BOOST_TEST(names_in(mount.path()).empty());  // the probe is over
+  BOOST_TEST(names_in(mount.path()).empty());  // waits until the daemon has probed the store
   proxy.be_bad(25);
   run_operations(
       size, kWriters + kReaders, verdicts, kStoreLimit,
@@ -448,7 +450,7 @@ BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
   BOOST_TEST(verdicts.succeeded() > verdicts.failed());
   BOOST_TEST(mount.running());
   const bool is_stored = mount.unmount().ok();
-  // A new file may still wait for such a tombstone.
+  // A new file may still wait for the removal of a tombstone.
   BOOST_TEST((is_stored || mount.log().find("its removal is under way") != std::string::npos),
              mount.log());
   const ObjectMount other(place);

@@ -1,7 +1,7 @@
-// Random operations on mounts of servers that fail and lie: every byte is right, or there is an
-// error in time.
+// Random operations on mounts of servers that fail and lie. Each operation must give correct bytes,
+// or fail in time.
 //
-// BLOSCFS_TORTURE_OPERATIONS says how many there are, BLOSCFS_TORTURE_SEED draws others.
+// BLOSCFS_TORTURE_OPERATIONS is the number of operations, BLOSCFS_TORTURE_SEED the random seed.
 
 #include "tests/remote/torture.hpp"
 
@@ -33,18 +33,18 @@ namespace utf = boost::unit_test;
 using std::chrono::milliseconds;
 
 constexpr int kRetryTime = 3;
-/// Of an operation, which needs several requests, one after the other.
+/// The time limit of an operation, which may need several requests one after the other.
 constexpr milliseconds kLimit{10'000 * kRetryTime};
 const std::set<int> kPassing{EIO, ETIMEDOUT};
 
-/// States of the file that changes.
+/// Returns the contents of a state of the changing file.
 ByteVector changing_contents(int state) {
   return make_contents("noise", 1000 + static_cast<std::uint64_t>(state),
                        400'000 + 1000 * static_cast<std::size_t>(state), 1);
 }
 constexpr int kStates = 8;
 
-/// A folder of a web server: files that stay, and one that changes.
+/// A folder of a web server, with constant files and one changing file.
 class ServedFolder {
  public:
   ServedFolder() {
@@ -67,7 +67,7 @@ class ServedFolder {
 
   fs_std::path folder() const { return nginx_.www() / "folder"; }
   int port() const { return nginx_.port(); }
-  /// Puts another state in the file's place; each has a time of its own.
+  /// Replaces the changing file by another state. Each state has another modification time.
   void change(int state) {
     const fs_std::path fresh = nginx_.www() / "fresh";
     write_file(fresh, states_.at(static_cast<std::size_t>(state)));
@@ -87,7 +87,7 @@ class ServedFolder {
   int changes_ = 0;
 };
 
-/// What a local mount shows.
+/// The names and contents that a local mount of the folder shows.
 struct Expected {
   explicit Expected(const fs_std::path& folder) {
     MountSettings settings;
@@ -108,12 +108,12 @@ struct Expected {
     }
     directories.emplace_back();
   }
-  std::vector<std::string> files, directories;  ///< the file that changes is left out
+  std::vector<std::string> files, directories;  ///< without the changing file
   std::map<std::string, std::string> contents;
   std::map<std::string, std::set<std::string>> names;
 };
 
-/// Names, or errno.
+/// Lists a directory. Returns the errno, or 0.
 int list_names(const fs_std::path& directory, std::set<std::string>& names) {
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.c_str()), ::closedir);
   if (!listing) return errno;
@@ -126,7 +126,7 @@ int list_names(const fs_std::path& directory, std::set<std::string>& names) {
   }
 }
 
-/// Operations of readers.
+/// The random operations of readers.
 class WebTorture {
  public:
   WebTorture(const Mount& mount, const Expected& expected, Verdicts& verdicts)
@@ -216,11 +216,11 @@ class WebTorture {
     return "pread " + name;
   }
 
-  /// All that one handle gives is of one state.
+  /// Checks that all reads of one handle give bytes of the same state.
   std::string read_what_changes(Random& random) {
     const Fd file(::open((mount_ / "changing").c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) {
-      // It changed again while the kernel looked it up anew.
+      // ESTALE: the file changed again while the kernel repeated the lookup.
       verdicts_.add_error("open changing", errno, {EIO, ETIMEDOUT, ESTALE});
       return "open changing";
     }
@@ -248,7 +248,7 @@ class WebTorture {
   std::vector<std::string> states_;
 };
 
-/// Changes a file until its end.
+/// A thread that changes the file until the destructor ends it.
 class Changer {
  public:
   explicit Changer(ServedFolder& served)
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(of_a_web_server_that_fails_and_lies_every_byte_is_right_or_
                              << proxy.requests() << " requests:" << proxy.counts());
   for (const std::string& what : verdicts.wrong()) BOOST_ERROR(what);
   BOOST_TEST(verdicts.succeeded() > verdicts.failed());
-  // Nothing that failed is remembered.
+  // The mount does not remember failures.
   proxy.be_good();
   for (const auto& [name, contents] : expected.contents)
     BOOST_TEST((text_of(read_file(mount / name)) == contents), name);

@@ -1,4 +1,4 @@
-// What web servers show, as a tree: by the index pages of real ones, and of some that lie.
+// Tests trees that are made of web servers' index pages: of real servers, and of servers that lie.
 
 #include <sstream>
 
@@ -52,7 +52,7 @@ int error_of(const Work& work) {
   return 0;
 }
 
-/// What a file may be called, in order.
+/// Odd but valid names of files, sorted.
 const Names kOddNames = {
     " first", "\"quoted\"", "#hash",       "%41",       "&amp;",     "+plus+",
     "100%",   "<a href=x>", "a b",         "a;b=c",     "back\\",    "colon:x",
@@ -80,7 +80,7 @@ void check_odd(frame::ObjectTree& tree, const std::string& directory, const Name
   BOOST_TEST(contents(tree, directory + "/sub folder/inner/deep %.txt") == "deep");
 }
 
-/// One for all cases: certificates take time.
+/// The server for all cases, since making certificates takes time.
 struct TreeServer {
   TreeServer() {
     make_odd(nginx.www() / "odd #1", kOddNames);
@@ -119,7 +119,7 @@ TreeServer& tree_server() {
   return one;
 }
 
-/// Python's http.server.
+/// Runs Python's http.server.
 class PythonServer {
  public:
   explicit PythonServer(const fs_std::path& root) : port_(free_port()) {

@@ -1,7 +1,7 @@
-// Two hosts, each in a network of its own, that commit to the same files of one store for some
-// time, are killed, and meet failures; meanwhile a third copies what is there.
+// Two hosts, each in a network of its own, commit to the same files of one store. Their daemons are
+// killed, and their requests fail. At the same time, a third host copies the files.
 //
-// BLOSCFS_TEST_RACE_SECONDS says for how long.
+// BLOSCFS_TEST_RACE_SECONDS is the duration.
 
 #include <array>
 #include <atomic>
@@ -49,12 +49,12 @@ std::string begin_of(int file) {
   return std::string(bytes.begin(), bytes.end()) + "\n";
 }
 
-/// What fsync said of a line.
+/// Appended lines, by the result of their fsync(): success, ESTALE, or another error.
 struct Lines {
   std::vector<std::string> acknowledged, refused, unknown;
 };
 
-/// One host: its daemon is killed again and again, and the next one takes its place.
+/// A host whose daemon is killed again and again, and mounted anew each time.
 class Host {
  public:
   Host(const StorePlace& place, int number, std::uint64_t seed)
@@ -64,13 +64,13 @@ class Host {
         proxy_(shared_rgw().port(), seed, network_.our_address()),
         random_(seed) {}
 
-  /// Until `end`. What goes wrong is thrown.
+  /// Appends to the files until `end`. Throws an exception if something goes wrong.
   void work(Clock::time_point end) {
     while (Clock::now() < end) work_for_a_while(end);
   }
 
   const Lines& lines(int file) const { return lines_.at(static_cast<std::size_t>(file)); }
-  /// What the daemons said of a file, for messages.
+  /// Returns the log lines of all daemons of this host about a file, for messages.
   std::string log_of(const std::string& file) const {
     std::istringstream lines(log_);
     std::string found;
@@ -90,7 +90,7 @@ class Host {
     settings.program = network_.inside(bloscfs_program());
     proxy_.be_good();
     Mount mount(place_.source(), settings);
-    // It is mounted before the daemon has tried the store; its root answers once that is done.
+    // The mount appears before the daemon has probed the store. The root answers after the probe.
     if (!fs_std::is_directory(mount.path())) throw std::runtime_error(mount.log());
     proxy_.be_bad(kBadPercent);
     std::atomic<bool> is_over{false};
@@ -150,19 +150,19 @@ class Host {
   std::array<Lines, kFiles> lines_;
 };
 
-/// Whether contents are what appending to a file gives.
+/// True if the contents can result from appending lines to the file.
 bool is_a_history(const std::string& contents, int file) {
   return contents.starts_with(begin_of(file)) && contents.ends_with('\n') &&
          contents.find('\0') == std::string::npos;
 }
 
-/// A plain copy of what a place has, frame by frame, index first: chunks that it names stay for a
-/// while when they are superseded.
+/// Copies frames of a place, the index first. The store keeps chunks that the index names for a
+/// while after a commit has superseded them.
 class Copy {
  public:
   explicit Copy(const StorePlace& place) : place_(place) {}
 
-  /// The present contents of a frame as C-Blosc2 reads them from the copy.
+  /// Copies a frame, and returns its contents as C-Blosc2 reads them from the copy.
   std::string contents(const std::string& frame) {
     const fs_std::path to = home_ / frame;
     fs_std::create_directories(to);
@@ -185,7 +185,7 @@ class Copy {
     try {
       write_file(home_ / frame / name, std::string_view(place_.contents(frame + "/" + name)));
     } catch (const std::system_error& error) {
-      // A chunk that nobody names any more, and that went meanwhile.
+      // The index names this chunk no more, and a host removed it after the listing.
       if (error.code().value() != ENOENT || name == "chunks.b2frame") throw;
     }
   }
@@ -194,7 +194,7 @@ class Copy {
   const TempDir home_;
 };
 
-/// How many states of files were copied until `end`, each of them whole.
+/// Copies files until `end`, and checks that each copy is consistent. Returns the number of copies.
 int copy_until(const StorePlace& place, Clock::time_point end) {
   Copy copy(place);
   Random random(1);
@@ -213,19 +213,19 @@ void make_files(const StorePlace& place) {
     BOOST_TEST_REQUIRE(errno_of_writing(mount / file_name(file), 0, begin_of(file)) == 0);
 }
 
-/// Of each file, all that was put beside it.
+/// Returns for each file the contents of all its conflict files.
 std::map<std::string, std::string> put_beside(const Mount& mount) {
   std::map<std::string, std::string> found;
   for (const std::string& name : names_in(mount.path())) {
     const std::size_t at = name.find(".conflict-");
     if (at == std::string::npos) continue;
-    // Else chunks of a copy that a killed host has begun: a name, and no file yet.
+    // Chunks of a conflict file that a killed host did not complete show a name, but no file.
     if (fs_std::is_regular_file(mount / name)) found[name.substr(0, at)] += file_text(mount / name);
   }
   return found;
 }
 
-/// How many lines were acknowledged.
+/// Checks that no acknowledged line is lost. Returns the number of acknowledged lines.
 std::size_t check_lines(const StorePlace& place, const std::vector<const Host*>& hosts) {
   const ObjectMount reader(place);
   std::map<std::string, std::string> beside = put_beside(reader);

@@ -1,4 +1,4 @@
-// Chunks of sparse frames on their way to a store.
+// Tests the uploads of chunks of sparse frames to a store.
 
 #include <algorithm>
 #include <cerrno>
@@ -29,7 +29,7 @@ using namespace bloscfs::test;
 
 constexpr std::size_t kChunk = 4096;
 
-/// A new frame in a store, and what is to be removed there later.
+/// A new frame in a store. `removed` collects the paths that the store is to remove later.
 struct NewFrame {
   explicit NewFrame(FakeStore& from, frame::UploadSettings uploads = {})
       : store(from),
@@ -54,7 +54,7 @@ struct NewFrame {
     for (std::int64_t i = 0; i < chunks; i++) put(*transaction, i);
     transaction->commit();
   }
-  /// Paths of chunks that the index names.
+  /// Returns the paths of the chunks that the index names.
   std::set<std::string> named() const {
     const auto paths = frame::chunks_of_shared_frame(*frames, "new.b2frame");
     return {paths.begin(), paths.end()};

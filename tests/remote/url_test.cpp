@@ -1,4 +1,4 @@
-// URLs, addresses, and the header lines of answers, those of hostile hands included.
+// Tests URLs, addresses and the header lines of answers, including hostile ones.
 
 #include "frame/remote/url.hpp"
 
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_taken_or_refused) {
     std::string text = "http://";
     for (auto left = random() % 20; left > 0; left--) text += alphabet[random() % alphabet.size()];
     if (!refusal(text).empty()) continue;
-    // What was taken stays as it is.
+    // The text of an accepted URL is accepted again, and gives the same URL.
     BOOST_TEST((parse_url(parse_url(text).text()) == parse_url(text)), text);
   }
 }

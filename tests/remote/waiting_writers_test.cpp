@@ -1,4 +1,4 @@
-// Writers to an object store who wait for room.
+// Writers to an object store wait for room below the dirty limit.
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-// Files that are made and changed through mounts of an object store.
+// Makes and changes files through mounts of an object store.
 
 #include <cerrno>
 #include <chrono>
@@ -42,13 +42,13 @@ int errno_of_status(const fs_std::path& path) {
 
 std::string text(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// Of whole files that are there already.
+/// Applies a write to the expected contents of a file.
 void overwrite(std::string& contents, std::size_t at, std::string_view with) {
   contents.resize(std::max(contents.size(), at + with.size()));
   contents.replace(at, with.size(), with);
 }
 
-/// Paths below a place that are chunks.
+/// Returns the paths of a frame's chunks in a place.
 std::vector<std::string> chunks_of(const StorePlace& place, const std::string& frame) {
   std::vector<std::string> found;
   for (const auto& [path, state] : place.objects())
@@ -61,7 +61,7 @@ void must_run(const Arguments& arguments) {
   BOOST_TEST(result.ok(), arguments.front() << ": " << result.description());
 }
 
-/// As C-Blosc2 reads it.
+/// Returns the contents of a frame as C-Blosc2 reads them.
 std::string read_by_peer(const fs_std::path& frame, std::int64_t size) {
   const TempDir work;
   FrameRequest request;
@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_opened_without_a_look_for_its_name) {
     const Fd file(::open((mount / "one").c_str(), O_WRONLY | O_CLOEXEC));
     BOOST_TEST(::pwrite(file.get(), "behind", 6, 0) == 6);
     BOOST_TEST(::fsync(file.get()) == 0);
-    // The kernel asks for nothing more for a second, so that open() meets what the commit has left.
+    // The kernel now trusts the name for a second. The next open() comes without a lookup, and
+    // finds the state that the commit has left.
     status_of(mount / "one");
   }
   BOOST_TEST(comes_true(
@@ -215,7 +216,8 @@ BOOST_AUTO_TEST_CASE(arrays_become_arrays_and_text_again_text) {
   }
   BOOST_TEST(errno_of_writing(mount / "a.npy", 0, array, O_TRUNC) == 0);
   const ObjectMount other(place);
-  // A store has no step that takes one name away with the other's coming.
+  // A store cannot add one name and remove another in one step, so the old name goes a little
+  // later.
   BOOST_TEST(
       comes_true([&] { return names_in(other.path()) == std::vector<std::string>{"a.npy"}; }));
   BOOST_TEST((file_text(other / "a.npy") == array));
@@ -357,7 +359,8 @@ BOOST_AUTO_TEST_CASE(operations_need_few_requests) {
   constexpr std::size_t kFiles = 8;
   const StorePlace place;
   ObjectMount mount(place);
-  // Two more than for a prefix that has keys, in a store that takes ETags without quotes.
+  // The limit is for an empty prefix, which takes two more requests than one with keys, in a store
+  // that accepts only ETags without quotes.
   BOOST_TEST(mount.counter("network_requests") <= 10U);
   const std::string contents = text(make_contents("noise", 1, 50'000, 1));
   std::map<std::string, std::uint64_t> counts;
@@ -366,15 +369,15 @@ BOOST_AUTO_TEST_CASE(operations_need_few_requests) {
     work();
     counts[what] += mount.counter("network_requests") - before;
   };
-  // Each file by itself: what this mount has just stored it need not ask for.
-  // The chunk that an append supersedes stays for other hosts' readers.
+  // Each file is counted alone. The mount need not ask for what it has just stored.
+  // A chunk that an append supersedes stays in the store for readers on other hosts.
   for (std::size_t i = 0; i < kFiles; i++) {
     const fs_std::path first = mount / fmt::format("f{}", i),
                        second = mount / fmt::format("g{}", i);
     count("create and fsync", [&] { BOOST_TEST(errno_of_writing(first, 0, contents) == 0); });
     count("append and fsync",
           [&] { BOOST_TEST(errno_of_writing(first, 50'000, "more", O_APPEND) == 0); });
-    // What was removed goes beside what is asked for.
+    // The mount removes old objects in the background; the wait counts those requests here.
     count("rename", [&] {
       BOOST_TEST(::rename(first.c_str(), second.c_str()) == 0);
       BOOST_TEST(comes_true([&] { return place.objects().size() == i + 3; }));
@@ -428,8 +431,8 @@ BOOST_AUTO_TEST_CASE(a_second_walk_asks_for_the_listing_alone) {
     return mount.counter("network_requests") - before;
   };
   BOOST_TEST(requests_of_walk() <= kFiles + 1U);
-  time.move(std::chrono::seconds(5));  // what is known is no longer trusted
-  write_file("/proc/sys/vm/drop_caches", std::string_view("2"));  // nor by the kernel
+  time.move(std::chrono::seconds(5));  // the mount no longer trusts what it knows
+  write_file("/proc/sys/vm/drop_caches", std::string_view("2"));  // nor does the kernel
   BOOST_TEST(requests_of_walk() == 1U);
 }
 
@@ -462,7 +465,7 @@ BOOST_AUTO_TEST_CASE(files_are_renamed) {
   BOOST_TEST(errno_of_writing(mount / "in/old", 0, "old") == 0);
   BOOST_TEST(move("in/three", "in/old") == 0);
   BOOST_TEST((names_in(mount / "in") == std::vector<std::string>{"old"}));
-  // What waits for its commit is committed first.
+  // The rename commits a dirty file first.
   BOOST_TEST(errno_of_writing(mount / "fresh", 0, "fresh", 0, false) == 0);
   BOOST_TEST(move("fresh", "moved") == 0);
   BOOST_TEST(file_text(mount / "moved") == "fresh");
