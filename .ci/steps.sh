@@ -1,25 +1,25 @@
 # shellcheck shell=bash
-# What .ci/run and .ci/nightly share; they source it from the top of the tree.
+# Functions for .ci/run and .ci/nightly, which source this file from the top of the tree.
 
 failed=()
 logs=$(mktemp -d)
 aside=
 trap 'rm -rf "$logs"; [ -z "$aside" ] || kill -- -"$aside" 2>/dev/null || true' EXIT
 
-# Links in a tenth of the time.
+# mold links in a tenth of the time.
 if command -v mold >/dev/null; then export CXX_LD=mold; fi
 
-# The same random sequences each time, so that what they find is the change's doing.
+# Fixed seeds, so that a failure comes from the change and not from another random sequence.
 export BLOSCFS_MODEL_SEED=${BLOSCFS_MODEL_SEED:-1} BLOSCFS_SEED=${BLOSCFS_SEED:-1}
 
-# Sets `processor_seconds` to what processes that have been waited for took, whole seconds.
+# Sets `processor_seconds` to the processor time of all children that have ended, in whole seconds.
 count_processor_seconds() {
-  # Not by $(...): a subshell has no children yet.
+  # Not $(times): a subshell has no children.
   times >"$logs/times"
   processor_seconds=$(awk -F'[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$logs/times")
 }
 
-# step NAME COMMAND...: runs it, says how long it took, and remembers a failure.
+# step NAME COMMAND...: runs COMMAND, prints how long it took, and records a failure.
 step() {
   local name=$1 begin=$SECONDS processor_begin
   shift
@@ -31,15 +31,16 @@ step() {
   echo "=== $name: $((SECONDS - begin)) s, $((processor_seconds - processor_begin)) s of processors"
 }
 
-# keep LOG COMMAND...: shows what it prints, and keeps that for the sum of all tests.
+# keep LOG COMMAND...: runs COMMAND, and keeps its output, from which finish() counts the tests.
 keep() {
   local log=$1
   shift
   "$@" | tee "$logs/$log.tests"
 }
 
-# begin_aside FUNCTION: runs it in the background at the lowest priority while tests wait, which is most
-# of their time. In a session of its own, since processors are shared by sessions first. One at a time.
+# begin_aside FUNCTION: runs FUNCTION in the background at the lowest priority, since tests wait most of
+# the time. It gets a session of its own, because the kernel divides processors between sessions first.
+# Only one FUNCTION may run at a time.
 begin_aside() {
   # shellcheck disable=SC2016
   setsid -w bash -c "$(declare -f; declare -p sanitized)"'
@@ -57,14 +58,14 @@ end_aside() {
 
 sources() { git ls-files --cached --others --exclude-standard -- "$@"; }
 
-# Twelve source files in one go take a third of the time that they take one by one.
+# Compiling twelve source files as a group takes a third of the time that they take one by one.
 set_up() { meson setup "$@" --unity=on -Dunity_size=12 >/dev/null; }
 
-# What .ci/run tests with ASan and UBSan: the suite `quick`, in which mounts are in the program itself.
-# .ci/nightly tests everything with them.
+# The programs that .ci/run tests with ASan and UBSan: the suite `quick`, whose mounts are in the program
+# itself. .ci/nightly tests all programs with them.
 sanitized=(test_codec test_frame test_fs)
 
-# set_up_clang: the second compiler's warning check, tests under sanitizers, and the fuzzers.
+# set_up_clang: makes the build directory for clang's warnings, tests with sanitizers, and the fuzzers.
 set_up_clang() {
   rm -rf build-clang
   CXX=clang++ set_up build-clang --buildtype=debug --optimization=1 \
@@ -76,12 +77,12 @@ test_sanitized() {
   tests/run.sh --build-dir=build-clang --sanitize=address,undefined --timeout=1800 "$@"
 }
 
-# check_tidy FILE...: groups of source files in build-clang, or such that are compiled by themselves.
-# Files are checked in the groups that they are compiled in: most of the work is in the headers of
-# libraries, which each group includes once.
+# check_tidy FILE...: runs clang-tidy on groups of source files in build-clang, or on single sources.
+# Groups take less time than files: most of the work is in the headers of libraries, which a group includes
+# once.
 check_tidy() { printf '%s\n' "$@" | xargs -r -n 1 -P "$(nproc)" clang-tidy --quiet -p build-clang 2>/dev/null; }
 
-# finish: tells which steps failed, and the sum of all tests. Its status is that of the whole run.
+# finish: prints which steps failed, and the counts of all tests. Its status is that of the whole run.
 finish() {
   [ ${#failed[@]} -eq 0 ] || printf 'failed step: %s\n' "${failed[@]}"
   { cat "$logs"/*.tests 2>/dev/null || true; } | awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles each header of the libraries and programs by itself, so that none lacks an include.
+"""Compiles each header of the libraries and programs by itself, to find headers that lack an include.
 
-A source that includes a header behind others, and the groups of a unity build, hide that.
-usage: check_headers.py BUILD [FILE...]. The compiler and options are those of the build directory BUILD.
-With files, only these are checked, sources and tests too, and the headers that include one of them.
+Ordinary builds do not find these: a source may include other headers first, and so may a unity build's group.
+usage: check_headers.py BUILD [FILE...]. The compiler and its options come from the build directory BUILD.
+With FILEs, which may also be sources and tests, checks only these and the headers that include one of them.
 """
 
 import json
@@ -21,7 +21,7 @@ OPTIONS = ("-std", "-I", "-isystem", "-D", "-m")
 
 
 def command_of(build, folder):
-    """The compiler, and all options by which sources of a folder are compiled."""
+    """Returns the compiler, and all options with which it compiles the sources of a folder."""
     words = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if entry["output"].startswith(f"{folder}/"):
@@ -31,7 +31,7 @@ def command_of(build, folder):
 
 
 def complaint(build, command, name):
-    """What the compiler says of a file; empty where nothing is missing."""
+    """Returns the compiler's errors for a file, or an empty text if nothing is missing."""
     what = ["-include", str(ROOT / name), os.devnull] if name.endswith(".hpp") else [str(ROOT / name)]
     result = subprocess.run([*command, "-fsyntax-only", "-w", "-x", "c++", *what], cwd=build, capture_output=True,
                             text=True)

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes: between layers, between the rooms of a layer, between modules, and who may know
-what is outside. A module is a header with the source of the same name. Checks also that each room of frame has a
-namespace of its own."""
+"""Checks the direction of includes between layers, between the rooms of a layer, and between modules. A module is a header
+with the source of the same name. Checks also which room may include the headers of a library, and that each room of frame
+has a namespace of its own."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-# A line includes from itself and from those below.
+# A layer may include headers of itself and of the layers after it.
 LAYERS = ["tools", "fs", "frame", "codec"]
 
-# From the top: a room includes from itself and from the lines below its own.
+# The rooms of a layer, from the top: a room may include headers of itself and of rooms in lower lines.
 ROOMS = {
     "fs": """
         fuse
@@ -42,23 +42,23 @@ ROOMS = {
         """,
 }
 
-# Layers in which no modules include each other in a circle. In codec the table of compressors and its rows do.
+# Layers whose modules must not include each other in a circle. In codec, the table of compressors and its rows do.
 WITHOUT_CIRCLES = ["tools", "fs", "frame"]
 
-# Headers of libraries that one room alone may know.
+# Headers of libraries that only one room may include.
 KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox",
            "minizip/zip.h": "frame/pystore", "curl/curl.h": "frame/remote",
            "libxml/HTMLparser.h": "frame/remote", "libxml/parser.h": "frame/remote",
            "pugixml.hpp": "frame/remote"}
 
-# Two rooms may define one name; in one namespace the linker would take either for both.
+# Two rooms may define the same name. In one namespace, the linker would use one definition for both.
 NAMESPACE = re.compile(r"^namespace bloscfs::frame\b[^{]*", re.MULTILINE)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def levels():
-    """How far down each room is, by its folder: the same for neighbours, which do not know each other."""
+    """Returns the line number of each room, by its folder. Rooms of the same line must not include each other."""
     return {f"{layer}/{room}": number
             for layer, picture in ROOMS.items()
             for number, line in enumerate(picture.split("\n"))
@@ -66,13 +66,13 @@ def levels():
 
 
 def room_of(path):
-    """The folder that a file is in; of codec and tools the layer."""
+    """Returns the room of a file, which is its folder. In codec and tools, the layer is one room."""
     folder, layer = path.rpartition("/")[0], path.split("/")[0]
     return folder if layer in ROOMS else layer
 
 
 def problem(name, target, level):
-    """What is wrong with a file's include of a file of ours; None if nothing is."""
+    """Returns what is wrong if the file `name` includes the project's file `target`, or None."""
     own, other = room_of(name), room_of(target)
     own_layer, other_layer = own.split("/")[0], other.split("/")[0]
     if other_layer not in LAYERS:
@@ -89,7 +89,8 @@ def module_of(name):
 
 
 def circles(includes):
-    """Sets of modules each of which leads to all the others; `includes` tells what each includes (Tarjan)."""
+    """Returns the lists of modules that include each other in a circle, by Tarjan's algorithm. `includes` maps each module
+    to the modules that it includes."""
     number, lowest, path, found = {}, {}, [], []
 
     def visit(module):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it; that links of
-documents lead somewhere; that what tests/tsan.supp names of ours is in the sources: a name that has moved silences
-nothing; and that the package and CHANGELOG.md have the version of meson.build.
+"""Checks references between files:
+- Each document that a file names exists, and has the sections that are quoted with it.
+- The target of each link in a document exists.
+- Each bloscfs name in tests/tsan.supp is in the sources. A name that was changed would suppress nothing.
+- The Debian package and CHANGELOG.md have the version of meson.build.
 
-Documents are named by their path from the root, in other documents also from their own folder, and sections follow in
-quotes: frame/formats/cframe.md, "Index" and "Trailer".
+A document is named by its path from the root. In a document, the path may also start at that document's folder. Sections
+follow in quotes: frame/formats/cframe.md, "Index" and "Trailer".
 """
 
 import re
@@ -14,12 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Documents that the programs write.
+# Documents that a program writes, and that therefore need not exist.
 WRITTEN = {"results.md"}
 
 NOT_TEXT = {".bin", ".blp", ".b2frame", ".b2nd", ".cdata", ".chunk", ".json", ".svg"}
 
-LEADER = re.compile(r"\n[ \t]*(?:///?<?|#)?[ \t]*")  # of a comment's next line
+LEADER = re.compile(r"\n[ \t]*(?:///?<?|#)?[ \t]*")  # the beginning of a comment's next line
 TITLES = r'"[^"]+"(?:(?:,| and|, and) "[^"]+")*'
 LINK = re.compile(r"\]\((?![a-z]+://)([^)#\s]*)(?:#([^)\s]+))?\)")
 NAMED = re.compile(r'(?<![\w./-])([\w./-]+\.md)\b[`)]?(?:, (' + TITLES + "))?")
@@ -41,7 +43,7 @@ def titles(document):
 
 
 def anchors(document):
-    """What GitHub and others call its sections in links."""
+    """Returns the anchors that GitHub and others give to the document's sections."""
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles(document)}
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that no test sleeps: it waits for what it can see (tests/support/comes_true.hpp), moves a clock
-(tests/support/set_clock.hpp, DaemonTime), or simulates something slow, or a race (tests/support/pause.hpp).
+"""Checks that no test sleeps. A test has other means:
+- It polls until a condition holds (tests/support/comes_true.hpp).
+- It moves a clock (tests/support/set_clock.hpp, DaemonTime).
+- It simulates something slow, or a race (tests/support/pause.hpp).
 """
 
 import re
@@ -9,13 +11,13 @@ import sys
 from pathlib import Path
 
 MAY_SLEEP = {"tests/support/comes_true.hpp", "tests/support/pause.hpp"}
-# To be rid of: how often each still sleeps. These go by what other programs keep for a time of their own.
+# How often each of these files still sleeps; no file is to be added. They depend on times that other programs choose.
 LEFT = {
-    "tests/remote/hosts_test.cpp": 1,  # ages of objects, which the store sets
-    "tests/remote/mount_requests_test.cpp": 3,  # nothing is asked for by itself
-    "tests/remote/mounted.cpp": 1,  # what the kernel keeps of names, and the mount of objects
-    "tests/remote/nginx.cpp": 2,  # the server logs behind its answers
-    "tests/remote/sparse_reading_test.cpp": 1,  # what was fetched ahead is dropped
+    "tests/remote/hosts_test.cpp": 1,  # the store sets the ages of objects
+    "tests/remote/mount_requests_test.cpp": 3,  # the mount sends no requests by itself
+    "tests/remote/mounted.cpp": 1,  # the kernel's knowledge of names, and the mount's of objects, expires
+    "tests/remote/nginx.cpp": 2,  # the server writes its log after its answers
+    "tests/remote/sparse_reading_test.cpp": 1,  # the reader drops readahead that no one uses
     "tests/remote/two_networks_test.cpp": 1,  # hosts are killed at random
 }
 SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|sleep)\(")

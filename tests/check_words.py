@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks fs/GLOSSARY.md: no word stands there twice, what it names in the code is there, and words that were given up
-for one of its own do not come back.
+"""Checks fs/GLOSSARY.md: it has no word twice, and the code has all that it names. Checks also that the code uses no word
+that was given up in favour of another one.
 """
 
 import re
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What had many meanings, or hid its one, and what is said instead.
+# Words that had several meanings, or a hidden one, and the words that replace them.
 GIVEN_UP = {
     "settle": "give_name, record_outcome, resolve, or set",
     "doomed": "removed",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles codec and frame for another architecture, and runs their tests by qemu-user, in a folder of
-# Debian 12 that debootstrap makes. Run as root; takes some 40 minutes.
+# Compiles codec and frame for another architecture, and runs their tests with qemu-user. Does this in
+# a Debian 12 that debootstrap makes in a folder. Must run as root; takes about 40 minutes.
 set -euo pipefail
 
 usage="usage: tests/cross.sh arm64 | s390x"
@@ -39,7 +39,7 @@ cpu = '$cpu'
 endian = '$endian'
 INI
 
-# Headers and programs of this machine, libraries of the other.
+# Packages for this machine (programs, and libraries that are only headers), and for the other architecture.
 own=(meson ninja-build pkg-config python3 qemu-user nlohmann-json3-dev libcli11-dev libboost-dev)
 others=(libboost-test-dev libfmt-dev libspdlog-dev liblz4-dev libzstd-dev zlib1g-dev libminizip-dev libsnappy-dev
   libdeflate-dev libzfp-dev libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev libpugixml-dev

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds bloscfs and runs its quick tests in a folder of each release of Debian, made by debootstrap: what
-# is checked out, by the README's own commands. Run as root; takes some 20 minutes for each.
+# Builds the checked-out tree and runs its quick tests on each release of Debian, with the commands of the
+# README. debootstrap makes a folder for each release. Must run as root; takes about 20 minutes a release.
 set -euo pipefail
 
 usage="usage: tests/distributions.sh [RELEASE]...    (bookworm, trixie and sid if none is named)"
@@ -11,12 +11,12 @@ releases=("$@")
 [ $# -gt 0 ] || releases=(bookworm trixie sid)
 command -v debootstrap >/dev/null || apt-get -qq -y --no-install-recommends install debootstrap
 
-# Of the mirror that this machine uses.
+# The mirror that this machine uses.
 mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
 folder=$(mktemp -d /var/tmp/bloscfs-distributions.XXXXXX)
 trap 'rm -rf --one-file-system "$folder"' EXIT
 
-# inside ROOT COMMAND...: with /proc and /dev, which its mount namespace takes along when it ends.
+# inside ROOT COMMAND...: runs COMMAND in ROOT with /proc and /dev. These mounts end with its mount namespace.
 inside() {
   local root=$1
   shift
@@ -30,7 +30,7 @@ for release in "${releases[@]}"; do
   echo "--- $release"
   debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$folder/log" 2>&1 ||
     { tail -n 20 "$folder/log"; failed+=("$release"); continue; }
-  # What a mirror has of sid may be some weeks old, which apt refuses.
+  # A mirror's copy of sid may be some weeks old. apt would refuse that.
   echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/old-mirror"
   mkdir "$root/bloscfs"
   git -C "$top" ls-files -z | tar -C "$top" --null -T - -cf - | tar -C "$root/bloscfs" -xf -

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the Boost.Test programs of a build directory and sums up their cases.
+"""Runs the Boost.Test programs of a build directory and counts their cases.
 
-A program that crashes or runs out of time counts as one failed case more, and does not stop the
-others. Prints why cases failed or were skipped, which took longest, then "N passed, N failed, N skipped".
+A program that crashes or reaches the time limit counts as one more failed case, and does not stop the
+others. Prints why cases failed or were skipped, the slowest cases, and "N passed, N failed, N skipped".
 """
 
 import argparse
@@ -17,17 +17,17 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Suites that compare times: they run when all others have ended, except under sanitizers. The others
-# run side by side.
+# Suites that compare times. They run one at a time after all others have ended, except under
+# sanitizers. The others run at the same time.
 ALONE = ("test_mount/laziness",)
-# Programs that wait more than they compute: each of their suites is a run of its own.
+# Programs that wait more than they compute. Each of their suites runs as a process of its own.
 BY_SUITES = ("test_mount", "test_peer", "test_remote", "test_tools", "test_writing")
-# Suites that take longer than most. They begin first, so that none of them is left running at the end.
+# Suites that take longer than most. They start first, so that the others do not wait for them at the end.
 LONG = ("test_foreign", "test_remote/store_down", "test_writing/turns", "test_mount/mounts", "test_peer/frame_writing",
         "test_peer/peer_creation", "test_tools/stores", "test_tools/b2frame_repair", "test_writing/shares",
         "test_remote/mounted", "test_writing/other_sources", "test_mount/posix_rules",
         "test_remote/object_hosts", "test_writing/listing_memory")
-# How many of the slowest cases are listed at the end.
+# How many of the slowest cases main() prints at the end.
 SLOWEST = 20
 
 
@@ -45,7 +45,7 @@ class Totals:
 
 
 def test_programs(build):
-    """Executables called test_*, fuzzers left out; the largest first, which take the longest."""
+    """Returns the executables called test_*, without fuzzers. The largest ones come first, since they take longest."""
     found = [p for p in (build / "tests").glob("**/test_*") if p.is_file() and os.access(p, os.X_OK)]
     found = [p for p in found if ".p/" not in str(p) and p.suffix == ""]
     return sorted(found, key=lambda p: p.stat().st_size, reverse=True)
@@ -57,9 +57,9 @@ def message_of(element):
 
 
 def count_cases(report, run, totals, lines, times):
-    """Adds the cases of one JUnit report, and (seconds, name) of those that ran to `times`. Returns how
-    many there were."""
-    # Those of other suites are reported as skipped.
+    """Adds the cases of a JUnit report to `totals`, and (seconds, name) of those that ran to `times`. Returns
+    the number of cases."""
+    # The report also has the cases of other suites, as skipped ones.
     cases = [case for case in xml.parse(report).getroot().iter("testcase")
              if run.suite in (None, case.get("classname", "").split(".")[0])]
     for case in cases:
@@ -81,7 +81,7 @@ def count_cases(report, run, totals, lines, times):
 
 
 def skip_reason(case, skip):
-    """Boost.Test writes why a case was disabled to the case's system-out."""
+    """Returns why a case was skipped. Boost.Test writes that to the case's system-out."""
     text = " ".join(" ".join([skip.text or ""] + [e.text or "" for e in case.iter("system-out")]).split())
     return text.rpartition("- reason: ")[2] or "no reason given"
 
@@ -94,7 +94,7 @@ def read_text(path):
 
 
 def processes_of(session):
-    """Their ids: not all are of the leader's process group."""
+    """Yields the ids of a session's processes. Not all of them are in the leader's process group."""
     for process in sorted(int(path.name) for path in Path("/proc").glob("[0-9]*")):
         try:
             if os.getsid(process) == session:
@@ -104,7 +104,7 @@ def processes_of(session):
 
 
 def where_threads_wait(processes):
-    """What each thread does in the kernel, as far as we may know that."""
+    """Describes where each thread waits in the kernel, as far as this process may read that."""
     lines = []
     for process in processes:
         folder = Path("/proc") / str(process)
@@ -126,8 +126,8 @@ def end_all(processes):
 
 
 def run_with_limit(command, env, output, seconds):
-    """Exit status, or None when the time was up (the program's whole session is ended then), and
-    seconds of processors that it and its children took."""
+    """Runs a command. Kills all processes of its session at the time limit. Returns the exit status, or None
+    at the limit, and the processor seconds of the command and its children."""
     process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + seconds
@@ -156,7 +156,7 @@ class Run:
 
 
 def suites_of(program):
-    """Names of the outermost suites, as --run_test takes them; those with the most cases first."""
+    """Returns the names of the outermost suites, for --run_test. Those with the most cases come first."""
     listed = subprocess.run([str(program), "--list_content", "--color_output=no"], check=True,
                             capture_output=True, text=True)
     sizes = {}
@@ -171,7 +171,8 @@ def suites_of(program):
 
 
 def runs_of(programs, only):
-    """What is to be run of them. `only`: PROGRAM or PROGRAM/SUITES each; empty for all."""
+    """Yields the runs of the programs. Each entry of `only` is PROGRAM or PROGRAM/SUITES; an empty list
+    means all programs."""
     wanted = dict(entry.partition("/")[::2] for entry in only)
     for program in programs:
         if wanted and program.name not in wanted:
@@ -185,7 +186,7 @@ def runs_of(programs, only):
 
 
 def run_program(run, source_root, build, seconds):
-    """Runs it to its end. Returns its counts, what there is to tell, and how long each case took."""
+    """Runs a program or suite. Returns its counts, the lines to print, and the time of each case."""
     command = [str(run.program), *([f"--run_test={run.suite}"] if run.suite else [])]
     env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
     totals = Totals()
@@ -230,11 +231,11 @@ def main():
     build, source_root = arguments.build.resolve(), arguments.source_root.resolve()
     totals = Totals()
     times = []
-    # A stable order: what is not in LONG keeps its place.
+    # The sort is stable: runs that are not in LONG keep their order.
     runs = sorted(runs_of(test_programs(build), arguments.only), key=lambda run: run.name not in LONG)
     alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
     together = [run for run in runs if run not in alone]
-    # More than there are processors: tests wait more than half of their time.
+    # More runs at once than processors, since tests wait more than half of their time.
     for group, at_once in ((together, (os.cpu_count() or 1) + 2), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda run: run_program(run, source_root, build, arguments.seconds)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the packages that building bloscfs needs, on Debian 12, 13 and sid; with --tests also those that
-# tests/run.sh and .ci/run need, with --bench those that tests/bench/run.sh needs, with --package those
-# that tools/package.sh needs. Run as root or as a user who may use sudo.
+# Installs the packages that building bloscfs needs, on Debian 12, 13 and sid. An option adds packages:
+# --tests for tests/run.sh and .ci/run, --bench for tests/bench/run.sh, --package for tools/package.sh.
+# Must run as root, or as a user who may use sudo.
 set -euo pipefail
 
 usage="usage: tools/install-deps.sh [--tests | --bench | --package]"
@@ -26,7 +26,7 @@ bench_packages=(
   squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone git rsync
 )
 package_packages=(build-essential dpkg-dev debhelper dh-python fakeroot lintian)
-# A package of its own in later releases; its programs are left out of the benchmark elsewhere.
+# Later releases have this package. On others, the benchmark leaves out its programs.
 if apt-cache show erofsfuse >/dev/null 2>&1; then bench_packages+=(erofsfuse); fi
 
 packages=("${build_packages[@]}")

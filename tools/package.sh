@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds Debian packages of what is checked out: bloscfs, with programs, pages, completions and units,
-# bloscfs-dbgsym, and python3-bloscfs, with the Python package. They are put into build-package/, where
-# the next run begins from what this one has compiled. DEBFULLNAME and DEBEMAIL say who makes them.
+# Builds Debian packages of the checked-out tree in build-package/:
+# - bloscfs, with programs, manual pages, completions and units
+# - bloscfs-dbgsym
+# - python3-bloscfs, with the Python package
+# The next run uses what this one has compiled. DEBFULLNAME and DEBEMAIL name the maintainer.
 set -euo pipefail
 
 usage="usage: tools/package.sh [FOLDER]"
@@ -23,7 +25,7 @@ done
 tree=$folder/tree
 mkdir -p "$tree"
 rm -rf "$tree/debian"
-# A tree without git, of an archive, has no build folders of other names.
+# Excludes build folders by name, not by git, so that this also works in an unpacked archive.
 tar -C "$top" --exclude='./build*' --exclude=./.git --exclude=__pycache__ -cf - . | tar -C "$tree" -xf -
 cp -a "$tree/tools/packaging/debian" "$tree/debian"
 if [ -n "${DEBFULLNAME-}" ] && [ -n "${DEBEMAIL-}" ]; then

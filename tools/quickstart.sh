@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From nothing to a mounted frame. Without arguments: installs what is needed, builds a release in
-# build/, mounts the sample frames and shows what can be done with them. With SOURCE and MOUNTPOINT:
-# the same set-up, then leaves SOURCE mounted there.
+# Installs the needed packages and builds a release in build/. Without arguments, it then mounts the
+# sample frames and shows what can be done with them. With SOURCE and MOUNTPOINT, it mounts SOURCE there
+# and leaves it mounted.
 set -euo pipefail
 
 usage="usage: tools/quickstart.sh [SOURCE MOUNTPOINT]"
@@ -54,7 +54,7 @@ if [ ! -e /dev/fuse ]; then
   exit 1
 fi
 
-# Debian's python3 comes first: it is the one that python3-numpy belongs to.
+# Debian's python3 comes first, since python3-numpy belongs to it.
 export PATH=/usr/bin:$PATH
 
 show() {
