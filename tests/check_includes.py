@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes between layers, between the rooms of a layer, and between modules. A module is a header
-with the source of the same name. Checks also which room may include the headers of a library, and that each room of frame
-has a namespace of its own."""
+"""Checks the direction of includes between layers, between the rooms of a layer, and between modules. A module is a
+header with the source of the same name. Checks also which room may include the headers of a library, and that each room
+of frame has a namespace of its own."""
 
 import re
 import subprocess
@@ -89,8 +89,8 @@ def module_of(name):
 
 
 def circles(includes):
-    """Returns the lists of modules that include each other in a circle, by Tarjan's algorithm. `includes` maps each module
-    to the modules that it includes."""
+    """Returns the lists of modules that include each other in a circle, by Tarjan's algorithm. `includes` maps each
+    module to the modules that it includes."""
     number, lowest, path, found = {}, {}, [], []
 
     def visit(module):

@@ -5,8 +5,8 @@
 - Each bloscfs name in tests/tsan.supp is in the sources. A name that was changed would suppress nothing.
 - The Debian package and CHANGELOG.md have the version of meson.build.
 
-A document is named by its path from the root. In a document, the path may also start at that document's folder. Sections
-follow in quotes: frame/formats/cframe.md, "Index" and "Trailer".
+A document is named by its path from the root. In a document, the path may also start at that document's folder.
+Sections follow in quotes: frame/formats/cframe.md, "Index" and "Trailer".
 """
 
 import re

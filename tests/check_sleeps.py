@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 
 MAY_SLEEP = {"tests/support/comes_true.hpp", "tests/support/pause.hpp"}
-# How often each of these files still sleeps; no file is to be added. They depend on times that other programs choose.
+# How often each of these files still sleeps, because it depends on a time that another program chooses. Add no file.
 LEFT = {
     "tests/remote/hosts_test.cpp": 1,  # the store sets the ages of objects
     "tests/remote/mount_requests_test.cpp": 3,  # the mount sends no requests by itself
     "tests/remote/mounted.cpp": 1,  # the kernel's knowledge of names, and the mount's of objects, expires
     "tests/remote/nginx.cpp": 2,  # the server writes its log after its answers
-    "tests/remote/sparse_reading_test.cpp": 1,  # the reader drops readahead that no one uses
+    "tests/remote/sparse_reading_test.cpp": 1,  # the reader drops unused readahead
     "tests/remote/two_networks_test.cpp": 1,  # hosts are killed at random
 }
 SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|sleep)\(")

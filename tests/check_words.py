@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks fs/GLOSSARY.md: it has no word twice, and the code has all that it names. Checks also that the code uses no word
-that was given up in favour of another one.
+"""Checks fs/GLOSSARY.md: it has no word twice, and the code has all that it names. Checks also that the code uses no
+word that was given up in favour of another one.
 """
 
 import re

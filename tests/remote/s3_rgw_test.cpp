@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_kept_and_a_commit_is_known_again) {
   const ObjectState made = put(*tree.tree, "x", "one", {Condition::absent, {}}, metadata);
   BOOST_TEST((made.metadata == metadata));
   BOOST_TEST((tree.tree->open("x", nullptr)->state().metadata == metadata));
-  // Repeats the PUT, as after a lost answer. The equal metadata prove that the object is our own.
+  // Repeats the PUT, as after a lost answer. Equal metadata prove that this host put the object.
   const ObjectState again = put(*tree.tree, "x", "one", {Condition::absent, {}}, metadata);
   BOOST_TEST(again.same_bytes(made));
   BOOST_TEST(errno_of([&] {

@@ -1,4 +1,4 @@
-// Tests b2frame with mounts and URLs that stand for directories.
+// Tests b2frame and mounts with URLs of directories: sparse frames, folders and stores.
 
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"

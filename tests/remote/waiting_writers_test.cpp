@@ -1,4 +1,4 @@
-// Writers to an object store wait for room below the dirty limit.
+// Writers to an object store wait for room in the memory for dirty contents.
 
 #include <boost/test/unit_test.hpp>
 

@@ -16,7 +16,7 @@ namespace bloscfs::test {
 namespace {
 
 constexpr std::size_t kMostListed = 65536;       // longer metalayers give E2BIG
-constexpr std::size_t kReadBound = 64ULL << 20;  // reads no more of contents that may be huge
+constexpr std::size_t kReadBound = 64ULL << 20;  // most that it reads of contents that may be huge
 
 std::string stem_of(const std::string& name) {
   for (const std::string suffix : {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"})

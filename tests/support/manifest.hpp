@@ -22,7 +22,8 @@ struct CorpusEntry {
 /// Returns the entries of `root`/manifest.json that are whole containers (no bare chunks, no
 /// stores). It leaves out entries that need a library that this build lacks.
 std::vector<CorpusEntry> containers_in(const fs_std::path& root);
-/// Returns the entries that are bare chunks, with the same exception.
+/// Returns the entries of `root`/manifest.json that are bare chunks. It leaves out entries that
+/// need a library that this build lacks.
 std::vector<CorpusEntry> chunks_in(const fs_std::path& root);
 
 /// Returns the directory of the larger corpus: BLOSCFS_CORPUS, or ../shared/corpus next to the
