@@ -65,14 +65,14 @@ BlockEncoder::StreamEncoder& BlockEncoder::encoder(CodecId id) {
 }
 
 /// True for noise without repetitions, which slow codecs take long to detect.
-bool BlockEncoder::is_hopeless(Bytes stream, MutableBytes out) {
+bool BlockEncoder::is_incompressible(Bytes stream, MutableBytes out) {
   return looks_random(stream) && encoder(CodecId::lz4).compressor->compress(stream, {}, out) == 0;
 }
 
 std::size_t BlockEncoder::compress(const ChunkHeader& header, Bytes stream, Bytes dictionary,
                                    MutableBytes out) {
   const StreamEncoder& codec = encoder(header.codec);
-  if (codec.slow_on_noise && dictionary.empty() && is_hopeless(stream, out)) return 0;
+  if (codec.slow_on_noise && dictionary.empty() && is_incompressible(stream, out)) return 0;
   return codec.compressor->compress(stream, codec_use(header, dictionary), out);
 }
 

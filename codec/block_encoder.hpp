@@ -49,7 +49,7 @@ class BlockEncoder {
   std::size_t write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
                            MutableBytes out);
   std::size_t compress(const ChunkHeader& header, Bytes stream, Bytes dictionary, MutableBytes out);
-  bool is_hopeless(Bytes stream, MutableBytes out);
+  bool is_incompressible(Bytes stream, MutableBytes out);
   StreamEncoder& encoder(CodecId id);
 
   int clevel_;

@@ -45,10 +45,10 @@ std::vector<const BlockUpdate*> by_block(const Chunk& old, std::span<const Block
   return changes;
 }
 
-bool goes_by_shape(const ChunkHeader& header) {
+bool depends_on_shape(const ChunkHeader& header) {
   return std::any_of(header.filters.begin(), header.filters.end(), [](const FilterStep& step) {
     const FilterRow* const filter = find_filter(step.id);
-    return filter != nullptr && filter->goes_by_shape;
+    return filter != nullptr && filter->depends_on_shape;
   });
 }
 
@@ -61,7 +61,7 @@ bool keeps_layout(const ChunkHeader& header, Changes changes) {
   if (!codec_problem(header).empty() || !filter_problem(header).empty()) return false;
   // New blocks must be read back as written, and kept blocks must not lose more.
   if (loss_of(header.codec, header.filters) == Loss::every_time) return false;
-  if (goes_by_shape(header) && header.nbytes % header.blocksize != 0) return false;
+  if (depends_on_shape(header) && header.nbytes % header.blocksize != 0) return false;
   if (changes[0] != nullptr && header.has_filter(FilterId::delta)) return false;
   return std::find(changes.begin(), changes.end(), nullptr) != changes.end();
 }

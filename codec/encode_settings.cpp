@@ -58,7 +58,7 @@ std::int32_t whole_word(const ChunkHeader& h, const FilterStep& step) {
 /// contents.
 bool fits_chunk(const ChunkHeader& h, const FilterStep& step) {
   const FilterRow* const filter = find_filter(step.id);
-  if (filter != nullptr && filter->goes_by_shape)
+  if (filter != nullptr && filter->depends_on_shape)
     return h.nbytes % h.blocksize == 0 && filter->problem(h, step, false).empty();
   const std::int32_t word = whole_word(h, step);
   return h.nbytes % word == 0 && (h.block_count <= 1 || h.blocksize % word == 0);

@@ -143,7 +143,7 @@ class Converter {
     if (options_.in_place) out.take_over(attributes_of(file, info.is_directory()));
     const bool is_same = options_.in_place && plan.copies_chunks;
     for (const auto& layer : input.snapshot().vlmetalayers())
-      if (layer.name != kChecksums && (is_same || !frame::holds_for_one_frame(layer.name)))
+      if (layer.name != kChecksums && (is_same || !frame::is_bound_to_frame(layer.name)))
         out.copy_vlmetalayer(input.snapshot(), layer);
     Conversion(input, elements, plan, chunk_threads_, out, advance).run();
     if (!input.snapshot().unchanged()) throw FileError(file, "was changed meanwhile");

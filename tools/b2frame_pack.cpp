@@ -40,7 +40,7 @@ int pack(const PackOptions& options) {
   std::optional<OutputName> out;
   std::shared_ptr<frame::StoreFile> file;
   std::optional<WatchedLock> output_lock;
-  blaming_output(options.output, [&] {
+  with_output_errors(options.output, [&] {
     out.emplace(options.output);
     const auto there = out->status();
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
@@ -49,7 +49,7 @@ int pack(const PackOptions& options) {
   });
   std::optional<Progress> bar;
   frame::pack_store(source, *file, shown_progress("pack", bar));
-  blaming_output(options.output, [&] {
+  with_output_errors(options.output, [&] {
     file->set_attributes(out->attributes_for(*file, 0666));
     file->sync();
     out->publish(frame::RenameMode::replace);
@@ -73,7 +73,7 @@ int unpack(const PackOptions& options) {
   std::optional<OutputName> out;
   frame::UniqueFd made;
   std::shared_ptr<frame::StoreDirectory> directory;
-  blaming_output(options.output, [&] {
+  with_output_errors(options.output, [&] {
     out.emplace(options.output);
     if (out->status()) frame::throw_errno(EEXIST);
     made = out->make_directory();
@@ -83,7 +83,7 @@ int unpack(const PackOptions& options) {
   std::optional<Progress> bar;
   const auto archive = std::make_shared<frame::FileSource>(std::move(fd), nullptr);
   frame::unpack_store(archive, directory, shown_progress("unpack", bar));
-  blaming_output(options.output, [&] {
+  with_output_errors(options.output, [&] {
     if (::fchmod(made.get(), without_umask(0777)) != 0 || ::syncfs(made.get()) != 0)
       frame::throw_errno();
     out->publish(frame::RenameMode::no_replace);

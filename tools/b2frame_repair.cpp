@@ -38,7 +38,7 @@ class RepairOutput {
     }
     refuse_input();
     try {
-      look_at_target();
+      check_target();
       file_ = frame::make_local_file(name_->make_file());
     } catch (const std::exception& error) {
       throw FileError(options.output, reason(error));
@@ -73,7 +73,7 @@ class RepairOutput {
       throw UsageError("a frame is not repaired in place: -o has to be another file");
   }
 
-  void look_at_target() {
+  void check_target() {
     const auto there = name_->status();
     if (!there) return;
     if (!options_.force) frame::throw_errno(EEXIST);

@@ -73,14 +73,14 @@ int main(int argc, char** argv) {
   hide_queries(argc, argv);
   auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
   if (command.of_mounts.is_given()) return run_on_mounts(command.of_mounts);
-  if (command.only_checks) return 0;
+  if (command.check_only) return 0;
   bloscfs::fs::SessionSettings& settings = command.settings;
   settings.version = bloscfs::tools::version_text();
   const bloscfs::tools::ServiceManager manager;
   settings.tell = [&](bloscfs::fs::MountPhase phase) { tell(manager, settings, phase); };
   const bool is_remount = settings.options.remount;
   try {
-    if (!is_remount) bloscfs::tools::choose_objects(settings);
+    if (!is_remount) bloscfs::tools::set_object_source(settings);
     settings.clock = &bloscfs::tools::mount_clock();
     if (is_remount)
       bloscfs::fs::remount(settings.mountpoint, settings.options);

@@ -50,7 +50,7 @@ bool ContentComparison::have_same_layout() const {
           a.array->blockshape == b.array->blockshape);
 }
 
-bool ContentComparison::is_stored_alike(std::int64_t chunk) {
+bool ContentComparison::has_equal_stored_bytes(std::int64_t chunk) {
   const frame::ChunkPlace a = place_of(first_input_, chunk);
   const frame::ChunkPlace b = place_of(other_input_, chunk);
   constexpr auto kStored = codec::SpecialValue::none;
@@ -77,26 +77,26 @@ bool ContentComparison::is_stored_alike(std::int64_t chunk) {
   return true;
 }
 
-bool ContentComparison::are_stored_alike(std::int64_t first_chunk, std::int64_t end_chunk) {
+bool ContentComparison::have_equal_stored_bytes(std::int64_t first_chunk, std::int64_t end_chunk) {
   for (std::int64_t chunk = first_chunk; chunk < end_chunk; chunk++) {
     throw_if_interrupted();
-    if (!is_stored_alike(chunk)) return false;
+    if (!has_equal_stored_bytes(chunk)) return false;
   }
   return true;
 }
 
-std::int64_t ContentComparison::skip_alike(std::int64_t offset, std::int64_t& next) {
+std::int64_t ContentComparison::skip_equal_chunks(std::int64_t offset, std::int64_t& next) {
   if (geometry_) {
     const auto slab = geometry_->slab_at(offset);
     next = slab.end;
-    return are_stored_alike(slab.first_chunk, slab.last_chunk) ? next : offset;
+    return have_equal_stored_bytes(slab.first_chunk, slab.last_chunk) ? next : offset;
   }
   const std::int64_t chunksize = first_input_.info().chunksize;
   const std::int64_t chunk = offset / chunksize;
   // Ends at the end of an item, because chunks need not have whole items.
   next = std::min(nbytes_, ((chunk + 1) * chunksize + itemsize_ - 1) / itemsize_ * itemsize_);
   const bool is_whole = next == std::min(nbytes_, (chunk + 1) * chunksize);
-  return is_whole && are_stored_alike(chunk, chunk + 1) ? next : offset;
+  return is_whole && have_equal_stored_bytes(chunk, chunk + 1) ? next : offset;
 }
 
 /// Returns the next item at which a side may have data. Both sides read as zeros up to there.
@@ -141,7 +141,7 @@ std::optional<ContentDifference> ContentComparison::run(
     if (offset >= unit_end) {
       unit_end = nbytes_;
       if (same_layout_)
-        if (const auto end = skip_alike(offset, unit_end); end > offset) {
+        if (const auto end = skip_equal_chunks(offset, unit_end); end > offset) {
           offset = end;
           continue;
         }

@@ -32,11 +32,11 @@ class ContentComparison {
 
  private:
   bool have_same_layout() const;
-  bool are_stored_alike(std::int64_t first_chunk, std::int64_t end_chunk);
-  bool is_stored_alike(std::int64_t chunk);
+  bool have_equal_stored_bytes(std::int64_t first_chunk, std::int64_t end_chunk);
+  bool has_equal_stored_bytes(std::int64_t chunk);
   /// Looks at the chunk, or row of chunks, that begins at `offset`, and sets `next` to its end.
   /// Returns `next` if the stored bytes of both sides are equal, else `offset`.
-  std::int64_t skip_alike(std::int64_t offset, std::int64_t& next);
+  std::int64_t skip_equal_chunks(std::int64_t offset, std::int64_t& next);
   std::int64_t skip_holes(std::int64_t offset) const;
   void compare(std::int64_t offset, std::int64_t end);
 

@@ -65,7 +65,7 @@ void Conversion::add(std::int64_t chunk) {
   pipeline_.add_made(size, [this, chunk, size](fs::Request&, codec::ChunkEncoder& encoder,
                                                codec::MutableBytes out) {
     return plan_.copies_chunks ? copy(chunk, size, encoder, out)
-                               : encode_anew(chunk, size, encoder, out);
+                               : reencode(chunk, size, encoder, out);
   });
 }
 
@@ -82,7 +82,7 @@ codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
     input_.snapshot().read_stored(*opened, {0, header.cbytes}, out.first(stored));
     return {codec::SpecialValue::none, stored};
   }
-  require_modest(size);
+  require_chunk_limit(size);
   const fs::MemoryBudget::Part part(input_.limits().cache().budget(), size);
   std::vector<std::uint8_t> contents(size);
   input_.reader().visit_chunk(
@@ -94,17 +94,17 @@ codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
   return encoder.encode_into(contents, out);
 }
 
-codec::EncodedSize Conversion::encode_anew(std::int64_t chunk, std::size_t size,
-                                           codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+codec::EncodedSize Conversion::reencode(std::int64_t chunk, std::size_t size,
+                                        codec::ChunkEncoder& encoder, codec::MutableBytes out) {
   if (is_hole(chunk)) return {codec::SpecialValue::zero, 0};
-  require_modest(size);
+  require_chunk_limit(size);
   const fs::MemoryBudget::Part part(input_.limits().cache().budget(), size);
   std::vector<std::uint8_t> contents(size);
   read(chunk, contents);
   return encoder.encode_into(contents, out);
 }
 
-void Conversion::require_modest(std::size_t size) const {
+void Conversion::require_chunk_limit(std::size_t size) const {
   if (plan_.has_asked_chunks || size <= RunLimits::kMaxWholeChunk) return;
   throw codec::Error(codec::FormatErrc::too_large,
                      fmt::format("chunks of {} bytes take too much memory to encode: give another "

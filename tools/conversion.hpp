@@ -30,15 +30,15 @@ class Conversion {
   void add(std::int64_t chunk);
   codec::EncodedSize copy(std::int64_t chunk, std::size_t size, codec::ChunkEncoder& encoder,
                           codec::MutableBytes out);
-  codec::EncodedSize encode_anew(std::int64_t chunk, std::size_t size, codec::ChunkEncoder& encoder,
-                                 codec::MutableBytes out);
+  codec::EncodedSize reencode(std::int64_t chunk, std::size_t size, codec::ChunkEncoder& encoder,
+                              codec::MutableBytes out);
   bool is_hole(std::int64_t chunk) const;
   void read(std::int64_t chunk, codec::MutableBytes contents);
   void store(const fs::RecodedChunk& chunk);
 
   /// Throws Error(too_large) for a chunk size that comes from the file and is more than
   /// RunLimits::kMaxWholeChunk. A size from the command line may be larger.
-  void require_modest(std::size_t size) const;
+  void require_chunk_limit(std::size_t size) const;
 
   Input& input_;
   Elements& elements_;

@@ -124,7 +124,7 @@ std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int3
                                        const codec::EncodeSettings& encode, std::int64_t target,
                                        bool fortran_order) {
   const codec::CodecRow* const codec = codec::find_codec(encode.codec);
-  const std::int64_t least = codec != nullptr && codec->goes_by_shape ? kLeastExtent : 1;
+  const std::int64_t least = codec != nullptr && codec->depends_on_shape ? kLeastExtent : 1;
   if (!given) return frame::choose_cut(extents, encode.typesize, target, least, fortran_order);
   require(given->size() == extents.size(),
           "shapes of chunks and blocks have the array's dimensions");

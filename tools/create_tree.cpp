@@ -135,7 +135,7 @@ class TreeCreation {
       ++left_;
       return advance(entry.st.st_size);
     }
-    refuse_others(in_target, name, shown_as);
+    refuse_same_shown_name(in_target, name, shown_as);
     if (!target_.may_write(to)) return advance(entry.st.st_size);
     create_frame(entry, std::move(file), as_array, target_.directory(above), stored, advance);
     target_.note_made(to);
@@ -160,7 +160,8 @@ class TreeCreation {
   /// Throws if OUT has another frame with that shown name. A mount would show both under other
   /// names.
   template <typename InTarget>
-  void refuse_others(const InTarget& in_target, const std::string& name, ShownAs shown_as) const {
+  void refuse_same_shown_name(const InTarget& in_target, const std::string& name,
+                              ShownAs shown_as) const {
     const ShownAs other = shown_as == ShownAs::array ? ShownAs::flat : ShownAs::array;
     if (!fs::is_array_name(name)) return;
     const std::string stored = stored_name(name, other);

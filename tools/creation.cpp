@@ -21,7 +21,7 @@ constexpr std::size_t kLeastMapped = 1 << 20;
 /// True if a filter makes a copy of the chunk, which the codec then reads. The delta filter, and
 /// codecs without a filter, read their input twice. That goes wrong if another program writes to a
 /// mapped file between the two.
-bool is_filtered_once(const codec::EncodeSettings& settings, std::size_t size) {
+bool copies_before_encoding(const codec::EncodeSettings& settings, std::size_t size) {
   const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
   return codec::forward_buffers(header) > 0 &&
          std::none_of(header.filters.begin(), header.filters.end(),
@@ -53,7 +53,7 @@ void Creation::require_whole_input() const {
   if (elements_) elements_->require_whole(input_.name());
 }
 
-void Creation::require_going_on() const {
+void Creation::throw_if_stopped() const {
   throw_if_interrupted();
   require_whole_input();
 }
@@ -71,13 +71,13 @@ void Creation::take_stream() {
 void Creation::take_whole_chunks() {
   const auto size = static_cast<std::size_t>(plan_.frame.chunksize);
   while (has_elements(size)) {
-    require_going_on();
+    throw_if_stopped();
     add_whole(size);
   }
 }
 
 void Creation::add_whole(std::size_t size) {
-  if (settings_.maps && size >= kLeastMapped && is_filtered_once(plan_.encode, size))
+  if (settings_.maps && size >= kLeastMapped && copies_before_encoding(plan_.encode, size))
     pipeline_.add_lent(size, lent_elements(size));
   else
     pipeline_.add_filled(size, next_elements(size));
@@ -90,7 +90,7 @@ void Creation::take_array() {
   const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
   if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, settings_.beside);
   for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {
-    require_going_on();
+    throw_if_stopped();
     if (cutter_->keeps_order())
       add_contents(chunk);
     else if (cutter_->cuts_runs())

@@ -36,7 +36,7 @@ class Creation {
   void run();
 
  private:
-  void require_going_on() const;
+  void throw_if_stopped() const;
   /// Throws FileError if a mapped input was truncated.
   void require_whole_input() const;
   void take_stream();

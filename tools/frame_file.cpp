@@ -34,7 +34,7 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const std::filesystem::path real = std::filesystem::canonical(path);
   const auto directory = frame::make_local_store(open_directory(real.parent_path()), nullptr);
   frame::WriterSettings settings;
-  settings.anew_beside_readers = true;
+  settings.new_file_to_shrink = true;
   return frame::open_writer(directory, real.filename(), info.is_directory(), settings);
 }
 

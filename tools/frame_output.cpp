@@ -56,9 +56,9 @@ FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSetti
     : shown_name_(path), sparse_(sparse), mode_(mode), durability_(durability) {
   if (path == "-" || path.empty() || path.ends_with('/'))
     throw UsageError("a frame needs the name of a file to be written to");
-  blaming_output([&] {
+  with_output_errors([&] {
     name_.emplace(path);
-    look_at_target();
+    check_target();
     create(settings);
   });
 }
@@ -66,9 +66,9 @@ FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSetti
 FrameOutput::FrameOutput(const fs::SourceDirectory& directory, const std::string& name,
                          std::string shown_name, bool sparse, frame::FrameSettings settings)
     : shown_name_(std::move(shown_name)), sparse_(sparse), durability_(Durability::left_to_kernel) {
-  blaming_output([&] {
+  with_output_errors([&] {
     name_.emplace(directory, name);
-    look_at_target();
+    check_target();
     create(settings);
   });
 }
@@ -78,7 +78,7 @@ FrameOutput::~FrameOutput() {
   writer_.reset();
 }
 
-void FrameOutput::blaming_output(const std::function<void()>& work) const {
+void FrameOutput::with_output_errors(const std::function<void()>& work) const {
   try {
     work();
   } catch (const std::exception& error) {
@@ -86,7 +86,7 @@ void FrameOutput::blaming_output(const std::function<void()>& work) const {
   }
 }
 
-void FrameOutput::look_at_target() {
+void FrameOutput::check_target() {
   const auto st = name_->status();
   if (!st) return;
   if (S_ISLNK(st->st_mode)) throw std::runtime_error("is a symbolic link");
@@ -120,17 +120,17 @@ void FrameOutput::create(frame::FrameSettings& settings) {
 }
 
 void FrameOutput::set_vlmetalayer(const std::string& name, codec::Bytes content) {
-  blaming_output([&] { transaction_->set_vlmetalayer(name, content); });
+  with_output_errors([&] { transaction_->set_vlmetalayer(name, content); });
 }
 
 void FrameOutput::copy_vlmetalayer(const frame::Snapshot& from,
                                    const frame::MetalayerEntry& entry) {
-  blaming_output([&] { transaction_->copy_vlmetalayer(from, entry); });
+  with_output_errors([&] { transaction_->copy_vlmetalayer(from, entry); });
 }
 
 void FrameOutput::add_chunk(std::int64_t content_end, codec::SpecialValue special,
                             codec::Bytes stored) {
-  blaming_output([&] {
+  with_output_errors([&] {
     if (!transaction_->info().array) transaction_->resize(content_end);
     if (special == codec::SpecialValue::none)
       transaction_->put_chunk(chunks_, stored);
@@ -216,7 +216,7 @@ void FrameOutput::swap_names() {
 }
 
 void FrameOutput::commit() {
-  blaming_output([&] {
+  with_output_errors([&] {
     transaction_->commit();
     give_attributes();
     swap_names();

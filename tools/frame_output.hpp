@@ -56,9 +56,9 @@ class FrameOutput {
  private:
   enum class Kind { nothing, file, sparse_frame };
 
-  void look_at_target();
+  void check_target();
   void create(frame::FrameSettings& settings);
-  void blaming_output(const std::function<void()>& work) const;
+  void with_output_errors(const std::function<void()>& work) const;
   frame::FileAttributes attributes_for(const frame::StoreFile& made) const;
   void give_attributes_to_sframe() const;
   void give_attributes() const;

@@ -71,7 +71,7 @@ void watch_for_loss() {
   ::sigaction(SIGBUS, &wanted, nullptr);
 }
 
-frame::UniqueFd nameless_file_beside(const std::string& path) {
+frame::UniqueFd make_nameless_file(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   frame::UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -103,7 +103,7 @@ MappedInput::MappedInput(RawInput& input, std::int64_t size, const std::string& 
     require_size(st.st_size - input.file_position(), size);
     map(input.descriptor(), input.file_position(), size, input.name());
   } else {
-    const frame::UniqueFd copy = nameless_file_beside(beside);
+    const frame::UniqueFd copy = make_nameless_file(beside);
     require_size(copy_rest(input, copy.get(), beside), size);
     map(copy.get(), 0, size, beside);
   }
@@ -159,7 +159,7 @@ MappedPiece::~MappedPiece() {
 }
 
 frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside) {
-  frame::UniqueFd copy = nameless_file_beside(beside);
+  frame::UniqueFd copy = make_nameless_file(beside);
   copy_rest(input, copy.get(), beside);
   return copy;
 }

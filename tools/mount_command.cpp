@@ -70,9 +70,9 @@ void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsComman
              "  bloscfs --unmount /mnt");
 }
 
-void describe_helper(CLI::App& app, Words& words, bool& only_checks) {
+void describe_helper(CLI::App& app, Words& words, bool& check_only) {
   app.description("What mount(8) calls for the type bloscfs.");
-  app.add_flag("-f", only_checks, "check the options, and mount nothing");
+  app.add_flag("-f", check_only, "check the options, and mount nothing");
   app.add_flag("-s", words.is_sloppy, "pass over options that are not known");
   app.add_flag("-n", words.ignored, "changes nothing");
   app.add_flag("-v", words.ignored, "changes nothing");
@@ -105,17 +105,17 @@ std::vector<std::string> reversed_words(int argc, const char* const* argv) {
 
 /// mount(8) writes rw if the user did not ask for ro. So rw does not mean that the user insists on
 /// a writable mount.
-void understand_for_helper(const Words& words, fs::MountOptions& options) {
+void adapt_helper_options(const Words& words, fs::MountOptions& options) {
   if (!words.other_namespace.empty())
     throw std::invalid_argument("-N is not supported: enter the namespace first, with nsenter(1)");
-  if (options.unwritable == fs::Unwritable::refused) options.unwritable = fs::Unwritable::told_of;
+  if (options.unwritable == fs::Unwritable::refused) options.unwritable = fs::Unwritable::warned_of;
   if (const std::size_t dot = words.type.rfind('.'); dot != std::string::npos)
     options.passed_on.push_back("subtype=" + words.type.substr(dot + 1));
 }
 
 /// Allows one action at a time, and checks that its arguments are complete. CLI11 cannot check
 /// this, because it does not know the action.
-void understand_words(MountCommand& command, const Words& words) {
+void interpret_words(MountCommand& command, const Words& words) {
   MountsCommand& of_mounts = command.of_mounts;
   const std::string& source = command.settings.source;
   const int things = (of_mounts.lists ? 1 : 0) + (of_mounts.unmounted.empty() ? 0 : 1) +
@@ -163,19 +163,19 @@ std::variant<MountCommand, int> parse_mount_command(int argc, const char* const*
   CLI::App app("", command.program);
   add_common(app, words, command.settings);
   if (is_helper)
-    describe_helper(app, words, command.only_checks);
+    describe_helper(app, words, command.check_only);
   else
     describe_program(app, command.settings, command.of_mounts);
   try {
     auto given = reversed_words(argc, argv);
     app.parse(given);
     command.of_mounts.stats.is_given = !is_helper && app.count("--stats") > 0;
-    understand_words(command, words);
+    interpret_words(command, words);
     if (command.of_mounts.is_given()) return command;
     command.settings.options = fs::parse_options(
-        words.option_lists, words.is_sloppy ? fs::Unknown::passed_over : fs::Unknown::refused);
+        words.option_lists, words.is_sloppy ? fs::Unknown::ignored : fs::Unknown::refused);
     require_mountpoint(command.settings);
-    if (is_helper) understand_for_helper(words, command.settings.options);
+    if (is_helper) adapt_helper_options(words, command.settings.options);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     complain(command.program, explanation(error, app), true);

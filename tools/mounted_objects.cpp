@@ -37,7 +37,7 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.retries_first_contact = given.retries_first_contact;
   settings.disk_cache = given.disk_cache;
   // The requests get a part of the one memory budget, which is cache_size.
-  settings.most_under_way = std::min(settings.most_under_way, options.cache_size / 8);
+  settings.max_bytes_in_flight = std::min(settings.max_bytes_in_flight, options.cache_size / 8);
   settings.disk_cache_size = given.disk_cache_size;
   settings.notice = [](const std::string& text) { fs::log::warn(text); };
   return settings;
@@ -56,7 +56,7 @@ std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSett
 /// Refuses what can be refused before the mount exists, because the sandbox later lets the daemon
 /// reach only what it needs. Takes the secrets out of the environment now, because each process
 /// that starts later gets a copy of the environment.
-void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
+void check_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
   if (!settings.proxy.empty()) frame::check_proxy(settings.proxy);
   if (frame::is_url(source)) {
     frame::parse_url(source);
@@ -72,14 +72,14 @@ void look_before_mounting(const std::string& source, frame::RemoteSettings& sett
 
 }  // namespace
 
-void choose_objects(fs::SessionSettings& settings) {
-  const std::string& option = settings.options.remote.one_given;
+void set_object_source(fs::SessionSettings& settings) {
+  const std::string& option = settings.options.remote.given_option;
   if (!frame::is_remote(settings.source)) {
     if (!option.empty()) throw std::invalid_argument("option " + option + ": for a URL alone");
     return;
   }
   frame::RemoteSettings remote = remote_settings(settings.options);
-  look_before_mounting(settings.source, remote);
+  check_before_mounting(settings.source, remote);
   const std::string& bearer_file = settings.options.remote.bearer_file;
   if (!bearer_file.empty()) remote.bearer = frame::read_bearer(bearer_file);
   auto objects = std::make_shared<fs::ObjectSetting>();

@@ -6,6 +6,6 @@
 namespace bloscfs::tools {
 
 /// If SOURCE is a URL, sets how to access its objects. Throws with a message for the user.
-void choose_objects(fs::SessionSettings& settings);
+void set_object_source(fs::SessionSettings& settings);
 
 }  // namespace bloscfs::tools

@@ -125,7 +125,7 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
         source->forget(*node, 1);
         delete node;
       });
-  shown.stored = mount_->source().told_path(found->id);
+  shown.stored = mount_->source().display_path(found->id);
   shown.full_name = entry.full_name;
   shown.st = found->attributes;
   if (S_ISLNK(shown.st.st_mode)) shown.link = mount_->source().read_link(request_, found->id);

@@ -45,8 +45,8 @@ frame::FrameSettings empty_frame(std::int32_t chunksize) {
 StoreOutput::StoreOutput(const std::string& output, bool may_replace)
     : output_(output),
       may_replace_(may_replace),
-      directory_name_(blaming_output(output, [&] { return OutputName(output); })) {
-  directory_ = blaming_output(output_, [&] {
+      directory_name_(with_output_errors(output, [&] { return OutputName(output); })) {
+  directory_ = with_output_errors(output_, [&] {
     const auto there = directory_name_.status();
     if (there && !(may_replace && is_packed()))
       throw std::runtime_error(
@@ -61,7 +61,7 @@ fs::SourceDirectory StoreOutput::top() const {
 }
 
 std::pair<fs::SourceDirectory, std::string> StoreOutput::place_of(const std::string& path) const {
-  return blaming_output(output_, [&] {
+  return with_output_errors(output_, [&] {
     frame::UniqueFd directory = open_below(directory_.get(), ".");
     std::size_t at = 0;
     for (std::size_t slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1) {
@@ -83,7 +83,7 @@ void StoreOutput::add_marker() const {
 }
 
 void StoreOutput::commit(mode_t mode) {
-  blaming_output(output_, [&] {
+  with_output_errors(output_, [&] {
     if (is_packed()) return pack(mode);
     const mode_t search = (mode & mode_t{0444}) >> 2;
     if (::fchmod(directory_.get(), without_umask((mode & mode_t{0666}) | search | S_IRWXU)) != 0 ||

@@ -21,7 +21,7 @@ namespace bloscfs::tools {
 
 /// Runs `work`. Turns its errors into a FileError that names the output.
 template <typename Work>
-decltype(auto) blaming_output(const std::string& output, const Work& work) {
+decltype(auto) with_output_errors(const std::string& output, const Work& work) {
   try {
     return work();
   } catch (const Interrupted&) {

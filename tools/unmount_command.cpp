@@ -20,7 +20,7 @@
 namespace bloscfs::tools {
 namespace {
 
-constexpr int kFailed = 1, kHeldElsewhere = 3;
+constexpr int kFailed = 1, kMountedElsewhere = 3;
 
 void tell(const std::string& line) { fmt::print(stderr, "{}\n", fs::printable(line)); }
 
@@ -43,8 +43,8 @@ class CommitProgress {
   std::optional<Progress> bar_;
 };
 
-void tell_uncommitted(const std::string& mountpoint,
-                      const std::vector<fs::Unmounting::Uncommitted>& left) {
+void report_uncommitted(const std::string& mountpoint,
+                        const std::vector<fs::Unmounting::Uncommitted>& left) {
   complain(mountpoint, fmt::format("stays mounted: {} could not be committed",
                                    left.size() == 1 ? "a file" : "files"));
   for (const auto& file : left)
@@ -57,7 +57,7 @@ std::string name_of(uid_t user) {
   return user == ::geteuid() ? "" : fmt::format(", user {}", user);
 }
 
-void tell_users(const fs::MountEntry& mount) {
+void report_users(const fs::MountEntry& mount) {
   const auto users = fs::users_of(mount);
   const auto below = fs::mount_points_below(mount.point);
   complain(mount.point, "stays mounted: it is in use");
@@ -71,17 +71,17 @@ void tell_users(const fs::MountEntry& mount) {
                           : "  by no process of yours; those of others root can see");
 }
 
-int tell_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>& holders) {
+int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>& holders) {
   complain(mount.point,
            "everything is committed, and it is unmounted here; other mount namespaces "
            "still have it:");
   for (const fs::MountUser& holder : holders)
     tell(fmt::format("  that of {} (process {}{})", holder.command, holder.process,
                      name_of(holder.user)));
-  return kHeldElsewhere;
+  return kMountedElsewhere;
 }
 
-int tell_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
+int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
   for (const fs::KeptFile& file : kept)
     complain(mount.point, fmt::format("{}: not committed, kept in {} as {}: 'b2frame recover' "
                                       "gives it its name",
@@ -99,23 +99,23 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   const auto left = unmounting.commit(update);
   progress.clear();
   if (!left.empty()) {
-    tell_uncommitted(mountpoint, left);
+    report_uncommitted(mountpoint, left);
     return kFailed;
   }
   try {
     unmounting.unmount();
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::device_or_resource_busy) throw;
-    tell_users(unmounting.mount());
+    report_users(unmounting.mount());
     return kFailed;
   }
   try {
     const auto kept = unmounting.wait_for_end(update);
     progress.clear();
-    return tell_kept(unmounting.mount(), kept);
-  } catch (const fs::Unmounting::HeldElsewhere& held) {
+    return report_kept(unmounting.mount(), kept);
+  } catch (const fs::Unmounting::MountedElsewhere& held) {
     progress.clear();
-    return tell_holders(unmounting.mount(), held.holders);
+    return report_holders(unmounting.mount(), held.holders);
   }
 }
 

@@ -182,8 +182,8 @@ void Verifier::report(const std::string& part, Health health, std::string text,
                       std::int64_t chunk) {
   if (text.starts_with(part + ": ")) text.erase(0, part.size() + 2);
   if (health == Health::unsupported) {
-    if (text == told_unsupported_) return;
-    told_unsupported_ = text;
+    if (text == reported_unsupported_) return;
+    reported_unsupported_ = text;
   }
   report_({part, health, std::move(text), chunk});
 }

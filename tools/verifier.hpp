@@ -74,7 +74,7 @@ class Verifier {
   const Done done_;
   const std::int64_t most_decoded_;
   std::atomic<std::int64_t> decoded_{0};  ///< bytes, plus kPerChunk for each chunk
-  std::string told_unsupported_;          ///< last reason; equal reasons are reported once
+  std::string reported_unsupported_;      ///< last reason; equal reasons are reported once
 };
 
 }  // namespace bloscfs::tools

@@ -40,7 +40,7 @@ struct CodecRow {
   int slow_on_noise_from_level = kBeyondLevels;
   Loss loss = Loss::none;
   /// The codec needs the shape of an array's blocks, so it can only write arrays.
-  bool goes_by_shape = false;
+  bool depends_on_shape = false;
   bool takes_single_bytes = false;  ///< blocks of larger items are split at each level
   /// Returns why streams of `size` bytes cannot be written, as text; empty if they can. Null: never
   /// a problem.

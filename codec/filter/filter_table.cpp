@@ -39,12 +39,12 @@ void undo_shuffle(const FilterUse& use, MutableBytes data, MutableBytes out) {
 
 /// True if Blosc1 did not filter the block, because its number of elements is not a multiple of
 /// eight.
-bool leaves_alone(const ChunkHeader& header, Bytes block) {
+bool skips_block(const ChunkHeader& header, Bytes block) {
   return header.version <= kChunkVersionBlosc1 && block.size() / item_size(header) % 8 != 0;
 }
 
 void apply_bitshuffle(const FilterUse& use, Bytes in, MutableBytes out) {
-  if (leaves_alone(use.header, in)) {
+  if (skips_block(use.header, in)) {
     std::memcpy(out.data(), in.data(), in.size());
   } else {
     bitshuffle(in, out, item_size(use.header));
@@ -52,7 +52,7 @@ void apply_bitshuffle(const FilterUse& use, Bytes in, MutableBytes out) {
 }
 
 void undo_bitshuffle(const FilterUse& use, MutableBytes data, MutableBytes out) {
-  if (leaves_alone(use.header, data)) {
+  if (skips_block(use.header, data)) {
     std::memcpy(out.data(), data.data(), data.size());
   } else {
     bitunshuffle(data, out, item_size(use.header));
@@ -179,7 +179,7 @@ constexpr FilterRow kFilterRows[] = {
     {.id = FilterId::ndcell,
      .name = "ndcell",
      .parameter = ":SIDE",
-     .goes_by_shape = true,
+     .depends_on_shape = true,
      .undoing = undone_elsewhere,
      .undo = undo_cells,
      .apply = apply_cells,
@@ -188,7 +188,7 @@ constexpr FilterRow kFilterRows[] = {
      .name = "ndmean",
      .parameter = ":SIDE",
      .loss = Loss::every_time,
-     .goes_by_shape = true,
+     .depends_on_shape = true,
      .undoing = undone_elsewhere,
      .undo = undo_cells,
      .apply = apply_means,

@@ -30,7 +30,7 @@ struct FilterRow {
   Loss loss = Loss::none;
   /// The filter needs the shape of an array's blocks, so it can only write arrays. Applying and
   /// undoing it throw Error if the shape is unknown, or does not fit the block.
-  bool goes_by_shape = false;
+  bool depends_on_shape = false;
   /// Returns how a slot is undone. Null: it cannot be undone, only the filter's name is known.
   Undoing (*undoing)(const ChunkHeader& header, const FilterStep& step) = nullptr;
   /// Undoes the filter in `data`, or from `data` to `out`, of the same size, if into_other_buffer.

@@ -18,7 +18,9 @@ class CframeSnapshot final : public FrameSnapshot {
       : FrameSnapshot(std::move(parts), std::move(source), stamp, std::move(expected),
                       std::move(lock)) {}
 
-  bool is_as_committed() const override { return is_left_alone() && !expected()->is_overtaken(); }
+  bool is_unchanged_since_commit() const override {
+    return is_left_alone() && !expected()->is_overtaken();
+  }
 
  protected:
   ChunkFile chunk_file(const ChunkPlace& place) const override {

@@ -82,7 +82,7 @@ CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, NewFile new_f
                        state_.current->header_bytes().end());
   else
     start_.emplace(state_.file);
-  readers_wait_ = state_.notes.space.dead_size() > state_.notes.space.free_size();
+  readers_hold_space_ = state_.notes.space.dead_size() > state_.notes.space.free_size();
   state_.in_transaction = true;
 }
 
@@ -108,7 +108,7 @@ void CframeCommit::take_back() noexcept {
         });
     } else {
       for (const Extent& extent : taken) state_.notes.space.give_back(extent);
-      if (step_ == Step::changing) cut_what_was_added();
+      if (step_ == Step::changing) cut_added_space();
     }
     if (state_.expected) state_.expected->end_writing(*state_.file);
   } catch (const std::exception&) {
@@ -118,7 +118,7 @@ void CframeCommit::take_back() noexcept {
 
 /// Cuts off the space that a failed commit has taken behind the frame. If another program has
 /// changed the frame since, the bytes may belong to it, and they stay.
-void CframeCommit::cut_what_was_added() {
+void CframeCommit::cut_added_space() {
   if (state_.current && !state_.expected->matches(*state_.file)) return;
   const std::uint64_t end = state_.notes.space.cut_end(1);
   if (static_cast<std::uint64_t>(state_.file->stamp().size) > end) state_.file->truncate(end);
@@ -210,7 +210,7 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) {
     if (state_.file->link_count() < 2 || state_.settings.anew) return true;
     const bool was_empty = edit.base()->info().nchunks == 0;
     if (was_empty && !fits_first_sector(edit)) return true;
-    // A reader may still use an earlier state, or chunks that FrameWriter::make_room_to_empty() has
+    // A reader may still use an earlier state, or chunks that FrameWriter::prepare_to_empty() has
     // moved.
     const FrameSpace& space = state_.notes.space;
     if (was_empty ? space.dead_size() != space.free_size() : !is_front_free(edit))
@@ -234,14 +234,14 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   tail_bytes_.clear();
   new_front_.clear();
   if (must_rewrite(edit)) {
-    write_anew(edit);
+    rewrite_frame(edit);
     return;
   }
   superseded_ = superseded(edit);
   move_chunks(edit);
-  if (!gets_too_long_for_readers(edit)) return write_in_place(edit);
+  if (!should_rewrite_for_readers(edit)) return write_in_place(edit);
   try {
-    write_anew(edit);
+    rewrite_frame(edit);
   } catch (const std::system_error&) {
     // There is no room for a second file. The frame then gets longer than it should be.
     rewritten_.reset();
@@ -249,7 +249,7 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   }
 }
 
-void CframeCommit::write_anew(const FrameEdit& edit) {
+void CframeCommit::rewrite_frame(const FrameEdit& edit) {
   rewritten_ = std::make_unique<CframeRewrite>(state_);
   rewritten_->write(edit, decoder_);
 }
@@ -271,8 +271,8 @@ std::uint64_t CframeCommit::expected_end(const ExpectedLength& length,
 
 /// True if readers of earlier states keep the frame from shrinking for long. A new file then leaves
 /// the old one to them. Only the owner of the file, or root, can make another file like it.
-bool CframeCommit::gets_too_long_for_readers(const FrameEdit& edit) const {
-  if (!readers_wait_ || new_file_ != NewFile::if_shorter || !edit.base()) return false;
+bool CframeCommit::should_rewrite_for_readers(const FrameEdit& edit) const {
+  if (!readers_hold_space_ || new_file_ != NewFile::if_shorter || !edit.base()) return false;
   if (edit.info().nchunks == 0 || state_.file->link_count() != 1) return false;
   const uid_t user = ::geteuid();
   if (user != 0 && user != state_.file->attributes().owner) return false;

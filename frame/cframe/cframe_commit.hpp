@@ -72,7 +72,7 @@ class CframeCommit final : public CommitTarget {
   /// True if one write can do that: headers and trailers of both states are in the first sector.
   bool fits_first_sector(const FrameEdit& edit);
   void move_chunks(FrameEdit& edit);
-  void write_anew(const FrameEdit& edit);
+  void rewrite_frame(const FrameEdit& edit);
   /// Estimates of the frame's size before its index is written.
   struct ExpectedLength {
     std::uint64_t live = 0;
@@ -81,7 +81,7 @@ class CframeCommit final : public CommitTarget {
   };
   ExpectedLength expected_length(const FrameEdit& edit, const ExtentSet& gone) const;
   std::uint64_t expected_end(const ExpectedLength& length, const ExtentSet& gone) const;
-  bool gets_too_long_for_readers(const FrameEdit& edit) const;
+  bool should_rewrite_for_readers(const FrameEdit& edit) const;
   void move_to_front(FrameEdit& edit);
   void move_to_end(FrameEdit& edit);
   void move_off_front(FrameEdit& edit);
@@ -97,7 +97,7 @@ class CframeCommit final : public CommitTarget {
   std::vector<Extent> superseded(const FrameEdit& edit);
   void note_largest_chunk();
   void take_back() noexcept;
-  void cut_what_was_added();
+  void cut_added_space();
   void open_new();
   void open_written();
   ByteSink& file() { return start_ ? static_cast<ByteSink&>(*start_) : *state_.file; }
@@ -117,7 +117,7 @@ class CframeCommit final : public CommitTarget {
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< the new state has no chunk of the old one
   bool has_moved_ = false;
-  bool readers_wait_ = false;  ///< readers of earlier states still need dead space
+  bool readers_hold_space_ = false;  ///< readers of earlier states still need dead space
   std::uint64_t largest_put_ = 0, largest_gone_ = 0;  ///< stored bytes of a chunk
   std::vector<std::uint8_t> old_header_, new_header_;
   /// Headers with the trailers behind them. Empty unless prepare_front() replaces both.

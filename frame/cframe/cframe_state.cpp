@@ -81,7 +81,7 @@ void open_current(CframeState& state) {
 }
 
 void find_old_space(CframeState& state, codec::BlockDecoder& decoder) {
-  if (std::exchange(state.notes.look_is_due, false)) look_for_dead_space(state, decoder);
+  if (std::exchange(state.notes.needs_space_search, false)) look_for_dead_space(state, decoder);
   if (state.notes.sync_is_due && state.notes.space.dead_size() > 0) state.file->sync();
   state.notes.sync_is_due = false;
 }

@@ -40,7 +40,7 @@ struct CframeNotes final : WriterNotes {
   FrameLengths lengths;
   /// The space that earlier writers left is not known yet. Opening must be cheap, so a commit looks
   /// for it.
-  bool look_is_due = false;
+  bool needs_space_search = false;
   /// The last commit of earlier writers was not later than this.
   Clock::TimePoint untouched_since{};
   /// The disk may still have an older header, which uses other chunks than the current one.
@@ -57,7 +57,7 @@ struct CframeNotes final : WriterNotes {
   void restart(std::uint64_t file_size, std::uint64_t frame_len, const GracePeriod& grace) {
     space = FrameSpace(file_size, 0, grace);
     if (frame_len < file_size) space.add_dead({{frame_len, file_size - frame_len}}, {});
-    look_is_due = true;
+    needs_space_search = true;
   }
   /// Returns the length limit of a frame with `live` bytes in use. 100 MiB in chunks of up to 1 MiB
   /// gives 127 MiB.

@@ -42,7 +42,7 @@ class CframeWriter final : public FrameWriter {
     if (!state_.expected) return;
     state_.notes.file = state_.file;
     const bool has_waiting = state_.notes.space.has_waiting();
-    state_.expected->leave_notes(
+    state_.expected->store_notes(
         state_.broken ? nullptr : std::make_shared<CframeNotes>(std::move(state_.notes)));
     const auto& recent = state_.settings.recent_writers;
     if (recent && has_waiting)
@@ -54,7 +54,7 @@ class CframeWriter final : public FrameWriter {
   std::unique_ptr<Transaction> begin() override {
     const WriterSettings& settings = state_.settings;
     return begin_transaction(state_.current && settings.anew ? NewFile::always
-                             : settings.anew_beside_readers  ? NewFile::if_shorter
+                             : settings.new_file_to_shrink   ? NewFile::if_shorter
                                                              : NewFile::if_needed);
   }
 
@@ -75,7 +75,7 @@ class CframeWriter final : public FrameWriter {
       shorten(times);
   }
 
-  void make_room_to_empty(std::uint64_t growth) override {
+  void prepare_to_empty(std::uint64_t growth) override {
     if (!state_.current || state_.current->info().nchunks == 0) return;
     if (state_.file->link_count() < 2 || state_.settings.anew) return;
     const auto trailer_len = static_cast<std::uint64_t>(state_.current->info().trailer_len);
@@ -297,13 +297,13 @@ CframeNotes first_notes(const CframeState& state) {
   // writer adds do not share bytes.
   notes.space = FrameSpace(file_size, state.current->index_at().position, state.settings.grace);
   const Clock& clock = *state.settings.grace.clock;
-  notes.untouched_since = clock.now() - state.file->untouched_for(clock.wall());
+  notes.untouched_since = clock.now() - state.file->time_since_change(clock.wall());
   // The bytes behind the end come from a longer earlier state, or from an interrupted commit.
   if (frame_len < file_size)
     notes.space.add_dead({{frame_len, file_size - frame_len}}, notes.untouched_since);
   // A writer that has left no notes may still have snapshots in use, which this writer does not
   // know.
-  notes.look_is_due = !state.expected->had_writer();
+  notes.needs_space_search = !state.expected->had_writer();
   notes.sync_is_due = true;
   notes.lengths.add(frame_len);
   return notes;
@@ -355,7 +355,7 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
       has_frame_at(*state.file, static_cast<std::uint64_t>(info.frame_len)))
     throw_errno(EROFS, name + ": another frame follows in the same file");
   state.notes = notes ? std::move(*notes) : first_notes(state);
-  state.expected->leave_notes(nullptr);
+  state.expected->store_notes(nullptr);
   state.notes.space.watch(state.current);
   // Readers of the snapshot `known` need its chunks as long as it exists.
   if (known_state) state.notes.space.watch(known_state);

@@ -34,7 +34,7 @@ std::optional<codec::EncodeSettings> best_settings(std::span<const codec::Bytes>
                                                    const SearchBudget& budget) {
   SettingsSearch search(pieces, typesize, budget);
   const std::vector<Candidate>& found = search.find(goal);
-  if (says_nothing(found)) return std::nullopt;
+  if (are_indistinguishable(found)) return std::nullopt;
   return best_of(found, goal).settings;
 }
 

@@ -25,7 +25,7 @@ constexpr RaisedLevel kRaised[] = {{5, 3, 8}, {8, 1, 7}, {8, 1, 9}};
 
 /// If all settings store less than this fraction, the sample says nothing about the rest of the
 /// contents.
-constexpr double kSaysNothing = 0.001;
+constexpr double kTrivialRatio = 0.001;
 
 /// True for Zstandard 5, with shuffle if items can be shuffled.
 bool is_usual(const EncodeSettings& settings) {
@@ -114,7 +114,7 @@ void SettingsSearch::choose_typesizes(Goal goal) {
   for (const Bytes part : spread(parts_.pieces(), 1))
     if (const auto record =
             find_record_size(part.first(std::min(part.size(), budget_.record_bytes)),
-                             budget_.record_step, [this] { return may_go_on(); }))
+                             budget_.record_step, [this] { return should_continue(); }))
       typesizes_.push_back(*record);
 }
 
@@ -152,7 +152,7 @@ std::vector<SettingsSearch::Layout> SettingsSearch::all_layouts() const {
 std::vector<SettingsSearch::Layout> SettingsSearch::best_layouts(CodecId codec) {
   std::vector<std::pair<std::size_t, Layout>> sizes;
   for (const Layout& layout : all_layouts()) {
-    if (!sizes.empty() && !may_go_on()) break;
+    if (!sizes.empty() && !should_continue()) break;
     const int clevel = codec == CodecId::zstd ? 1 : kFastLevel;
     sizes.emplace_back(parts_.stored_size(settings_of(codec, clevel, layout)), layout);
   }
@@ -167,7 +167,8 @@ void SettingsSearch::add(CodecId codec, int clevel, const Layout& layout, std::i
   EncodeSettings settings = settings_of(codec, clevel, layout);
   settings.blocksize = blocksize;
   const auto same = [&](const Candidate& other) { return other.settings == settings; };
-  if (std::ranges::any_of(candidates_, same) || (!candidates_.empty() && !may_go_on())) return;
+  if (std::ranges::any_of(candidates_, same) || (!candidates_.empty() && !should_continue()))
+    return;
   candidates_.push_back(pieces_.candidate(settings));
 }
 
@@ -246,9 +247,9 @@ const Candidate& best_of(std::span<const Candidate> candidates, Goal goal) {
   });
 }
 
-bool says_nothing(std::span<const Candidate> candidates) {
+bool are_indistinguishable(std::span<const Candidate> candidates) {
   return std::ranges::all_of(
-      candidates, [](const Candidate& candidate) { return candidate.stored < kSaysNothing; });
+      candidates, [](const Candidate& candidate) { return candidate.stored < kTrivialRatio; });
 }
 
 }  // namespace bloscfs::frame::inline choosing

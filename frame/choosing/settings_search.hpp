@@ -58,7 +58,9 @@ class SettingsSearch {
 
   /// Sets a function that is called before each try. Once it returns false, the search uses only
   /// what it already knows. The result then depends on time.
-  void set_limit(std::function<bool()> may_go_on) { may_go_on_ = std::move(may_go_on); }
+  void set_limit(std::function<bool()> should_continue) {
+    should_continue_ = std::move(should_continue);
+  }
 
   /// Returns the candidates for a goal, cheap settings first, at least one. With a large budget,
   /// also those for goals that want less time.
@@ -82,13 +84,13 @@ class SettingsSearch {
   void add_for_balance(const std::vector<Layout>& best, std::span<const int> levels);
   void add_for_ratio();
   std::vector<Candidate> best_at(int clevel, std::size_t count) const;
-  bool may_go_on() const { return !may_go_on_ || may_go_on_(); }
+  bool should_continue() const { return !should_continue_ || should_continue_(); }
 
   const SearchBudget& budget_;
   Trial pieces_;  ///< pieces that codecs and levels are tried on
   Trial parts_;   ///< shorter pieces, for layouts
   std::vector<std::int32_t> typesizes_;
-  std::function<bool()> may_go_on_;
+  std::function<bool()> should_continue_;
   std::vector<Candidate> candidates_;
 };
 
@@ -98,6 +100,6 @@ const Candidate& best_of(std::span<const Candidate> candidates, Goal goal);
 
 /// True if every candidate stores less than a thousandth of the contents, as for zeros. The sample
 /// then does not tell which candidate is best.
-bool says_nothing(std::span<const Candidate> candidates);
+bool are_indistinguishable(std::span<const Candidate> candidates);
 
 }  // namespace bloscfs::frame::inline choosing

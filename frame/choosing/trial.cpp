@@ -37,11 +37,11 @@ Candidate Trial::candidate(const codec::EncodeSettings& settings) {
 }
 
 std::optional<std::int32_t> find_record_size(codec::Bytes sample, std::int32_t step,
-                                             const std::function<bool()>& may_go_on) {
+                                             const std::function<bool()>& should_continue) {
   Trial trial({sample});
   std::size_t best_usual = 0, best_size = 0;
   std::int32_t best = 0;
-  for (std::int32_t typesize = 1; typesize <= kMaxRecord && may_go_on(); typesize++) {
+  for (std::int32_t typesize = 1; typesize <= kMaxRecord && should_continue(); typesize++) {
     const bool usual = std::ranges::count(kUsualTypesizes, typesize) > 0;
     if (!usual && typesize % step != 0) continue;
     codec::EncodeSettings settings;

@@ -49,10 +49,10 @@ inline constexpr std::int32_t kMaxFilteredItem = 255;
 
 /// Returns the record size with which shuffled bytes compress best, if there seem to be records. It
 /// is not a usual item size, but a multiple of `step` up to kMaxRecord, and saves a tenth over all
-/// usual sizes. Calls `may_go_on` before each try.
+/// usual sizes. Calls `should_continue` before each try.
 std::optional<std::int32_t> find_record_size(
     codec::Bytes sample, std::int32_t step = 1,
-    const std::function<bool()>& may_go_on = [] { return true; });
+    const std::function<bool()>& should_continue = [] { return true; });
 /// Most bytes of a record to look for.
 inline constexpr std::int32_t kMaxRecord = 64;
 

@@ -42,7 +42,7 @@ struct WriterSettings {
   /// and so do other hard links. Ignored for sparse frames.
   bool anew = false;
   /// A commit makes a new file if readers of earlier states keep a contiguous frame from shrinking.
-  bool anew_beside_readers = false;
+  bool new_file_to_shrink = false;
   /// Writers on many hosts share the directory of a sparse frame, and cannot list it. The writer
   /// draws the numbers of chunk files at random below 0xF0000000. It deletes the chunk files that
   /// it has superseded when it ends.
@@ -93,7 +93,7 @@ class FrameWriter {
   /// bytes. Makes room behind the header for the trailer of the empty frame, if a new file cannot
   /// give that room. The contents stay the same, but snapshot() may change. Throws as commit()
   /// does.
-  virtual void make_room_to_empty(std::uint64_t /*growth*/) {}
+  virtual void prepare_to_empty(std::uint64_t /*growth*/) {}
   /// True if the container takes more space than it should, and tidy() may help.
   virtual bool is_oversized() const { return false; }
 

@@ -97,8 +97,8 @@ void Snapshot::expect(std::span<const StoredRange> ranges) const {
   source_->expect(ranges_of(ranges));
 }
 
-bool Snapshot::is_at_hand(std::span<const StoredRange> ranges) const {
-  return source_->is_at_hand(ranges_of(ranges));
+bool Snapshot::is_available(std::span<const StoredRange> ranges) const {
+  return source_->is_available(ranges_of(ranges));
 }
 
 }  // namespace bloscfs::frame::inline container

@@ -105,9 +105,10 @@ class Snapshot {
   virtual bool is_copied() const { return false; }
   /// Like unchanged(), but does not wait for a program that holds the lock sidecar. False as soon
   /// as that program has announced a change.
-  virtual bool is_as_taken() const { return unchanged(); }
-  /// Like is_as_taken(), for the state that a commit has just made and already checked.
-  virtual bool is_as_committed() const { return is_as_taken(); }
+  virtual bool is_unchanged_without_wait() const { return unchanged(); }
+  /// Like is_unchanged_without_wait(), for the state that a commit has just made and already
+  /// checked.
+  virtual bool is_unchanged_since_commit() const { return is_unchanged_without_wait(); }
   /// True if other programs may use the container's lock.
   virtual bool has_peers() const { return false; }
   /// True once another program, holding that lock, has announced a change.
@@ -160,9 +161,9 @@ class Snapshot {
   /// Returns how many stored bytes should be in flight for a sequential reader. 0 if source()
   /// detects sequential readers itself.
   virtual std::int64_t most_ahead() const { return 0; }
-  /// expect() and is_at_hand() mean the same as in ByteSource.
+  /// expect() and is_available() mean the same as in ByteSource.
   virtual void expect(std::span<const StoredRange> ranges) const;
-  virtual bool is_at_hand(std::span<const StoredRange> ranges) const;
+  virtual bool is_available(std::span<const StoredRange> ranges) const;
   /// Returns the ranges that reading `content` of an unopened chunk will probably need. `next` is
   /// the place of the next chunk, or null. Empty if it cannot guess.
   virtual std::vector<StoredRange> likely_stored(const ChunkPlace& /*place*/,

@@ -218,7 +218,7 @@ void FrameEdit::copy_vlmetalayer(std::shared_ptr<const ByteSource> source,
 void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
   check_layer_name(name);
   if (!base_) throw_errno(EINVAL, name + ": the settings of a new frame have its metalayers");
-  if (says_what_it_is(name)) throw_errno(EPERM, name);
+  if (defines_frame_kind(name)) throw_errno(EPERM, name);
   // Tries the layout with a copy, so that a header that would be too large changes nothing.
   std::vector<Layer> layers = metalayers_;
   put_layer(layers, {name, std::nullopt, nullptr, {content.begin(), content.end()}});
@@ -228,7 +228,7 @@ void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
 }
 
 bool FrameEdit::remove_metalayer(const std::string& name) {
-  if (says_what_it_is(name)) throw_errno(EPERM, name);
+  if (defines_frame_kind(name)) throw_errno(EPERM, name);
   const auto is_wanted = [&](const Layer& layer) { return layer.name == name; };
   if (std::erase_if(metalayers_, is_wanted) == 0) return false;
   changes_metalayers_ = true;

@@ -36,7 +36,7 @@ std::shared_ptr<WriterNotes> RecentWriters::take(const ByteSource& file) {
   auto notes = state->notes();
   // A writer that opens the file from a snapshot of that state must not get the notes a second
   // time.
-  state->leave_notes(nullptr);
+  state->store_notes(nullptr);
   return notes;
 }
 

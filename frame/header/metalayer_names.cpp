@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, 13> kKinds = {
 
 }  // namespace
 
-bool says_what_it_is(std::string_view metalayer) {
+bool defines_frame_kind(std::string_view metalayer) {
   return std::find(kKinds.begin(), kKinds.end(), metalayer) != kKinds.end();
 }
 
-bool holds_for_one_frame(std::string_view vlmetalayer) {
+bool is_bound_to_frame(std::string_view vlmetalayer) {
   return vlmetalayer == kChecksumLayerName || vlmetalayer == kArrayIndexesLayer;
 }
 

@@ -21,9 +21,9 @@ inline constexpr char kEmbedStoreLayer[] = "b2embed";
 
 /// True for fixed metalayers that define what kind of object a frame is. Adding or removing one
 /// would turn the frame into another kind of object.
-bool says_what_it_is(std::string_view metalayer);
+bool defines_frame_kind(std::string_view metalayer);
 
 /// True for vlmetalayers that describe the chunks of one frame and would be wrong in a copy.
-bool holds_for_one_frame(std::string_view vlmetalayer);
+bool is_bound_to_frame(std::string_view vlmetalayer);
 
 }  // namespace bloscfs::frame::inline header

@@ -126,11 +126,11 @@ bool is_mark(const ordered_json& value) {
   return value.size() == 1 || (value.size() == 2 && value.contains("ext"));
 }
 
-void check_says_what_it_is(const ordered_json& value) {
+void check_has_no_marks(const ordered_json& value) {
   if (value.is_object() && is_mark(value))
     throw std::runtime_error("an object of hex stands for bytes, which JSON does not have");
   if (value.is_structured())
-    for (const ordered_json& inner : value) check_says_what_it_is(inner);
+    for (const ordered_json& inner : value) check_has_no_marks(inner);
 }
 
 std::optional<json> parse(codec::Bytes bytes, json::input_format_t format, Marks marks) {
@@ -177,7 +177,7 @@ std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text) {
   };
   try {
     const ordered_json value = ordered_json::parse(text.begin(), text.end(), check_depth);
-    check_says_what_it_is(value);
+    check_has_no_marks(value);
     return ordered_json::to_msgpack(value);
   } catch (const ordered_json::exception& error) {
     const std::string_view message = error.what();  // "[json.exception.parse_error.101] parse ..."

@@ -79,7 +79,7 @@ std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t f
   const std::int64_t size = source.stamp().size;
   const ByteRange end{std::max<std::int64_t>(0, size - std::int64_t{kHeaderBytesKept}),
                       std::min(size, std::int64_t{kHeaderBytesKept})};
-  if (source.is_at_hand({&end, 1})) return std::nullopt;
+  if (source.is_available({&end, 1})) return std::nullopt;
   std::array<std::uint8_t, kMagicBytes> first{};
   const std::size_t got = source.read_at(0, first);
   if (recognise(Bytes(first).first(got)) != ContainerKind::cframe) return std::nullopt;

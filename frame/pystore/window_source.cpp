@@ -37,8 +37,8 @@ void WindowSource::expect(std::span<const ByteRange> ranges) const {
   below_->expect(ranges_below(ranges));
 }
 
-bool WindowSource::is_at_hand(std::span<const ByteRange> ranges) const {
-  return below_->is_at_hand(ranges_below(ranges));
+bool WindowSource::is_available(std::span<const ByteRange> ranges) const {
+  return below_->is_available(ranges_below(ranges));
 }
 
 FileStamp WindowSource::stamp() const {

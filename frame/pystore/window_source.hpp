@@ -18,7 +18,7 @@ class WindowSource final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   bool is_far() const override { return below_->is_far(); }
   void expect(std::span<const ByteRange> ranges) const override;
-  bool is_at_hand(std::span<const ByteRange> ranges) const override;
+  bool is_available(std::span<const ByteRange> ranges) const override;
   /// Returns the stamp of the source below with the window's size, or with size -1 once that source
   /// has another size.
   FileStamp stamp() const override;

@@ -91,7 +91,7 @@ void ExpectedState::replace_file(std::vector<std::uint8_t> header,
   header_ = std::move(header);
 }
 
-void ExpectedState::leave_notes(std::shared_ptr<WriterNotes> notes) {
+void ExpectedState::store_notes(std::shared_ptr<WriterNotes> notes) {
   const std::lock_guard guard(mutex_);
   had_writer_ = true;
   notes_ = std::move(notes);

@@ -58,7 +58,7 @@ class ExpectedState {
 
   /// Stores the notes of a writer that ends. Called with null when the next writer begins, or if
   /// the notes of the ending writer are not reliable.
-  void leave_notes(std::shared_ptr<WriterNotes> notes);
+  void store_notes(std::shared_ptr<WriterNotes> notes);
   /// Null if there are none.
   std::shared_ptr<WriterNotes> notes() const;
   /// True if there was a writer. Snapshots of earlier states may then be in use.

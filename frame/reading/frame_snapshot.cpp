@@ -142,14 +142,16 @@ std::optional<ArrayInfo> FrameSnapshot::read_packed_tensor(const MetalayerEntry&
 bool FrameSnapshot::unchanged() const {
   if (is_lasting()) return true;
   const PeerLock::Shared shared(peer_lock_);
-  return is_as_taken();
+  return is_unchanged_without_wait();
 }
 
 void FrameSnapshot::wait_for_peers() const {
   if (!is_lasting()) const PeerLock::Shared shared(peer_lock_);
 }
 
-bool FrameSnapshot::is_as_taken() const { return is_left_alone() && expected_->matches(*source_); }
+bool FrameSnapshot::is_unchanged_without_wait() const {
+  return is_left_alone() && expected_->matches(*source_);
+}
 
 IndexRules FrameSnapshot::rules() const {
   return {info_.kind,    static_cast<std::uint64_t>(info_.header_len),

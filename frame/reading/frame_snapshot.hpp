@@ -19,7 +19,7 @@ namespace bloscfs::frame::inline reading {
 class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const final;
-  bool is_as_taken() const override;
+  bool is_unchanged_without_wait() const override;
   bool is_copied() const final { return is_copied_; }
   bool has_peers() const override { return peer_lock_ != nullptr; }
   bool is_changed_by_peer() const override { return !is_left_alone(); }

@@ -35,7 +35,7 @@ class HttpTree final : public ObjectTree {
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
                                        const void* group) override;
-  std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
+  std::int64_t max_bytes_in_flight() const override { return RemoteOpening::most_ahead(*traffic_); }
   ObjectTreeNumbers numbers() const override { return numbers_of(*client_, *traffic_); }
 
  private:

@@ -109,9 +109,9 @@ ReadSpan ObjectWindows::widened(const ReadSpan& gap) const {
 }
 
 /// Calls `work`, which adds windows, and adds their fetches to the traffic. The caller holds
-/// mutex_, so that a reader finds only windows that it can hurry. The range that holds `wanted` is
-/// urgent, the others are only expected. Returns true if idle windows are to be watched from now
-/// on.
+/// mutex_, so that a reader finds only windows that it can make_urgent. The range that holds
+/// `wanted` is urgent, the others are only expected. Returns true if idle windows are to be watched
+/// from now on.
 template <typename Work>
 bool ObjectWindows::queue(std::uint64_t wanted, const Work& work) {
   Fetches fresh;
@@ -152,7 +152,7 @@ void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_
         fill({ahead.extent.begin, std::min(ahead.extent.end, size_)},
              std::min(ahead.range, largest_range()), fresh);
     });
-    drop_left(now, dropped);
+    drop_abandoned(now, dropped);
     trim(dropped);
   }
   begin_queued(is_new);
@@ -196,7 +196,7 @@ void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
       continue;
     }
     if (!window->is_here()) {
-      source_->traffic->hurry(this, *window);
+      source_->traffic->make_urgent(this, *window);
       source_->traffic->pump();
     }
     Bytes bytes;
@@ -253,7 +253,7 @@ void ObjectWindows::trim(Fetches& dropped) {
 }
 
 /// Drops the windows ahead of readers that have gone.
-void ObjectWindows::drop_left(Clock::time_point now, Fetches& dropped) {
+void ObjectWindows::drop_abandoned(Clock::time_point now, Fetches& dropped) {
   for (const ReadSpan& left : streams_.take_left(now))
     for (auto at = find(left.begin); at != windows_.end() && at->first < left.end;) {
       const Window& window = at->second;
@@ -281,7 +281,7 @@ ReadSpan ObjectWindows::inside(const ByteRange& range) const {
           std::min(offset + static_cast<std::uint64_t>(range.size), size_)};
 }
 
-bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
+bool ObjectWindows::is_available(std::span<const ByteRange> ranges) {
   const std::lock_guard guard(mutex_);
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
     for (ReadSpan extent = inside(range); extent.begin < extent.end;) {
@@ -343,7 +343,7 @@ bool ObjectWindows::drop_idle() noexcept {
   try {
     const std::lock_guard guard(mutex_);
     const auto now = Clock::now();
-    drop_left(now, dropped);
+    drop_abandoned(now, dropped);
     for (auto at = windows_.begin(); at != windows_.end();) {
       const Window& window = at->second;
       const bool may_stay = window.taken > 0 && window.fetch->size() <= kSmallWindow;

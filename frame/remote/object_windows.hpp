@@ -28,7 +28,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   void insert(std::uint64_t offset, std::vector<std::uint8_t> bytes);
   /// See ByteSource::expect().
   void expect(std::span<const ByteRange> ranges);
-  bool is_at_hand(std::span<const ByteRange> ranges);
+  bool is_available(std::span<const ByteRange> ranges);
   /// Notes a read of bytes before `begin`.
   void note_read(std::uint64_t offset, std::size_t size);
 
@@ -63,7 +63,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   void note_taken(const std::shared_ptr<RangeFetch>& fetch, std::size_t size);
   void forget(const std::shared_ptr<RangeFetch>& fetch);
   void trim(Fetches& dropped);
-  void drop_left(Clock::time_point now, Fetches& dropped);
+  void drop_abandoned(Clock::time_point now, Fetches& dropped);
   std::uint64_t unread() const;
 
   const std::shared_ptr<FetchSource> source_;

@@ -182,8 +182,8 @@ void RemoteObject::expect(std::span<const ByteRange> ranges) const {
   if (!is_in_memory()) windows_->expect(ranges);
 }
 
-bool RemoteObject::is_at_hand(std::span<const ByteRange> ranges) const {
-  return is_in_memory() || windows_->is_at_hand(ranges);
+bool RemoteObject::is_available(std::span<const ByteRange> ranges) const {
+  return is_in_memory() || windows_->is_available(ranges);
 }
 
 }  // namespace bloscfs::frame::inline remote

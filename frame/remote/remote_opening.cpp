@@ -100,7 +100,7 @@ std::shared_ptr<const RemoteObject> RemoteOpening::object() const {
 
 std::shared_ptr<const ObjectSource> RemoteOpening::wait() {
   if (auto there = object()) return there;
-  traffic_->hurry(group_, *fetch_);
+  traffic_->make_urgent(group_, *fetch_);
   traffic_->pump();
   fetch_->wait();
   if (auto there = object()) return there;
@@ -123,9 +123,9 @@ void RemoteOpening::expect(std::span<const ByteRange> ranges) {
     expected_.insert(expected_.end(), ranges.begin(), ranges.end());
 }
 
-bool RemoteOpening::is_at_hand(std::span<const ByteRange> ranges) const {
+bool RemoteOpening::is_available(std::span<const ByteRange> ranges) const {
   const auto there = object();
-  return there && there->is_at_hand(ranges);
+  return there && there->is_available(ranges);
 }
 
 }  // namespace bloscfs::frame::inline remote

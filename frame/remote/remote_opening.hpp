@@ -32,7 +32,7 @@ class RemoteOpening final : public ObjectOpening {
   std::shared_ptr<const ObjectSource> wait() override;
   bool is_lost() const override;
   void expect(std::span<const ByteRange> ranges) override;
-  bool is_at_hand(std::span<const ByteRange> ranges) const override;
+  bool is_available(std::span<const ByteRange> ranges) const override;
 
   /// Leaves an eighth of the budget to others.
   static std::int64_t most_ahead(const Traffic& traffic) {

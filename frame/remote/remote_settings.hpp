@@ -25,7 +25,7 @@ struct RemoteSettings {
   std::string bearer;  ///< for http:// and https://; empty: none
   std::string proxy;   ///< URL; empty: none
   unsigned connections = 16;
-  std::size_t most_under_way = std::size_t{32} << 20;  ///< bytes that are requested or held
+  std::size_t max_bytes_in_flight = std::size_t{32} << 20;  ///< bytes that are requested or held
   std::chrono::seconds retry_time{60};
   bool retries_first_contact = false;
   std::string disk_cache;  ///< folder; empty: none

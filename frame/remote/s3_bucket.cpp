@@ -117,7 +117,7 @@ void S3Bucket::set_condition(WebRequest& request, const ObjectCondition& conditi
   if (condition.kind != ObjectCondition::Kind::same) return;
   const std::string etag = quoted_etag(condition.state.tag);
   if (etag.empty()) throw RemoteError(EIO, "a state that has no ETag");
-  request.if_match = manners_.bare_etag ? etag.substr(1, etag.size() - 2) : etag;
+  request.if_match = capabilities_.bare_etag ? etag.substr(1, etag.size() - 2) : etag;
 }
 
 HttpAnswer S3Bucket::ask(const WebRequest& request) const {

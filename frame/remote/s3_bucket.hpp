@@ -17,7 +17,7 @@
 namespace bloscfs::frame::inline remote {
 
 /// Conditions that some stores do not know, or expect in another form.
-struct S3Manners {
+struct S3Capabilities {
   bool bare_etag = false;       ///< PUT and DELETE need the ETag in If-Match without quotes
   bool remove_if_same = false;  ///< DELETE honours If-Match
 };
@@ -34,8 +34,8 @@ class S3Bucket {
   const S3Address& address() const { return address_; }
   const std::shared_ptr<HttpClient>& client() const { return client_; }
   /// Must be set before other threads exist.
-  const S3Manners& manners() const { return manners_; }
-  void set_manners(const S3Manners& manners) { manners_ = manners; }
+  const S3Capabilities& capabilities() const { return capabilities_; }
+  void set_capabilities(const S3Capabilities& capabilities) { capabilities_ = capabilities; }
 
   /// The keys that a page of a listing should have.
   struct Wanted {
@@ -81,7 +81,7 @@ class S3Bucket {
   const S3Address address_;
   const std::shared_ptr<HttpClient> client_;
   const std::chrono::milliseconds retry_time_;
-  S3Manners manners_;
+  S3Capabilities capabilities_;
   mutable std::atomic<bool> removes_many_{true};
 };
 

@@ -106,13 +106,13 @@ class Probe {
   }
 
   ObjectState replace_quoted_or_bare(ObjectState current) {
-    S3Manners manners = bucket_.manners();
+    S3Capabilities capabilities = bucket_.capabilities();
     for (int tries = 0; tries < kTries; tries++) {
       commit_ = random_name();
       const std::string text = fmt::format("{} {}", kSecond, tries);
       for (const bool is_bare : {false, true}) {
-        manners.bare_etag = is_bare;
-        bucket_.set_manners(manners);
+        capabilities.bare_etag = is_bare;
+        bucket_.set_capabilities(capabilities);
         const auto made =
             bucket_.put(key_, probe_bytes(text), {Wanted::same, current}, {{"commit", commit_}});
         if (made) return *made;
@@ -134,12 +134,12 @@ class Probe {
 
   /// Learns whether DELETE honours If-Match. A store that ignores it deletes the object.
   void learn_removal(const ObjectState& stale) {
-    S3Manners manners = bucket_.manners();
-    manners.remove_if_same = true;
-    bucket_.set_manners(manners);
-    manners.remove_if_same = keeps_condition_of_removal(stale);
-    bucket_.set_manners(manners);
-    if (!manners.remove_if_same) left_.erase(key_);
+    S3Capabilities capabilities = bucket_.capabilities();
+    capabilities.remove_if_same = true;
+    bucket_.set_capabilities(capabilities);
+    capabilities.remove_if_same = keeps_condition_of_removal(stale);
+    bucket_.set_capabilities(capabilities);
+    if (!capabilities.remove_if_same) left_.erase(key_);
   }
 
   bool keeps_condition_of_removal(const ObjectState& stale) {

@@ -103,11 +103,12 @@ class Listing {
         empty_pages_ > kMostEmptyPages)
       throw RemoteError(EIO, "a listing that goes in circles");
     if (keys_ > kMaxKeys) throw RemoteError(EFBIG, "a listing of too many keys");
-    if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty()) go_by_names();
+    if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty())
+      continue_with_delimiter();
   }
 
   /// Continues after the last name, with a delimiter.
-  void go_by_names() {
+  void continue_with_delimiter() {
     wanted_.is_flat = false;
     wanted_.token.clear();
     wanted_.start_after = wanted_.prefix + entries_.back().name;
@@ -295,7 +296,7 @@ bool S3Tree::holds(const std::optional<ObjectState>& found, const ObjectConditio
 void S3Tree::remove(const std::string& path, const ObjectCondition& condition) {
   begin_change(path);
   const std::string key = key_of(path);
-  const bool can_ask = condition.kind == Wanted::same && bucket_->manners().remove_if_same;
+  const bool can_ask = condition.kind == Wanted::same && bucket_->capabilities().remove_if_same;
   if (!can_ask && condition.kind != Wanted::none && !holds(bucket_->state(key), condition))
     throw RemoteError(ESTALE, "another one has changed the object");
   if (!bucket_->remove(key, can_ask ? condition : ObjectCondition{}))
@@ -304,8 +305,9 @@ void S3Tree::remove(const std::string& path, const ObjectCondition& condition) {
 
 void S3Tree::remove_once(const std::string& path, const ObjectState& state) {
   begin_change(path);
-  const ObjectCondition condition =
-      bucket_->manners().remove_if_same ? ObjectCondition{Wanted::same, state} : ObjectCondition{};
+  const ObjectCondition condition = bucket_->capabilities().remove_if_same
+                                        ? ObjectCondition{Wanted::same, state}
+                                        : ObjectCondition{};
   if (!bucket_->remove(key_of(path), condition, S3Bucket::Sending::once))
     throw RemoteError(ESTALE, "another one has changed the object");
 }

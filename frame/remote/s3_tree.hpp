@@ -26,7 +26,7 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
 /// A name that is both a key and a prefix of other keys is a directory. Names that no file can have
 /// are left out.
 ///
-/// If the store ignores conditions of DELETE (S3Manners), remove() compares the state first.
+/// If the store ignores conditions of DELETE (S3Capabilities), remove() compares the state first.
 /// Another host may change the object in between.
 class S3Tree final : public ObjectTree {
  public:
@@ -44,7 +44,7 @@ class S3Tree final : public ObjectTree {
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
                                        const void* group) override;
-  std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
+  std::int64_t max_bytes_in_flight() const override { return RemoteOpening::most_ahead(*traffic_); }
   ObjectTreeNumbers numbers() const override { return numbers_of(*bucket_->client(), *traffic_); }
 
   bool has_tombstones() const override { return true; }
@@ -54,7 +54,9 @@ class S3Tree final : public ObjectTree {
   ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                   const std::map<std::string, std::string>& metadata) override;
   void remove(const std::string& path, const ObjectCondition& condition) override;
-  bool keeps_conditions_of_removals() const override { return bucket_->manners().remove_if_same; }
+  bool keeps_conditions_of_removals() const override {
+    return bucket_->capabilities().remove_if_same;
+  }
   void remove_once(const std::string& path, const ObjectState& state) override;
   void remove_all(std::span<const std::string> paths) override;
   void copy(const std::string& from, const std::string& to) override;

@@ -31,7 +31,7 @@ void Traffic::add(const void* object, const std::shared_ptr<Load>& load, bool ur
   (urgent ? line->urgent : line->later).push_back(load);
 }
 
-void Traffic::hurry(const void* object, const Load& load) {
+void Traffic::make_urgent(const void* object, const Load& load) {
   const std::lock_guard guard(mutex_);
   const auto line = line_of(object);
   if (line == lines_.end()) return;
@@ -113,7 +113,7 @@ void Traffic::note_request(std::size_t received) {
 }
 
 std::shared_ptr<Traffic> traffic_of(const RemoteSettings& settings) {
-  return std::make_shared<Traffic>(settings.most_under_way, settings.connections);
+  return std::make_shared<Traffic>(settings.max_bytes_in_flight, settings.connections);
 }
 
 }  // namespace bloscfs::frame::inline remote

@@ -50,7 +50,7 @@ class Traffic {
   /// no longer wanted.
   void add(const void* object, const std::shared_ptr<Load>& load, bool urgent);
   /// Makes a waiting load urgent, because a reader waits for it now. Does nothing if it has begun.
-  void hurry(const void* object, const Load& load);
+  void make_urgent(const void* object, const Load& load);
   /// Starts the loads that may begin. To be called after any other call, without locks that loads
   /// take.
   void pump();

@@ -96,7 +96,7 @@ std::vector<Slot> order_by_index(const IndexRemains& index, std::int64_t base,
   return slots;
 }
 
-bool distrust_repetitions(std::vector<Slot>& slots) {
+bool mark_repeated_unknown(std::vector<Slot>& slots) {
   std::unordered_map<std::uint64_t, int> uses;
   for (const Slot& slot : slots)
     if (slot.kind == SlotKind::stored) ++uses[slot.at];

@@ -18,7 +18,7 @@ std::vector<Slot> order_by_index(const IndexRemains& index, std::int64_t base,
 
 /// Marks chunks that several entries name as unknown, because a damaged index can repeat entries.
 /// Returns false if no entry repeats.
-bool distrust_repetitions(std::vector<Slot>& slots);
+bool mark_repeated_unknown(std::vector<Slot>& slots);
 
 /// Fills runs of missing entries with chunks that no entry names and that are stored between the
 /// chunks before and behind the run. All of them are guesses.

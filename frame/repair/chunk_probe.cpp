@@ -38,8 +38,8 @@ std::size_t clamp_size(std::uint64_t size, std::uint64_t limit) {
 
 /// Replaces wrong block starts by the position of the first byte behind the starts. Returns their
 /// blocks.
-std::vector<std::int32_t> mend_starts(const codec::ChunkHeader& header, MutableBytes prefix,
-                                      std::int64_t first) {
+std::vector<std::int32_t> fix_block_starts(const codec::ChunkHeader& header, MutableBytes prefix,
+                                           std::int64_t first) {
   std::vector<std::int32_t> wrong;
   for (std::int32_t block = 0; block < header.block_count; ++block) {
     std::uint8_t* const field = prefix.data() + header.header_size + std::ptrdiff_t{4} * block;
@@ -93,7 +93,7 @@ std::optional<TolerantChunk> ChunkProbe::open(const ByteSource& source, std::uin
     if (header.vl_blocks)
       vl_sizes = read_vl_sizes(source, position, header, prefix);
     else if (header.has_block_starts())
-      wrong = mend_starts(header, prefix, size + range.size);
+      wrong = fix_block_starts(header, prefix, size + range.size);
     if (size + range.size >= header.cbytes && header.has_block_starts()) return std::nullopt;
     return TolerantChunk{codec::Chunk(header, prefix, dictionary, vl_sizes), std::move(wrong)};
   } catch (const codec::Error& error) {
@@ -162,9 +162,9 @@ void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
   if (!facts.lost.empty())
     facts.soundness = unsupported && sound == 0 ? Soundness::undecodable : Soundness::damaged;
   if (facts.soundness == Soundness::damaged && (only_whole || sound == 0))
-    effort_.spend_in_vain(spent);
+    effort_.charge_rejected(spent);
   else
-    effort_.spend_on_chunk(spent);
+    effort_.charge_chunk(spent);
 }
 
 ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, std::uint64_t limit,
@@ -173,7 +173,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
   ChunkFacts facts;
   const auto opened = open(source, position, limit);
   if (!opened) {
-    effort_.spend_in_vain(0);
+    effort_.charge_rejected(0);
     return facts;
   }
   const codec::Chunk& chunk = opened->chunk;
@@ -186,7 +186,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
   facts.cbytes = header.cbytes;
   facts.is_cut = static_cast<std::uint64_t>(header.cbytes) > limit;
   if (only_whole && (facts.is_cut || !opened->without_start.empty())) {
-    effort_.spend_in_vain(static_cast<std::uint64_t>(codec::Chunk::prefix_size(header)));
+    effort_.charge_rejected(static_cast<std::uint64_t>(codec::Chunk::prefix_size(header)));
     facts.soundness = Soundness::damaged;
     return facts;
   }

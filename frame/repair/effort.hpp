@@ -17,9 +17,9 @@ class Effort {
         vain_(kVainFactor * std::min(stored, kMost) + kVainLeast) {}
 
   /// Counts bytes, stored or decoded, that the search examined and that were a chunk.
-  void spend_on_chunk(std::uint64_t bytes) { sound_ -= std::min(sound_, bytes); }
+  void charge_chunk(std::uint64_t bytes) { sound_ -= std::min(sound_, bytes); }
   /// Counts bytes that were not a chunk.
-  void spend_in_vain(std::uint64_t bytes) { vain_ -= std::min(vain_, kLook + bytes); }
+  void charge_rejected(std::uint64_t bytes) { vain_ -= std::min(vain_, kLook + bytes); }
   bool is_exhausted() const { return sound_ == 0 || vain_ == 0; }
 
  private:

@@ -94,7 +94,7 @@ void FramePlanner::distrust_index() {
   const auto unnamed = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
     return !is_named(chunk.at) && chunk.nbytes == sizes_.chunksize;
   });
-  if (unnamed == 0 || !distrust_repetitions(plan_.slots)) return;
+  if (unnamed == 0 || !mark_repeated_unknown(plan_.slots)) return;
   plan_.order = Order::index_in_part;
   plan_.notes.emplace_back("the index names chunks twice, which was not believed");
 }

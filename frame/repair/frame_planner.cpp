@@ -89,9 +89,9 @@ RepairPlan FramePlanner::make() {
 }
 
 void FramePlanner::find_chunks() {
-  take_told_index();
+  take_header_index();
   if (index_) look_at_entries();
-  if (!is_all_clear()) search();
+  if (!needs_no_search()) search();
 }
 
 /// True if the header's item size may be wrong. Chunks do not record item sizes above 255, and the
@@ -119,7 +119,7 @@ bool FramePlanner::is_empty_frame() const {
 }
 
 /// Reads the index at the place that the header gives.
-void FramePlanner::take_told_index() {
+void FramePlanner::take_header_index() {
   if (bloscpack_) {
     index_ = bloscpack_->index;
     base_ = 0;
@@ -171,7 +171,7 @@ std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
 }
 
 /// True if no search is needed: header and index agree, and the index names only chunks.
-bool FramePlanner::is_all_clear() const {
+bool FramePlanner::needs_no_search() const {
   if (is_empty_frame()) return true;
   if (!header_.is_sound || !index_ || !index_->is_whole() || repeats_) return false;
   if (entries_without_chunk_ > 0) return false;

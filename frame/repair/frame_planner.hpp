@@ -57,10 +57,10 @@ class FramePlanner {
   bool has_trailer_behind_header() const;
   bool is_empty_frame() const;
   bool holds_index(const FoundChunk& chunk);
-  void take_told_index();
+  void take_header_index();
   void look_at_entries();
   std::optional<FoundChunk> look_at(std::uint64_t at);
-  bool is_all_clear() const;
+  bool needs_no_search() const;
   void search();
   void take_named(const std::vector<FoundChunk>& named);
   void search_file(const SearchRules& rules);
@@ -87,7 +87,7 @@ class FramePlanner {
   void set_sizes();
   void set_variable_sizes();
   bool is_readable(const Slot& slot);
-  bool needs_what_is_missing(const Slot& slot);
+  bool needs_missing_decoder(const Slot& slot);
   void judge(Slot& slot);
   std::optional<bool> checksum_agrees(const Slot& slot, std::int64_t number);
   void compare_checksum(Slot& slot, std::int64_t number);

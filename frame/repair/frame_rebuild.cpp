@@ -66,7 +66,7 @@ codec::EncodeSettings settings_like(const codec::ChunkHeader& header, const Fram
   settings.blocksize = header.blocksize;
   const codec::CodecRow* const row = codec::find_codec(header.codec);
   const bool is_plain = row != nullptr && codec::can_compress(header.codec) &&
-                        !row->goes_by_shape && row->loss == codec::Loss::none &&
+                        !row->depends_on_shape && row->loss == codec::Loss::none &&
                         !row->needs_short_header;
   settings.codec = is_plain ? header.codec : codec::CodecId::lz4;
   if (header.typesize > 1) settings.filters.back().id = codec::FilterId::shuffle;

@@ -166,7 +166,7 @@ bool FramePlanner::is_readable(const Slot& slot) {
   return facts.soundness == slot.soundness && facts.nbytes == slot.nbytes;
 }
 
-bool FramePlanner::needs_what_is_missing(const Slot& slot) {
+bool FramePlanner::needs_missing_decoder(const Slot& slot) {
   const auto place = chunks_->locate(slot.at);
   const auto opened =
       place ? probe_->open(*place->source, place->position, place->limit) : std::nullopt;
@@ -182,7 +182,7 @@ void FramePlanner::judge(Slot& slot) {
   if (slot.kind != SlotKind::stored) return;
   // A damaged chunk header names a codec or filter that the frame does not use.
   const bool is_strange =
-      slot.soundness == Soundness::undecodable && !slot.is_proven && !needs_what_is_missing(slot);
+      slot.soundness == Soundness::undecodable && !slot.is_proven && !needs_missing_decoder(slot);
   if (is_strange || !is_readable(slot)) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);

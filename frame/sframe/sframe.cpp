@@ -51,12 +51,12 @@ class StoredFiles final : public SframeFiles {
 
   bool are_lasting() const override { return directory_->is_lasting(); }
   bool are_far() const override { return directory_->is_far(); }
-  std::int64_t most_under_way() const override { return directory_->most_under_way(); }
+  std::int64_t max_bytes_in_flight() const override { return directory_->max_bytes_in_flight(); }
   void expect(std::uint32_t number, std::span<const ByteRange> ranges) const override {
     directory_->expect(chunk_file_name(number), ranges);
   }
-  bool is_at_hand(std::uint32_t number, std::span<const ByteRange> ranges) const override {
-    return directory_->is_at_hand(chunk_file_name(number), ranges);
+  bool is_available(std::uint32_t number, std::span<const ByteRange> ranges) const override {
+    return directory_->is_available(chunk_file_name(number), ranges);
   }
 
   std::shared_ptr<PeerLock> lock() const override {
@@ -93,22 +93,22 @@ class SframeSnapshot final : public FrameSnapshot {
 
   bool is_lasting() const override { return files_->are_lasting(); }
   bool is_far() const override { return files_->are_far(); }
-  std::int64_t most_ahead() const override { return files_->most_under_way(); }
+  std::int64_t most_ahead() const override { return files_->max_bytes_in_flight(); }
   void expect(std::span<const StoredRange> ranges) const override {
     for_each_file(ranges, [&](std::uint32_t number, std::span<const ByteRange> parts) {
       files_->expect(number, parts);
       return true;
     });
   }
-  bool is_at_hand(std::span<const StoredRange> ranges) const override {
+  bool is_available(std::span<const StoredRange> ranges) const override {
     return for_each_file(ranges, [&](std::uint32_t number, std::span<const ByteRange> parts) {
-      return files_->is_at_hand(number, parts);
+      return files_->is_available(number, parts);
     });
   }
 
   /// Also checks which file has the index's name now. Other programs reuse the numbers of chunk
   /// files. Once another index is in place, this one's chunk files may have other contents.
-  bool is_as_taken() const override {
+  bool is_unchanged_without_wait() const override {
     if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;

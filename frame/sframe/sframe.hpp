@@ -23,9 +23,9 @@ class SframeFiles {
   virtual std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const = 0;
   /// The next four functions mean the same as in StoreDirectory, for chunk files.
   virtual bool are_far() const { return false; }
-  virtual std::int64_t most_under_way() const { return 0; }
+  virtual std::int64_t max_bytes_in_flight() const { return 0; }
   virtual void expect(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {}
-  virtual bool is_at_hand(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {
+  virtual bool is_available(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {
     return true;
   }
   /// Returns the stamp of the file that has the index's name now; nullopt if none has.

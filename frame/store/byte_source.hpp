@@ -88,7 +88,7 @@ class ByteSource {
   /// room. Never waits. Ignores ranges outside the source.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
   /// False if reading these ranges would wait for a far source.
-  virtual bool is_at_hand(std::span<const ByteRange> ranges) const {
+  virtual bool is_available(std::span<const ByteRange> ranges) const {
     static_cast<void>(ranges);
     return true;
   }

@@ -81,7 +81,7 @@ class StoreFile : public ByteSource, public ByteSink {
   /// cannot be determined.
   virtual bool is_sole_user() const = 0;
   /// Returns how long ago the file or its attributes were last changed. Zero if unknown.
-  virtual std::chrono::nanoseconds untouched_for(
+  virtual std::chrono::nanoseconds time_since_change(
       std::chrono::system_clock::time_point /*now*/) const {
     return {};
   }
@@ -118,11 +118,11 @@ class StoreDirectory {
 
   virtual bool is_far() const { return false; }
   /// Number of bytes worth keeping under way for a reader that reads the files in order.
-  virtual std::int64_t most_under_way() const { return 0; }
-  /// Like ByteSource::expect() and is_at_hand(), for a file that need not be open yet.
+  virtual std::int64_t max_bytes_in_flight() const { return 0; }
+  /// Like ByteSource::expect() and is_available(), for a file that need not be open yet.
   virtual void expect(const std::string& /*name*/, std::span<const ByteRange> /*ranges*/) const {}
-  virtual bool is_at_hand(const std::string& /*name*/,
-                          std::span<const ByteRange> /*ranges*/) const {
+  virtual bool is_available(const std::string& /*name*/,
+                            std::span<const ByteRange> /*ranges*/) const {
     return true;
   }
 

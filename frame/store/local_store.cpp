@@ -214,7 +214,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     return true;
   }
 
-  std::chrono::nanoseconds untouched_for(
+  std::chrono::nanoseconds time_since_change(
       std::chrono::system_clock::time_point time) const override {
     // The change time is the only one that programs cannot set.
     const struct timespec changed = status_of(fd()).st_ctim;

@@ -53,10 +53,10 @@ void ObjectChunks::expect(const std::string& name, std::span<const ByteRange> ra
   if (chunk.opening) keep(name, std::move(chunk));
 }
 
-bool ObjectChunks::is_at_hand(const std::string& name, std::span<const ByteRange> ranges) {
+bool ObjectChunks::is_available(const std::string& name, std::span<const ByteRange> ranges) {
   const Chunk chunk = find(name);
-  if (chunk.source) return chunk.source->is_at_hand(ranges);
-  return chunk.opening && chunk.opening->is_at_hand(ranges);
+  if (chunk.source) return chunk.source->is_available(ranges);
+  return chunk.opening && chunk.opening->is_available(ranges);
 }
 
 }  // namespace bloscfs::frame::inline store

@@ -24,7 +24,7 @@ class ObjectChunks {
   /// Announces ranges of a chunk that will be read soon. Never waits.
   void expect(const std::string& name, std::span<const ByteRange> ranges);
   /// False if reading these ranges would wait.
-  bool is_at_hand(const std::string& name, std::span<const ByteRange> ranges);
+  bool is_available(const std::string& name, std::span<const ByteRange> ranges);
 
  private:
   struct Chunk {

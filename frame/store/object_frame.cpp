@@ -134,7 +134,7 @@ void ObjectFrame::sync() {
   try {
     ObjectState state = put(*index, commit_);
     const std::lock_guard guard(mutex_);
-    stored_as(std::move(state));
+    note_stored_state(std::move(state));
     services_->forget_owner(path_, *index);
     stored_ = index;
     pending_.reset();
@@ -169,7 +169,7 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
   state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
     // The PUT reached the store although its answer was lost. The next commit replaces that state.
-    stored_as(present->state());
+    note_stored_state(present->state());
     if (known_->size == 0) return become_removed();
     if (pending_) return;
     if (!stored_) stored_ = std::make_shared<ObjectIndex>(present);
@@ -211,7 +211,7 @@ void ObjectFrame::require_base(const ObjectState& base) const {
   if (is_overtaken_now() || !known_ || !known_->same_bytes(base)) throw_errno(ESTALE, path_);
 }
 
-void ObjectFrame::stored_as(ObjectState state) {
+void ObjectFrame::note_stored_state(ObjectState state) {
   known_ = std::move(state);
   has_put_ = true;
 }
@@ -236,7 +236,7 @@ ObjectState ObjectFrame::put_attributes(const FileAttributes& attributes, const 
     commit_ = new_commit_id();
     ObjectState state = put(*index, commit_);
     const std::lock_guard guard(mutex_);
-    stored_as(state);
+    note_stored_state(state);
     return state;
   } catch (const std::system_error& error) {
     index->set_attributes(before);
@@ -265,7 +265,7 @@ void ObjectFrame::remove(const ObjectState& base) {
         services_->tree().put(inside(kSframeIndexName), {}, {ObjectCondition::Kind::same, base},
                               metadata_of_tombstone(commit_));
     const std::lock_guard guard(mutex_);
-    stored_as(std::move(state));
+    note_stored_state(std::move(state));
     become_removed();
   } catch (const std::system_error& error) {
     put_failed(error);

@@ -102,12 +102,14 @@ class ObjectFrame final : public StoreDirectory {
   int descriptor() const override { return -1; }
   bool is_lasting() const override { return true; }
   bool is_far() const override { return true; }
-  std::int64_t most_under_way() const override { return services_->tree().most_under_way(); }
+  std::int64_t max_bytes_in_flight() const override {
+    return services_->tree().max_bytes_in_flight();
+  }
   void expect(const std::string& name, std::span<const ByteRange> ranges) const override {
     chunks_.expect(name, ranges);
   }
-  bool is_at_hand(const std::string& name, std::span<const ByteRange> ranges) const override {
-    return chunks_.is_at_hand(name, ranges);
+  bool is_available(const std::string& name, std::span<const ByteRange> ranges) const override {
+    return chunks_.is_available(name, ranges);
   }
 
  private:
@@ -141,7 +143,7 @@ class ObjectFrame final : public StoreDirectory {
   ObjectState put(const ObjectIndex& index, const std::string& commit);
   /// Throws ESTALE if the last known index is not `base`.
   void require_base(const ObjectState& base) const;
-  void stored_as(ObjectState state);
+  void note_stored_state(ObjectState state);
   std::optional<ObjectState> known() const {
     const std::lock_guard guard(mutex_);
     return known_;

@@ -110,7 +110,7 @@ std::shared_ptr<const ObjectSource> ObjectFrames::own_index(const std::string& p
   return used ? used->own_index() : nullptr;
 }
 
-std::optional<ObjectState> ObjectFrames::sent_state(const std::string& path) {
+std::optional<ObjectState> ObjectFrames::confirmed_own_state(const std::string& path) {
   if (const auto used = in_use(path)) {
     used->resolve();
     if (auto own = used->own_state()) return own;

@@ -52,7 +52,7 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// Returns the state in the store if a commit of this process stored it. First asks the store
   /// what became of a commit whose answer was lost. Returns nothing if the store has another state,
   /// or none.
-  std::optional<ObjectState> sent_state(const std::string& path);
+  std::optional<ObjectState> confirmed_own_state(const std::string& path);
   /// True if another host has replaced or removed the frame, or was first to store a planned one.
   bool is_overtaken(const std::string& path);
   /// True if this process removed the frame that is in use at `path`. Another host may have stored

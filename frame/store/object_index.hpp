@@ -52,8 +52,8 @@ class ObjectIndex final : public StoreFile {
   void expect(std::span<const ByteRange> ranges) const override {
     if (source_) source_->expect(ranges);
   }
-  bool is_at_hand(std::span<const ByteRange> ranges) const override {
-    return !source_ || source_->is_at_hand(ranges);
+  bool is_available(std::span<const ByteRange> ranges) const override {
+    return !source_ || source_->is_available(ranges);
   }
   /// Identifies this object. Setting attributes does not change it.
   FileStamp stamp() const override;

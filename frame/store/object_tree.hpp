@@ -54,9 +54,9 @@ class ObjectOpening {
   /// True if opening has failed, or the opening was dropped because no reader came. wait() would
   /// start again.
   virtual bool is_lost() const = 0;
-  /// Like ByteSource::expect() and is_at_hand().
+  /// Like ByteSource::expect() and is_available().
   virtual void expect(std::span<const ByteRange> ranges) = 0;
-  virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
+  virtual bool is_available(std::span<const ByteRange> ranges) const = 0;
 };
 
 /// An entry of a listing.
@@ -131,7 +131,7 @@ class ObjectTree {
                                                std::span<const ByteRange> ranges,
                                                const void* group);
   /// Returns the most bytes to keep under way for one reader.
-  virtual std::int64_t most_under_way() const { return 0; }
+  virtual std::int64_t max_bytes_in_flight() const { return 0; }
 
   virtual ObjectTreeNumbers numbers() const { return {}; }
 

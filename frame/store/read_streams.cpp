@@ -14,7 +14,7 @@ constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 /// not enough.
 constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
 constexpr int kOrderSteps = 3;
-/// leaves_out_much() looks at spans between these sizes.
+/// skips_much() looks at spans between these sizes.
 constexpr std::uint64_t kLeastSpan = std::uint64_t{256} << 10, kMostSpan = std::uint64_t{8} << 20;
 /// After so many bytes, the reader is expected to go on to the end.
 constexpr std::uint64_t kLongRun = std::uint64_t{512} << 10;
@@ -33,7 +33,7 @@ bool ReadStreams::Stream::is_in_order() const {
 
 /// True if the reader skips more than three eighths, for example to read one plane of each chunk:
 /// prefetching would fetch bytes that nobody reads.
-bool ReadStreams::Stream::leaves_out_much() const {
+bool ReadStreams::Stream::skips_much() const {
   const std::uint64_t span = next - begin;
   return span > kLeastSpan && taken < span / 8 * 5;
 }
@@ -95,7 +95,7 @@ ReadStreams::Ahead ReadStreams::on_read(const ReadSpan& read, std::size_t most,
   stream.time = now;
   stream.note(read);
   stream.planned = std::max(stream.planned, stream.next);
-  if (!stream.is_in_order() || stream.leaves_out_much()) return {};
+  if (!stream.is_in_order() || stream.skips_much()) return {};
   // Request as many bytes ahead as were read, so that a reader that stops has at most doubled the
   // cost. After a long run, request twice as many.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;

@@ -44,7 +44,7 @@ class ReadStreams {
     Clock::time_point since;   ///< time of the first read
 
     bool is_in_order() const;
-    bool leaves_out_much() const;
+    bool skips_much() const;
     void note(const ReadSpan& read);
   };
 

@@ -60,7 +60,7 @@ class Batch {
   std::vector<BatchedCommit> take_all() { return std::move(commits_); }
 
  private:
-  void end_those_that_do_not_go_on();
+  void drop_ended_commits();
 
   const BatchServices& services_;
   std::vector<BatchedCommit> commits_;
@@ -96,12 +96,12 @@ void Batch::run(const Step& step) {
   } else {
     run_some();
   }
-  end_those_that_do_not_go_on();
+  drop_ended_commits();
 }
 
 /// Destroys these commits at once, since they may hold room that others need. Runs on the thread
 /// that began them, which holds their locks.
-void Batch::end_those_that_do_not_go_on() {
+void Batch::drop_ended_commits() {
   for (BatchedCommit& one : commits_)
     if (one.outcome.next != Next::go_on) one.commit.reset();
 }
@@ -114,7 +114,7 @@ void Batch::flush() {
     // syncfs(2) does not tell which file's bytes failed, so no file of the batch counts as durable.
     for (BatchedCommit& one : commits_)
       if (one.commit) one.outcome = failure_of(error);
-    return end_those_that_do_not_go_on();
+    return drop_ended_commits();
   }
   // Tells each transaction that its data is durable. Flushes nothing.
   run(&ContentCommit::flushed);

@@ -129,7 +129,7 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   if (at_once && !entry->second.is_deferred) look_at(now);
 }
 
-bool Committer::hurry(uid_t user) {
+bool Committer::make_due(uid_t user) {
   const MutexLock lock(mutex_);
   const auto now = clock_.now();
   bool is_waited_for = false;

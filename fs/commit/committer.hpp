@@ -78,7 +78,7 @@ class Committer {
              FairShare::Part descriptors = {});
   /// Makes the commits of all files that the user has closed due. Returns false if there are none,
   /// apart from files whose commit has failed.
-  bool hurry(uid_t user) EXCLUDES(mutex_);
+  bool make_due(uid_t user) EXCLUDES(mutex_);
   /// Makes room in memory as soon as possible. Stages new files that are being written and, if
   /// `all`, commits everything else. Writes may call this each time: after a look at all files that
   /// found none to stage, the next look waits a while.

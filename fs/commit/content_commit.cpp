@@ -34,7 +34,7 @@ ContentCommit::~ContentCommit() {
   keep_named_state();
   // The flush after the rename did not end with success. A power cut may leave either state, so the
   // next commit opens the file again.
-  if (given_ && state_ != State::finished) frozen_.replaced_perhaps();
+  if (given_ && state_ != State::finished) frozen_.mark_stored_state_unknown();
 }
 
 /// Finishes the transaction of a temporary that may have got its name, so that the file keeps the
@@ -67,7 +67,7 @@ Next ContentCommit::write() {
   Next next = Next::go_on;
   at_place(request_, frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
   if (next != Next::go_on) return next;
-  if (frozen_.bytes().size == 0 && !new_container_) frozen_.make_room_to_empty(request_);
+  if (frozen_.bytes().size == 0 && !new_container_) frozen_.prepare_to_empty(request_);
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
@@ -93,7 +93,7 @@ Next ContentCommit::prepare(const StoredPlace& place) {
   // file without a name, which cannot be opened, and a temporary that never held a state.
   if (facts.is_unknown && !place.is_unlinked && (facts.is_staged || !place.is_temporary))
     frozen_.reopen(request_, place);
-  frozen_.need_writer(place);
+  frozen_.ensure_writer(place);
   new_container_.reset();
   Representation chosen = choose_representation(representation_facts(request_, frozen_, place));
   if (kind_ == CommitKind::grouped && takes_long(chosen)) return Next::retry_alone;
@@ -229,7 +229,7 @@ std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
     // A state that another program has stored since the commit began must not be replaced. This
     // commit was based on the previous state, and would destroy the other program's.
     const frame::Snapshot* const before = frozen_.bytes().snapshot();
-    if (new_container_ && before != nullptr && !before->is_as_taken())
+    if (new_container_ && before != nullptr && !before->is_unchanged_without_wait())
       frame::throw_errno(ESTALE, place.name);
     std::string name = name_to_give(name_lock);
     if (name.empty()) return std::nullopt;
@@ -247,8 +247,8 @@ Next ContentCommit::publish() {
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // Tell the frame layer the present name before it publishes: a frame that is written anew
   // replaces the file that has that name.
-  const std::optional<std::string> stored_as = follow_rename(place);
-  if (!stored_as) return Next::retry;
+  const std::optional<std::string> note_stored_state = follow_rename(place);
+  if (!note_stored_state) return Next::retry;
   const frame::FileStamp stamp =
       written_.temporary ? *written_.temporary : written_.transaction->publish();
   if (place.is_unlinked) {
@@ -256,7 +256,8 @@ Next ContentCommit::publish() {
     if (new_container_) new_container_->remove_name();
   } else if (!new_container_ && !place.is_temporary) {
     publish_in_place(*name_lock, stamp);
-  } else if (const Next next = give_name(*name_lock, *stored_as, stamp); next != Next::go_on) {
+  } else if (const Next next = give_name(*name_lock, *note_stored_state, stamp);
+             next != Next::go_on) {
     return next;
   }
   if (!new_container_ && !written_.temporary) {
@@ -298,7 +299,7 @@ std::string ContentCommit::name_to_give(NameLock& name_lock) const {
   return name_of(name_lock.names());
 }
 
-Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
+Next ContentCommit::give_name(NameLock& name_lock, const std::string& note_stored_state,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   const std::string name = name_to_give(name_lock);
@@ -309,12 +310,12 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
   const bool was_temporary = place.is_temporary;
   const auto is_unchanged = [&] {
-    return before != nullptr ? before->is_as_taken() : was_temporary;
+    return before != nullptr ? before->is_unchanged_without_wait() : was_temporary;
   };
   // Set before the call: a rename that reports an error may have happened.
   given_ = {place.directory, name};
   const std::string given =
-      name_lock.give_name(stored_as, frame::id_of(stamp), name, shown(), is_unchanged);
+      name_lock.give_name(note_stored_state, frame::id_of(stamp), name, shown(), is_unchanged);
   writer().moved(place.directory, given);
   given_ = {place.directory, given};
   if (given != name) given_->own_name = {frame::id_of(stamp), name};
@@ -325,21 +326,21 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_as,
 /// Called before readers use the new state, while the written data is still dirty. If another
 /// program replaces the file before it has its own name, that program's file stays, and no written
 /// data is lost.
-void ContentCommit::take_own_name() {
+void ContentCommit::take_final_name() {
   const auto& [made, full_name] = *given_->own_name;
-  const auto name_lock = frozen_.home().take_own_name(request_, made, full_name);
+  const auto name_lock = frozen_.home().take_final_name(request_, made, full_name);
   const StoredPlace& place = name_lock->place();
   if (!place.is_unlinked) writer().moved(place.directory, place.name);
 }
 
 Next ContentCommit::finish() {
   expect(State::durable);
-  if (given_ && given_->own_name) take_own_name();
+  if (given_ && given_->own_name) take_final_name();
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
   // Another program may have changed the file since it was published. The content adopts its own
   // state anyway, and then counts as overtaken.
-  stored.is_current = stored.snapshot->is_as_committed();
+  stored.is_current = stored.snapshot->is_unchanged_since_commit();
   if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
   stored.moves_chunks = written_.transaction->moves_chunks();
   written_.transaction.reset();

@@ -90,11 +90,11 @@ class ContentCommit {
   struct GivenName {
     std::shared_ptr<frame::StoreDirectory> directory;
     std::string name;
-    struct OwnName {
+    struct FinalName {
       frame::FileId made;
       std::string full_name;
     };
-    std::optional<OwnName> own_name = {};  ///< the name that the file is still to get
+    std::optional<FinalName> own_name = {};  ///< the name that the file is still to get
   };
 
   void expect(State state) const;
@@ -124,8 +124,9 @@ class ContentCommit {
   /// state is stored; nullopt if the new container is not in the file's present directory.
   std::optional<std::string> follow_rename(const StoredPlace& place);
   void publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp);
-  Next give_name(NameLock& name_lock, const std::string& stored_as, const frame::FileStamp& stamp);
-  void take_own_name();
+  Next give_name(NameLock& name_lock, const std::string& note_stored_state,
+                 const frame::FileStamp& stamp);
+  void take_final_name();
   void keep_named_state() noexcept;
 
   const CommitKind kind_;

@@ -12,7 +12,7 @@ using Stored = RepresentationFacts::Stored;
 /// A file with other hard links does not become an array: these would keep the old frame. A mount
 /// that shows only elements makes no arrays either.
 bool can_become_array(const RepresentationFacts& facts) {
-  if (!facts.look_is_due || facts.has_links || facts.is_raw) return false;
+  if (!facts.must_choose_representation || facts.has_links || facts.is_raw) return false;
   if (facts.stored == Stored::array && facts.keeps_array()) return false;
   return facts.name_can_be_array();
 }
@@ -26,7 +26,7 @@ bool can_be_edited(const RepresentationFacts& facts) {
 
 bool may_stay(const RepresentationFacts& facts) {
   if (facts.stored != Stored::array) return true;
-  return !facts.is_held_flat && (facts.is_raw || facts.name_can_be_array());
+  return !facts.is_forced_flat && (facts.is_raw || facts.name_can_be_array());
 }
 
 }  // namespace

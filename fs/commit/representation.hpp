@@ -40,10 +40,10 @@ struct RepresentationFacts {
   bool has_variable_chunks = false;
   bool has_links = false;  ///< has other hard links, which would keep the old container
   bool is_raw = false;     ///< the mount shows an array's elements without a header
-  bool is_held_flat = false;
+  bool is_forced_flat = false;
   /// The file has changed since the last decision. In addition, no handle may write to it, or all
   /// of its contents are new.
-  bool look_is_due = false;
+  bool must_choose_representation = false;
 
   // The functions below are expensive, so they are called only if their result matters.
 

@@ -12,7 +12,7 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-Stored stored_as(const FileView* view) {
+Stored note_stored_state(const FileView* view) {
   if (view == nullptr) return Stored::nothing;
   if (view->shape().is_array) return Stored::array;
   return view->shape().blocked ? Stored::items : Stored::flat;
@@ -54,7 +54,7 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   const ContentServices& services = frozen.services();
   RepresentationFacts facts;
   facts.name = place.name;
-  facts.stored = stored_as(bytes.view);
+  facts.stored = note_stored_state(bytes.view);
   facts.is_writable = frozen.writer() != nullptr;
   if (const frame::Snapshot* const snapshot = bytes.snapshot()) {
     facts.changes_size = bytes.size != bytes.view->size();
@@ -64,8 +64,8 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   }
   facts.has_links = place.has_links;
   facts.is_raw = services.raw;
-  facts.is_held_flat = frozen.facts().is_held_flat;
-  facts.look_is_due = frozen.facts().look_is_due;
+  facts.is_forced_flat = frozen.facts().is_forced_flat;
+  facts.must_choose_representation = frozen.facts().must_choose_representation;
   facts.keeps_array = [&] { return keeps_array(request, bytes, services.raw); };
   facts.name_can_be_array = [&] {
     return place.can_be_array && frozen.home().has_array_name(request);

@@ -26,7 +26,8 @@ std::vector<frame::Metalayer> fixed_metalayers(const frame::Snapshot* before,
   std::uint64_t size = 0;
   if (before != nullptr) {
     for (const auto& entry : before->metalayers()) {
-      if (frame::says_what_it_is(entry.name) || is_changed(changes, LayerKind::fixed, entry.name))
+      if (frame::defines_frame_kind(entry.name) ||
+          is_changed(changes, LayerKind::fixed, entry.name))
         continue;
       if ((size += entry.stored_size) > kMostFixed)
         frame::throw_errno(EFBIG, "fixed metalayers of more than 4 MiB");
@@ -44,7 +45,7 @@ void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& change
     // Checksums belong to the old chunks, and metalayers that describe values belong to the old
     // values. The new container is flat, or has its own array metalayer.
     if (entry.name == frame::kChecksumLayerName || entry.name == frame::kPackedTensorLayer ||
-        tells_of_values(entry.name) || is_changed(changes, LayerKind::variable, entry.name))
+        depends_on_values(entry.name) || is_changed(changes, LayerKind::variable, entry.name))
       continue;
     transaction.copy_vlmetalayer(before, entry);
   }

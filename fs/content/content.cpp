@@ -91,7 +91,7 @@ void Content::read_by(Reading reading) {
   snapshot_number_ = services_.next_id++;
   view_ = std::move(reading.view);
   piece_ = smallest_piece(snapshot_->info(), view_->shape());
-  written_.lie_over(view_->size());
+  written_.set_committed_size(view_->size());
 }
 
 // --- reading
@@ -250,13 +250,13 @@ bool Content::has_writers() const {
   return writers_ > 0;
 }
 
-void Content::hold_flat(bool held) {
+void Content::force_flat(bool held) {
   const WriteLock lock(mutex_);
-  held_flat_ += held ? 1 : -1;
+  forced_flat_ += held ? 1 : -1;
   representation_is_current_ = false;
 }
 
-void Content::look_again() {
+void Content::reconsider_representation() {
   const WriteLock lock(mutex_);
   representation_is_current_ = false;
   changed_ = now();
@@ -268,7 +268,7 @@ void Content::orphan() {
   account();
 }
 
-void Content::end_orphanhood() {
+void Content::restore_name() {
   const WriteLock lock(mutex_);
   // If another program has taken the file's name, the content has nothing to do with the file
   // there.
@@ -416,7 +416,7 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
   return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }
 
-void Content::need_writer(const StoredPlace& place) {
+void Content::ensure_writer(const StoredPlace& place) {
   const auto known = snapshot();
   if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
 }
@@ -470,7 +470,7 @@ void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
 }
 
 template <typename Apply>
-void Content::when_followed(Request& request, const Apply& apply) {
+void Content::with_current_epoch(Request& request, const Apply& apply) {
   for (;;) {
     {
       const WriteLock lock(mutex_);
@@ -489,7 +489,7 @@ void Content::write_at(Request& request, std::optional<std::int64_t> at, std::si
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
   require_room();
-  when_followed(request, [&]() REQUIRES(mutex_) {
+  with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     // Under mutex_, so that two simultaneous appends do not overlap.
     const std::int64_t offset = at.value_or(written_.size());
@@ -506,7 +506,7 @@ void Content::write_at(Request& request, std::optional<std::int64_t> at, std::si
 void Content::resize(Request& request, std::int64_t size, std::optional<std::uint64_t> epoch) {
   if (size < 0) throw_errno(EINVAL, "truncate");
   bool is_same = false;
-  when_followed(request, [&]() REQUIRES(mutex_) {
+  with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     is_same = size == written_.size();
     // If only the time is set, the request may still be served again.
@@ -529,7 +529,7 @@ void Content::require_storable(std::int64_t size) const {
 
 void Content::reserve(Request& request, std::int64_t end, std::optional<std::uint64_t> epoch) {
   bool grows = false;
-  when_followed(request, [&]() REQUIRES(mutex_) {
+  with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     grows = end > written_.size();
     if (grows) {
@@ -545,7 +545,7 @@ void Content::reserve(Request& request, std::int64_t end, std::optional<std::uin
 
 void Content::zero(Request& request, std::int64_t offset, std::int64_t size,
                    std::optional<std::uint64_t> epoch) {
-  when_followed(request, [&]() REQUIRES(mutex_) {
+  with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     const std::int64_t end = std::min(written_.size(), offset + std::min(size, written_.size()));
     if (end <= offset) return;
@@ -608,7 +608,7 @@ void Content::prepare_to_store_times(Request& request) {
   if (!writer_ && (!snapshot() || is_orphan())) return;
   if (const auto known = snapshot(); known && !writer_) wait_for_peers(request, *known);
   at_place(request, *home(),
-           [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+           [&](const StoredPlace& place) REQUIRES(commit_mutex_) { ensure_writer(place); });
 }
 
 void Content::store_times(const Change& change, bool are_present) {
@@ -673,7 +673,8 @@ void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_
   } catch (const std::system_error&) {
     // A damaged chunk has no checksum, but may be overwritten.
   }
-  if (!is_given_up && !state.is_as_taken()) throw_errno(ESTALE, "source was changed while in use");
+  if (!is_given_up && !state.is_unchanged_without_wait())
+    throw_errno(ESTALE, "source was changed while in use");
   const WriteLock lock(mutex_);
   if (view != view_.get()) return;
   sums_.merge(found);
@@ -703,7 +704,7 @@ void Content::remember_stored(Request& request, const std::vector<std::int64_t>&
   } catch (const std::system_error&) {
     return;
   }
-  if (!view->reader().snapshot().is_as_taken()) return;
+  if (!view->reader().snapshot().is_unchanged_without_wait()) return;
   const WriteLock lock(mutex_);
   if (sums_.size() + found.size() <= kMostSums) sums_.merge(found);
 }

@@ -108,7 +108,7 @@ class Content {
   FollowResult follow_source(Request& request);
   /// True if saving the contents failed within the last second. Saving costs as much as a commit,
   /// so that a mere look at the file does not retry it.
-  bool has_just_failed_to_follow() const;
+  bool follow_failed_recently() const;
   /// Returns the path below SOURCE that the file has or is to get, for messages.
   std::string path();
   struct Kept {
@@ -196,15 +196,15 @@ class Content {
   void remove_writer();
   bool has_writers() const;
   /// While held, the file is stored as a flat frame, whatever its bytes and its name are.
-  void hold_flat(bool held);
+  void force_flat(bool held);
   /// To be called when the file has another name, which may require another representation.
-  void look_again();
+  void reconsider_representation();
   /// To be called when the file has no name any more. It is then staged if memory is short, but
   /// never committed.
   void orphan();
   /// To be called when the file has a name after all: another hard link that the mount did not
   /// know.
-  void end_orphanhood();
+  void restore_name();
   bool is_orphan() const;
 
   /// True for a file that is being written, that no name in SOURCE shows, and whose uncommitted
@@ -220,7 +220,7 @@ class Content {
   /// uncommitted, or a handle may write at any moment.
   bool leads() const;
   /// True if stat must show attributes() instead of the source file's attributes.
-  bool hides_file() const { return needs_commit() || is_orphan(); }
+  bool overrides_file_attributes() const { return needs_commit() || is_orphan(); }
   /// The part of a content that a commit stores (fs/content/frozen.hpp).
   class Frozen;
   /// Freezes all changes so far, unless another thread is committing the content
@@ -238,7 +238,7 @@ class Content {
   /// Runs `apply` with mutex_ locked, at a time when the content is not going on from another
   /// state.
   template <typename Apply>
-  void when_followed(Request& request, const Apply& apply);
+  void with_current_epoch(Request& request, const Apply& apply);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
   /// Null before make_writable(). Does not change while commit_mutex_ is held.
   ContentHome* home() const REQUIRES(commit_mutex_);
@@ -263,7 +263,7 @@ class Content {
     std::unique_ptr<const FileView> view;
   };
   /// Opens the writer of a committed file again after the content went on from another state.
-  void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
+  void ensure_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// Returns the metadata of the frame that the first commit will create.
@@ -320,7 +320,7 @@ class Content {
   /// The smallest piece into which a commit may cut written bytes; 0: too large to count.
   std::size_t piece_ GUARDED_BY(mutex_) = 0;
   int writers_ GUARDED_BY(mutex_) = 0;
-  int held_flat_ GUARDED_BY(mutex_) = 0;
+  int forced_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
   /// False: the next commit without writers decides between array and flat.

@@ -45,8 +45,8 @@ class ContentHome {
   /// Gives the file `made` its own name, `full_name`. give_name() has placed the file under another
   /// name, and that is durable already. If the rename is not possible, the file keeps its name.
   /// Throws ESTALE if another program's file was in its place.
-  virtual std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& /*made*/,
-                                                  const std::string& /*full_name*/) {
+  virtual std::unique_ptr<NameLock> take_final_name(Request& request, const frame::FileId& /*made*/,
+                                                    const std::string& /*full_name*/) {
     return lock_name(request);
   }
   /// True if the file's name allows that it is stored as an array.

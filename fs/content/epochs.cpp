@@ -23,14 +23,14 @@ std::shared_ptr<std::atomic<bool>> Epochs::begin_next(const End& end) {
   current_++;
   if (end.loses_something) first_without_loss_ = current_;
   is_abandoned_ = end.is_abandoned;
-  is_ending_ = is_kept_ = false;
+  is_ending_ = is_saved_ = false;
   // Each epoch has its own flag: the kernel may answer for an older epoch after the next one has
   // begun.
   pages_forgotten_ = std::make_shared<std::atomic<bool>>(false);
   return pages_forgotten_;
 }
 
-bool Epochs::has_just_failed_to_keep() const {
+bool Epochs::save_failed_recently() const {
   return keep_failed_ && clock_.now() - *keep_failed_ < kKeepAgain;
 }
 

@@ -42,13 +42,13 @@ class Epochs {
   bool is_ending() const { return is_ending_; }
 
   /// Records that the uncommitted contents were saved in a conflict file.
-  void note_kept() { is_kept_ = true; }
-  void note_written() { is_kept_ = false; }
-  bool is_kept() const { return is_kept_; }
+  void note_saved() { is_saved_ = true; }
+  void note_written() { is_saved_ = false; }
+  bool is_kept() const { return is_saved_; }
   void note_failure_to_keep() { keep_failed_ = clock_.now(); }
   /// True within a second of such a failure. Saving costs as much as a commit, so it must not be
   /// retried at each look at the file.
-  bool has_just_failed_to_keep() const;
+  bool save_failed_recently() const;
 
  private:
   const frame::Clock& clock_;
@@ -56,7 +56,7 @@ class Epochs {
   std::uint64_t first_without_loss_ = 0;
   bool is_abandoned_ = false;
   bool is_ending_ = false;
-  bool is_kept_ = false;
+  bool is_saved_ = false;
   std::optional<frame::Clock::TimePoint> keep_failed_;
   std::shared_ptr<std::atomic<bool>> pages_forgotten_;  ///< null in the first epoch
 };

@@ -41,22 +41,22 @@ void Content::Frozen::take() {
   const FileView* const view = c.view_.get();
   home_ = c.home_.get();
   facts_.epoch = c.epochs_.current();
-  facts_.is_held_flat = c.held_flat_ > 0;
+  facts_.is_forced_flat = c.forced_flat_ > 0;
   // If none of the committed contents stay, either representation stores everything anew. Then a
   // complete array costs nothing extra, even if a writer still has the file open.
   const bool is_all_new =
       c.is_new_ || std::min(c.written_.committed_size(), c.written_.lower_end()) == 0;
-  facts_.look_is_due = freeze_ == Freeze::all && (c.writers_ == 0 || is_all_new) &&
-                       c.held_flat_ == 0 && !c.representation_is_current_;
+  facts_.must_choose_representation = freeze_ == Freeze::all && (c.writers_ == 0 || is_all_new) &&
+                                      c.forced_flat_ == 0 && !c.representation_is_current_;
   facts_.is_staged = c.is_new_ && view != nullptr;
   facts_.is_unknown = c.stored_state_is_unknown_;
-  const bool must_become_flat = facts_.is_held_flat && view != nullptr && view->shape().is_array;
+  const bool must_become_flat = facts_.is_forced_flat && view != nullptr && view->shape().is_array;
   const bool needs_name = c.is_new_ && freeze_ == Freeze::all;
   // Freezes nothing if there is nothing to store. An orphan is staged to free memory, but never
   // committed. A file without changes may still have to change its representation.
   if ((c.is_orphan_ && freeze_ == Freeze::all) ||
       (view != nullptr && !facts_.is_unknown && !needs_name && c.written_.is_clean() &&
-       !facts_.look_is_due && !must_become_flat))
+       !facts_.must_choose_representation && !must_become_flat))
     return;
   facts_.changes_values = c.changes_values();
   if (freeze_ == Freeze::all)
@@ -70,7 +70,7 @@ void Content::Frozen::take() {
   facts_.accessed = c.accessed_;
   facts_.modified = *c.modified_;
   // Set before the representation is chosen: a write in the meantime requires another choice.
-  if (facts_.look_is_due) c.representation_is_current_ = true;
+  if (facts_.must_choose_representation) c.representation_is_current_ = true;
 }
 
 void Content::Frozen::give_back() {
@@ -80,7 +80,7 @@ void Content::Frozen::give_back() {
   c.written_.unfreeze();
   c.account();
   // The commit failed, so the representation is still to be chosen.
-  if (facts_.look_is_due) c.representation_is_current_ = false;
+  if (facts_.must_choose_representation) c.representation_is_current_ = false;
   c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
 }
 
@@ -90,10 +90,10 @@ frame::FrameWriter* Content::Frozen::writer() const {
   return c.writer_.get();
 }
 
-void Content::Frozen::need_writer(const StoredPlace& place) {
+void Content::Frozen::ensure_writer(const StoredPlace& place) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
-  c.need_writer(place);
+  c.ensure_writer(place);
 }
 
 void Content::Frozen::reopen(Request& request, const StoredPlace& place) {
@@ -148,7 +148,7 @@ void Content::Frozen::adopt(Request& request, Stored stored) {
   c.account();
   // Readers have no share of descriptors for a writer. The writer is closed if no handle may write
   // and nothing is uncommitted.
-  if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
+  if (c.writers_ == 0 && c.forced_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
 }
 
 void Content::Frozen::read_stored(Request& request, Stored stored) {
@@ -181,11 +181,11 @@ void Content::Frozen::read_moved(Request& request) {
   bytes_.view = c.view_.get();
 }
 
-void Content::Frozen::make_room_to_empty(Request& request) {
+void Content::Frozen::prepare_to_empty(Request& request) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const auto known = c.writer_->snapshot();
-  c.writer_->make_room_to_empty(memory_of(bytes_.layer->metalayers));
+  c.writer_->prepare_to_empty(memory_of(bytes_.layer->metalayers));
   if (c.writer_->snapshot() == known) return;
   read_moved(request);
   home().lock_name(request)->refresh(c.writer_->stamp());

@@ -36,8 +36,9 @@ class Content::Frozen {
     bool is_staged = false;   ///< never committed, but its temporary holds a staged state
     bool is_unknown = false;  ///< a commit failed, and it is unknown which state is stored
     bool changes_values = false;
-    bool is_held_flat = false;
-    bool look_is_due = false;  ///< this commit decides whether the file becomes an array or flat
+    bool is_forced_flat = false;
+    bool must_choose_representation =
+        false;  ///< this commit decides whether the file becomes an array or flat
   };
   const Facts& facts() const { return facts_; }
   /// The file's frozen bytes. Only adopt() and reopen() replace the view.
@@ -46,15 +47,15 @@ class Content::Frozen {
   ContentHome& home() const { return *home_; }
 
   /// Returns the writer of the committed container; null before the first commit, and before
-  /// need_writer().
+  /// ensure_writer().
   frame::FrameWriter* writer() const;
   /// Opens the writer if the content went on from another state and closed it.
-  void need_writer(const StoredPlace& place);
+  void ensure_writer(const StoredPlace& place);
   /// To be called after a commit that failed half-way. Opens the stored file again, which that
   /// commit may have replaced.
   void reopen(Request& request, const StoredPlace& place);
   /// To be called before a transaction that removes all contents.
-  void make_room_to_empty(Request& request);
+  void prepare_to_empty(Request& request);
   /// Records that `bytes` of the dirty bytes are stored, so that writers may write as many.
   void count_stored(std::size_t bytes);
 
@@ -72,7 +73,7 @@ class Content::Frozen {
   /// unless it was only staged.
   void adopt(Request& request, Stored stored);
   /// To be called if a commit may have replaced the stored state, but ends without adopt().
-  void replaced_perhaps() { facts_.is_unknown = true; }
+  void mark_stored_state_unknown() { facts_.is_unknown = true; }
 
  private:
   friend class Content;

@@ -53,7 +53,7 @@ class OpenPlainFile final : public OpenFile {
   // Changed only by PlainFiles, with the node locked.
   mutable int readers = 0;  ///< handles opened for reading
   /// The last writer left it to the last reader to turn the file into a frame.
-  mutable std::atomic<bool> owes_frame = false;
+  mutable std::atomic<bool> becomes_frame_at_close = false;
 };
 
 }  // namespace bloscfs::fs

@@ -122,7 +122,7 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
       budget.give_back(part);
     };
     try {
-      pool.post_unawaited(decode);
+      pool.post_low_priority(decode);
     } catch (...) {
       budget.give_back(part);
       throw;

@@ -22,7 +22,7 @@ bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& com
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return true;
   if (committed.is_lasting()) return error.code() == std::errc::no_such_file_or_directory;
   // A local disk will not give a better answer later.
-  return error.code() == std::errc::io_error || !committed.is_as_taken();
+  return error.code() == std::errc::io_error || !committed.is_unchanged_without_wait();
 }
 
 /// True if at most the users who can read `before` can read `next`. Data written to one file must
@@ -41,8 +41,9 @@ enum class Unreadable { if_lost, in_any_case };
 
 /// Applies the uncommitted changes to the new state of a file that another program has changed, or
 /// saves them in a frame next to it. The constructor freezes the live layer, so that it can be read
-/// without mutex_. Writers wait until the destructor (Content::when_followed()). Unless the content
-/// now has the new state, the destructor unfreezes the layer. The caller holds commit_mutex_.
+/// without mutex_. Writers wait until the destructor (Content::with_current_epoch()). Unless the
+/// content now has the new state, the destructor unfreezes the layer. The caller holds
+/// commit_mutex_.
 class Content::Reconciliation {
  public:
   Reconciliation(Request& request, Content& content);
@@ -60,7 +61,7 @@ class Content::Reconciliation {
  private:
   bool prepare(const std::shared_ptr<const frame::Snapshot>& successor, bool has_contents);
   std::optional<ChunkSums> combinable_with(const Reading& next) const;
-  void keep_beside();
+  void save_conflict_file();
   Kept keep_in(SavedCopy& saved_copy, Unreadable unreadable) const;
   bool is_lost_by(const Takeover::Following& following) const;
   void go_on_from(const Takeover::Following& following, const Epochs::End& end);
@@ -122,10 +123,11 @@ bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapsho
   if (next_) kept_ = combinable_with(*next_);
   if (kept_) return true;
   // A change since the open may be the only obstacle, so start again.
-  if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_as_taken()) return false;
+  if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_unchanged_without_wait())
+    return false;
   // Done before the tree changes: if the disk is full, nothing has changed, and a later call tries
   // again.
-  keep_beside();
+  save_conflict_file();
   return true;
 }
 
@@ -154,7 +156,7 @@ std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading&
 
 /// Saves the uncommitted contents once in an epoch. If the content then cannot go on for another
 /// reason, the next try makes no second conflict file.
-void Content::Reconciliation::keep_beside() {
+void Content::Reconciliation::save_conflict_file() {
   {
     const ReadLock lock(content_.mutex_);
     if (content_.epochs_.is_kept()) return;
@@ -173,7 +175,7 @@ void Content::Reconciliation::keep_beside() {
     throw;
   }
   const WriteLock lock(content_.mutex_);
-  content_.epochs_.note_kept();
+  content_.epochs_.note_saved();
 }
 
 Content::Kept Content::Reconciliation::keep_for_recovery() {
@@ -205,7 +207,7 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
     }
   };
   bool can_read = view_ == nullptr || view_->reader().snapshot().is_lasting() ||
-                  view_->reader().snapshot().is_as_taken();
+                  view_->reader().snapshot().is_unchanged_without_wait();
   StoredFrame made;
   try {
     made = store(can_read);
@@ -307,12 +309,12 @@ bool Content::is_current() const {
 
 bool Content::is_file_current() const {
   const auto known = snapshot();
-  return !known || known->is_as_taken();
+  return !known || known->is_unchanged_without_wait();
 }
 
-bool Content::has_just_failed_to_follow() const {
+bool Content::follow_failed_recently() const {
   const ReadLock lock(mutex_);
-  return epochs_.has_just_failed_to_keep();
+  return epochs_.save_failed_recently();
 }
 
 std::string Content::path() {

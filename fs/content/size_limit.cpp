@@ -67,10 +67,10 @@ void require_flat(const StoredFile& file, std::int64_t size) {
 bool can_be_changed_in_part(const FrameInfo& info) {
   if (info.vl_blocks || (info.codec && !codec::can_compress(*info.codec))) return false;
   const bool has_shape = info.block_shape.is_known();
-  if (info.codec && codec::find_codec(*info.codec)->goes_by_shape && !has_shape) return false;
+  if (info.codec && codec::find_codec(*info.codec)->depends_on_shape && !has_shape) return false;
   return std::all_of(info.filters.begin(), info.filters.end(), [&](const codec::FilterStep& step) {
     return codec::is_supported(step.id) &&
-           (has_shape || !codec::find_filter(step.id)->goes_by_shape);
+           (has_shape || !codec::find_filter(step.id)->depends_on_shape);
   });
 }
 

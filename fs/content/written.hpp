@@ -69,7 +69,7 @@ class Written {
   /// A commit succeeded: removes the frozen layer.
   void drop_frozen();
   /// Sets the size of the committed file. The uncommitted changes stay.
-  void lie_over(std::int64_t committed) { committed_ = committed; }
+  void set_committed_size(std::int64_t committed) { committed_ = committed; }
   /// Sets the size of the file to that of the committed one.
   void take_committed_size() { size_ = committed_; }
 

@@ -50,19 +50,19 @@ bool can_be_written(const codec::EncodeSettings& settings) {
   }
 }
 
-bool goes_by_shape(codec::CodecId id) {
+bool depends_on_shape(codec::CodecId id) {
   const codec::CodecRow* const codec = codec::find_codec(id);
-  return codec != nullptr && codec->goes_by_shape;
+  return codec != nullptr && codec->depends_on_shape;
 }
 
-bool goes_by_shape(const codec::FilterStep& step) {
+bool depends_on_shape(const codec::FilterStep& step) {
   const codec::FilterRow* const filter = codec::find_filter(step.id);
-  return filter != nullptr && filter->goes_by_shape;
+  return filter != nullptr && filter->depends_on_shape;
 }
 
 /// Returns the mount's codec, or Zstandard if that codec is only for arrays.
 codec::CodecId codec_of_anything(const WriteOptions& options) {
-  return goes_by_shape(options.codec) ? codec::CodecId::zstd : options.codec;
+  return depends_on_shape(options.codec) ? codec::CodecId::zstd : options.codec;
 }
 
 codec::SplitMode split_mode(const frame::FrameSettings& frame, codec::CodecId id) {
@@ -80,7 +80,7 @@ void choose_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   settings.codec = options.codec;
   settings.codec_meta = options.codec_meta;
   settings.split = split_mode(frame, options.codec);
-  if (goes_by_shape(options.codec) && !can_be_written(settings)) {
+  if (depends_on_shape(options.codec) && !can_be_written(settings)) {
     settings.codec = codec_of_anything(options);
     settings.codec_meta = 0;
     settings.split = split_mode(frame, settings.codec);
@@ -98,7 +98,7 @@ void choose_filters(frame::FrameSettings& frame, const WriteOptions& options) {
   for (codec::FilterStep& step : frame.filters) {
     codec::EncodeSettings settings = shaped_like(frame);
     settings.filters.back() = step;
-    if (goes_by_shape(step) && !can_be_written(settings)) step = {};
+    if (depends_on_shape(step) && !can_be_written(settings)) step = {};
   }
 }
 

@@ -36,7 +36,7 @@ void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transa
   transaction.remove_vlmetalayer(frame::kQueryCacheLayer);
 }
 
-bool tells_of_values(const std::string& vlmetalayer) {
+bool depends_on_values(const std::string& vlmetalayer) {
   return vlmetalayer == frame::kArrayIndexesLayer || vlmetalayer == frame::kQueryCacheLayer;
 }
 

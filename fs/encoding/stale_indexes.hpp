@@ -26,6 +26,6 @@ void require_markable_indexes(const frame::Snapshot& array);
 void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transaction);
 /// True for vlmetalayers that depend on the values. A frame that replaces an array does not take
 /// them over.
-bool tells_of_values(const std::string& vlmetalayer);
+bool depends_on_values(const std::string& vlmetalayer);
 
 }  // namespace bloscfs::fs

@@ -26,7 +26,7 @@ namespace bloscfs::fs {
 namespace {
 
 /// Warns of other filesystems, because a part of SOURCE would otherwise be missing silently.
-void tell_left_out(const std::filesystem::path& source) {
+void warn_of_left_out_mounts(const std::filesystem::path& source) {
   for (const std::string& point : mount_points_below(source))
     log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
 }
@@ -54,7 +54,7 @@ void follow_permission(const std::string& source, MountOptions& options) {
   const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
   if (options.unwritable == Unwritable::refused)
     throw std::runtime_error(reason + "; mount it with ro, or without rw");
-  if (options.unwritable == Unwritable::told_of)
+  if (options.unwritable == Unwritable::warned_of)
     log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
 }
 
@@ -83,7 +83,8 @@ class FileSource final : public SessionSource {
   }
 
   void see_mount(const std::optional<MountEntry>& mount, const SessionSettings& settings) override {
-    if (!source_.single && !settings.options.cross_mounts) tell_left_out(source_.directory);
+    if (!source_.single && !settings.options.cross_mounts)
+      warn_of_left_out_mounts(source_.directory);
     if (mount) source_.own_device = device_number(*mount);
   }
 

@@ -76,9 +76,9 @@ std::string describe_list(const char* name, const List& all, const Describe& des
   return text_of({{"count", all.size()}, {name, std::move(listed)}});
 }
 
-std::string told_path(Source& source, NodeId node) {
+std::string display_path(Source& source, NodeId node) {
   try {
-    return source.told_path(node);
+    return source.display_path(node);
   } catch (const std::exception&) {
     return "";  // the node was forgotten
   }
@@ -92,7 +92,7 @@ std::string describe_requests(fuse_req_t asker) {
   });
   return describe_list("requests", all, [&](const RequestWatch::UnderWay& request) {
     json described{{"operation", name_of(request.operation)},
-                   {"name", told_path(state.mount->source(), request.node)},
+                   {"name", display_path(state.mount->source(), request.node)},
                    {"node", request.node},
                    {"user", request.sender.user},
                    {"process", request.sender.process},

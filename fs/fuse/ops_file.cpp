@@ -26,21 +26,21 @@ void reply_open(KernelRequest& request, const fuse_file_info& info, bool may_be_
 
 /// Has the kernel forget the attributes of a changed file, unless another thread has done so since
 /// the change.
-void tell_change(MountState& state, fuse_ino_t inode) {
+void notify_kernel_of_change(MountState& state, fuse_ino_t inode) {
   Source& source = state.mount->source();
   const MutexLock one_at_a_time(state.telling);
-  if (!source.begin_telling(inode)) return;
+  if (!source.begin_notifying_kernel(inode)) return;
   fuse_lowlevel_notify_inval_inode(state.session, inode, -1, 0);
-  source.end_telling(inode);
+  source.end_notifying_kernel(inode);
 }
 
 /// Replies to the open of a changed file once the kernel has forgotten its attributes, so that the
 /// program sees the new size. Waits for flushes of the inode first: the kernel ignores attributes
 /// that it requests during an invalidation.
-void reply_open_when_told(KernelRequest& request, fuse_ino_t inode, const fuse_file_info& info,
-                          bool may_be_mapped) {
+void reply_open_after_notice(KernelRequest& request, fuse_ino_t inode, const fuse_file_info& info,
+                             bool may_be_mapped) {
   const auto reply = [=](KernelRequest& told) {
-    tell_change(mount_state(told), inode);
+    notify_kernel_of_change(mount_state(told), inode);
     reply_open(told, info, may_be_mapped);
   };
   mount_state(request).kernel_flush->after(
@@ -65,7 +65,7 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
     // A truncating open must not wait for a flush, since the kernel writes no pages before the
     // reply. The kernel knows the new size without it.
     if (opened.changed && (info.flags & O_TRUNC) == 0)
-      reply_open_when_told(request, inode, reply, opened.may_be_mapped);
+      reply_open_after_notice(request, inode, reply, opened.may_be_mapped);
     else
       reply_open(request, reply, opened.may_be_mapped);
   });

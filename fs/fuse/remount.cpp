@@ -110,7 +110,7 @@ std::optional<ChangeText> plan_change(const MountEntry& mount,
   return request;
 }
 
-void tell_change(const MountEntry& mount, const ChangeText& request) {
+void notify_kernel_of_change(const MountEntry& mount, const ChangeText& request) {
   ask_with_timeout(mount, [&request]() -> std::string {
     if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
     return "";
@@ -147,7 +147,7 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
     change_flags(mount, flags);
   else if ((flags & MS_RDONLY) != 0)
     commit_all(mount);
-  if (change) tell_change(mount, *change);
+  if (change) notify_kernel_of_change(mount, *change);
 }
 
 }  // namespace bloscfs::fs

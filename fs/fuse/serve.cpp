@@ -59,7 +59,7 @@ void KernelRequest::limit_if_far(NodeId node, NodeId other) {
 
 RequestWatch::Entry KernelRequest::hand_over() {
   frame::WaitMark::work_at(nullptr);
-  limit_no_more();
+  drop_limits();
   return std::move(entry_);
 }
 

@@ -44,9 +44,9 @@ namespace {
 constexpr unsigned kDefaultThreads = 8;
 /// Slots for a SOURCE behind a network. A request that waits for the network uses no processor, but
 /// has a slot. So many requests of one user may wait before the user's listings wait too.
-constexpr unsigned kFarTurns = 128;
+constexpr unsigned kRemoteSlots = 128;
 /// Threads that decode ahead for such a SOURCE.
-constexpr unsigned kFarWorkers = 16;
+constexpr unsigned kRemoteWorkers = 16;
 /// Threads for requests that need no slot.
 constexpr unsigned kQuickThreads = 2;
 /// The largest value that the kernel accepts. With a smaller one, a user's requests could wait in
@@ -173,7 +173,7 @@ struct ThreadCounts {
 
 ThreadCounts far_thread_counts(const MountOptions& options) {
   if (options.threads != 0) return {options.threads, {options.threads, 1}};
-  return {kFarTurns, {kFarWorkers, 1}};
+  return {kRemoteSlots, {kRemoteWorkers, 1}};
 }
 
 ThreadCounts thread_counts(const SessionSettings& settings) {

@@ -149,7 +149,7 @@ std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
     progress(0);
     if (Clock::now() < next_look) continue;
     if (auto holders = holders_of(mount_); !holders.empty())
-      throw HeldElsewhere(std::move(holders));
+      throw MountedElsewhere(std::move(holders));
     if (Clock::now() > begun + kLongestEnd)
       throw std::runtime_error(
           fmt::format("is unmounted, but its daemon (process {}) still runs after {} s, perhaps to "

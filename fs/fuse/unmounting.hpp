@@ -47,12 +47,12 @@ class Unmounting {
   void unmount();
 
   /// Waits up to 30 s for the daemon to end. Returns files in SOURCE with data that was written
-  /// after commit() and could not be committed. Throws HeldElsewhere.
+  /// after commit() and could not be committed. Throws MountedElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
 
   /// Other mount namespaces have copies of the mount, so the daemon goes on serving.
-  struct HeldElsewhere : std::runtime_error {
-    explicit HeldElsewhere(std::vector<MountUser> who)
+  struct MountedElsewhere : std::runtime_error {
+    explicit MountedElsewhere(std::vector<MountUser> who)
         : std::runtime_error("held by other mount namespaces"), holders(std::move(who)) {}
     std::vector<MountUser> holders;
   };

@@ -47,17 +47,17 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
                                                  std::uint64_t begun) {
   const std::uint64_t number = ++begun_;
   std::optional<KeyedMutex::Lock> large;
-  Listing made_meanwhile;  // made by another request of the user
+  Listing shared_listing;  // made by another request of the user
   const auto if_many = [&] {
     if (large) return true;
     request.need_slot();
     large.emplace(request, large_, request.payer());
     if (const Last known = last(directory); known.number > begun)
-      made_meanwhile = known.listing.lock();
-    return made_meanwhile == nullptr;
+      shared_listing = known.listing.lock();
+    return shared_listing == nullptr;
   };
   auto entries = source_.list(request, directory, if_many);
-  if (!entries) return made_meanwhile;
+  if (!entries) return shared_listing;
   Listing listing = keep(request.payer(), directory, number, *std::move(entries));
   // The freed working memory lies between the kept strings, in this thread's heap arena.
   if (large) ::malloc_trim(0);
@@ -76,9 +76,9 @@ DirectoryHandles::Listing DirectoryHandles::keep(uid_t user, NodeId directory, s
   if (!listing || listing->entries != entries)
     listing = std::make_shared<const Kept>(*this, user, std::move(entries));
   const MutexLock lock(mutex_);
-  if (last_.size() >= to_look_through_) {
+  if (last_.size() >= cleanup_size_) {
     std::erase_if(last_, [](const auto& entry) { return entry.second.listing.expired(); });
-    to_look_through_ = 64 + 2 * last_.size();
+    cleanup_size_ = 64 + 2 * last_.size();
   }
   Last& last = last_[directory];
   if (number > last.number || last.listing.expired()) last = {listing, number};

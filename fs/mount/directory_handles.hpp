@@ -76,7 +76,7 @@ class DirectoryHandles {
   Mutex mutex_;
   /// The last listing of each directory, as long as a reader keeps it.
   std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);
-  std::size_t to_look_through_ GUARDED_BY(mutex_) = 0;
+  std::size_t cleanup_size_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace bloscfs::fs

@@ -38,7 +38,7 @@ void IdleWatch::set_limit(std::chrono::seconds limit) {
 void IdleWatch::wake() {
   {
     const std::lock_guard lock(mutex_);
-    sleeps_ = false;
+    is_sleeping_ = false;
   }
   condition_.notify_all();
 }
@@ -46,17 +46,17 @@ void IdleWatch::wake() {
 void IdleWatch::watch() {
   std::unique_lock lock(mutex_);
   for (TimePoint next = clock_.now() + kCheck;;) {
-    const bool slept = sleeps_;
-    while (!stopped_ && clock_.now() < next && sleeps_ == slept) {
+    const bool slept = is_sleeping_;
+    while (!stopped_ && clock_.now() < next && is_sleeping_ == slept) {
       if (next == TimePoint::max())
         condition_.wait(lock);
       else
         clock_.wait_until(condition_, lock, next);
     }
     if (stopped_) return;
-    if (slept && !sleeps_) {
+    if (slept && !is_sleeping_) {
       // The request that woke the watch has just begun. It has not yet left anything to tidy.
-      rests_ = false;
+      is_resting_ = false;
       since_ = clock_.now();
       next = since_ + kCheck;
       continue;
@@ -74,13 +74,13 @@ void IdleWatch::watch() {
 IdleWatch::TimePoint IdleWatch::tidy() {
   // Set before tidy() and forgotten() are asked: a request that leaves work after that sees that
   // the watch sleeps, and wakes it.
-  sleeps_ = rests_;
+  is_sleeping_ = is_resting_;
   // Asked before tidy(): a commit that ends between the two has left its work to the source by
   // then.
   const bool is_dirty = !mount_.uncommitted().empty();
-  if (mount_.source().tidy() || is_dirty || mount_.forgotten() != forgotten_) sleeps_ = false;
+  if (mount_.source().tidy() || is_dirty || mount_.forgotten() != forgotten_) is_sleeping_ = false;
   const auto now = clock_.now();
-  if (!sleeps_) return now + kCheck;
+  if (!is_sleeping_) return now + kCheck;
   if (limit_ == std::chrono::seconds::zero()) return TimePoint::max();
   return now + std::max<frame::Clock::Duration>(kCheck, limit_ - mount_.idle_time());
 }
@@ -91,12 +91,12 @@ void IdleWatch::rest_if_unused() {
   // Forgotten nodes leave memory that rest() frees. If a rest() call is still to come, it frees
   // that memory too, and forgotten nodes do not delay it. If the last call is over, another one
   // follows.
-  const bool has_more = std::exchange(forgotten_, forgotten) != forgotten && rests_;
+  const bool has_more = std::exchange(forgotten_, forgotten) != forgotten && is_resting_;
   if (std::exchange(requests_, requests) != requests || has_more) {
     since_ = clock_.now();
-    rests_ = false;
-  } else if (!rests_ && clock_.now() - since_ >= kRest) {
-    rests_ = true;
+    is_resting_ = false;
+  } else if (!is_resting_ && clock_.now() - since_ >= kRest) {
+    is_resting_ = true;
     mount_.rest();
   }
 }

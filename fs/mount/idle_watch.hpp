@@ -26,7 +26,7 @@ class IdleWatch {
 
   /// To be called at the beginning and at the end of each request. Wakes the watch if it sleeps.
   void note_use() {
-    if (sleeps_.load(std::memory_order_relaxed)) wake();
+    if (is_sleeping_.load(std::memory_order_relaxed)) wake();
   }
 
  private:
@@ -45,8 +45,8 @@ class IdleWatch {
   std::uint64_t requests_ = 0;   ///< Mount::requests() at the last check
   std::uint64_t forgotten_ = 0;  ///< Mount::forgotten() at the last check
   TimePoint since_ = clock_.now();
-  bool rests_ = false;
-  std::atomic<bool> sleeps_{false};  ///< no checks each second, until a use or the idle limit
+  bool is_resting_ = false;
+  std::atomic<bool> is_sleeping_{false};  ///< no checks each second, until a use or the idle limit
 
   std::mutex mutex_;
   std::condition_variable condition_;

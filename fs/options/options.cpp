@@ -379,7 +379,7 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
     options.own.push_back(fmt::format("gid={}", *options.owner.gid));
   else
     options.own.emplace_back(item);
-  if (option.is_remote) options.remote.one_given = option.name;
+  if (option.is_remote) options.remote.given_option = option.name;
 }
 
 void apply(MountOptions& options, std::string_view item, Unknown unknown) {
@@ -396,7 +396,7 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (options.remount && is_among(name, kMountTable)) return;
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords)) {
-    if (unknown == Unknown::passed_over) return;
+    if (unknown == Unknown::ignored) return;
     refuse_unknown(item);
   }
   if (name == "allow_other") options.allow_other = true;
@@ -420,7 +420,7 @@ Unwritable meaning_of_rw(const std::vector<std::string>& options) {
   if (!is_among("rw", options)) return Unwritable::shown;
   const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
                                 (is_among("suid", options) || is_among("nosuid", options));
-  return by_mount_program ? Unwritable::told_of : Unwritable::refused;
+  return by_mount_program ? Unwritable::warned_of : Unwritable::refused;
 }
 
 /// Returns the position of the comma that ends the first item, or npos. As in libfuse, a backslash

@@ -15,8 +15,8 @@ namespace bloscfs::fs {
 
 /// What happens if a mount that should be writable has a SOURCE that cannot be written.
 enum class Unwritable {
-  shown,    ///< it is mounted read-only
-  told_of,  ///< it is mounted read-only, with a warning
+  shown,      ///< it is mounted read-only
+  warned_of,  ///< it is mounted read-only, with a warning
   refused,
 };
 
@@ -32,7 +32,7 @@ struct RemoteOptions {
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
   std::chrono::milliseconds revalidate{1000};
-  std::string one_given;  ///< the last of these options that was given, if any
+  std::string given_option;  ///< the last of these options that was given, if any
 };
 
 struct MountOptions {
@@ -71,7 +71,7 @@ inline std::size_t dirty_limit(const MountOptions& options) {
 }
 
 /// What happens to unknown options.
-enum class Unknown { refused, passed_over };
+enum class Unknown { refused, ignored };
 
 /// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message.
 /// For an unknown option the message names the three nearest.

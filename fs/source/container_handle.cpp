@@ -24,7 +24,7 @@ constexpr std::int64_t kStart = 1 << 20;
 
 [[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
 
-void tell_error_of_commits(Content& content) {
+void throw_commit_error(Content& content) {
   if (const std::error_code error = content.take_error())
     throw std::system_error(error, "earlier commit");
 }
@@ -73,7 +73,7 @@ ReadBytes ContainerHandle::read(Request& request, std::int64_t offset, std::int6
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
     stats.io_errors++;
-    services.log_bad_data(request, contents_.source().told_path(node()), error);
+    services.log_bad_data(request, contents_.source().display_path(node()), error);
     // With O_DIRECT a short reply may hold the bytes in front of the damaged part. Through the page
     // cache the kernel would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;
@@ -110,7 +110,7 @@ void ContainerHandle::sync(Request& request) {
   // slot is taken only if there is something to commit.
   const bool needs_commit = content().needs_commit();
   if (needs_commit) request.need_slot();
-  tell_error_of_commits(content());
+  throw_commit_error(content());
   if (needs_commit) contents_.services().committer.commit({file_->content});
 }
 
@@ -141,7 +141,7 @@ void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t o
 }
 
 /// Throws ESTALE once if this handle's earlier writes went to an epoch whose contents were lost.
-void ContainerWriter::tell_loss() {
+void ContainerWriter::report_lost_writes() {
   const std::uint64_t known = epoch_.exchange(content().epoch());
   if (content().lost_contents_of(known)) tell_overtaken();
 }
@@ -149,7 +149,7 @@ void ContainerWriter::tell_loss() {
 Content& ContainerWriter::content_to_change(Request& request) {
   // Without uncommitted changes nothing can be lost: the write goes to the file's present state.
   if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
-  tell_loss();
+  report_lost_writes();
   if (content().is_abandoned()) tell_overtaken();
   return content();
 }
@@ -232,19 +232,19 @@ void ContainerWriter::allocate(Request& request, int mode, std::int64_t offset, 
 
 void ContainerWriter::sync(Request& request) {
   ContainerHandle::sync(request);
-  tell_loss();
+  report_lost_writes();
 }
 
 void ContainerWriter::flush(Request& request) {
   request.need_slot();
-  tell_error_of_commits(content());
+  throw_commit_error(content());
   if (content().leads() && content().is_overtaken()) contents_.try_follow(request, node());
   if (content().needs_commit() &&
       (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
     contents_.services().committer.commit({file_->content});
-  // Unlike tell_loss() this does not count the loss as reported. A flush also comes when another
-  // program closes a copy of the descriptor and ignores the result, as a started program does. The
-  // writer must still get ESTALE from its next write or fsync.
+  // Unlike report_lost_writes() this does not count the loss as reported. A flush also comes when
+  // another program closes a copy of the descriptor and ignores the result, as a started program
+  // does. The writer must still get ESTALE from its next write or fsync.
   if (content().lost_contents_of(epoch_)) tell_overtaken();
 }
 

@@ -86,7 +86,7 @@ class ContainerWriter final : public ContainerHandle {
   void change(Request& request, const Work& work);
   Content& content_to_change(Request& request);
   void note_dirty();
-  void tell_loss();
+  void report_lost_writes();
 };
 
 }  // namespace bloscfs::fs

@@ -66,7 +66,7 @@ void Contents::require_changeable(Request& request, NodeId node, const Content& 
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::read_only_file_system ||
         dynamic_cast<const codec::Error*>(&error) != nullptr)
-      services_.log_bad_data(request, source_->told_path(node), error);
+      services_.log_bad_data(request, source_->display_path(node), error);
     throw;
   }
 }
@@ -99,13 +99,13 @@ void Contents::follow(Request& request, NodeId node) {
 }
 
 void Contents::try_follow(Request& request, NodeId node) {
-  if (const auto file = source_->opened(node); file && file->content->has_just_failed_to_follow())
+  if (const auto file = source_->opened(node); file && file->content->follow_failed_recently())
     return;
   try {
     follow(request, node);
   } catch (const std::exception& error) {
     services_.log.error(request.user(), fmt::format("{}: changed by another program: {}",
-                                                    source_->told_path(node), error.what()));
+                                                    source_->display_path(node), error.what()));
   }
 }
 
@@ -187,12 +187,12 @@ void Contents::commit_briefly(const Committer::Contents& contents) {
   services_.committer.commit(contents);
 }
 
-std::shared_ptr<void> Contents::hold_flat(Request& request, NodeId node) {
+std::shared_ptr<void> Contents::force_flat(Request& request, NodeId node) {
   request.need_slot();
   const auto file = open_to_change(request, node);
-  file->content->hold_flat(true);
+  file->content->force_flat(true);
   std::shared_ptr<void> held(nullptr, [this, file](void*) {
-    file->content->hold_flat(false);
+    file->content->force_flat(false);
     if (file->content->needs_commit()) changed(file, {});
   });
   services_.committer.note(file->content, file);
@@ -200,11 +200,11 @@ std::shared_ptr<void> Contents::hold_flat(Request& request, NodeId node) {
   return held;
 }
 
-void Contents::represent_anew(Request& request, NodeId node) {
+void Contents::update_representation(Request& request, NodeId node) {
   auto descriptors = source_->take_descriptors_at_once(request);
   const bool is_beyond_share = !descriptors;
   const auto file = open_to_change(request, node);
-  file->content->look_again();
+  file->content->reconsider_representation();
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
   // The file already has its new name, so a lack of descriptors cannot be refused any more. Commits
@@ -217,7 +217,7 @@ void Contents::removed(const std::shared_ptr<const OpenContainer>& file,
                        const std::function<bool()>& has_name) {
   if (!file) return;
   file->content->orphan();
-  if (has_name()) return file->content->end_orphanhood();
+  if (has_name()) return file->content->restore_name();
   if (!file->content->has_writers()) services_.committer.drop(*file->content);
 }
 

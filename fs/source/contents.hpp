@@ -77,10 +77,10 @@ class Contents {
   void commit(Request& request, const std::vector<NodeId>& nodes);
   /// Stores an array as a flat frame of the bytes that it shows, under the same shown name. The
   /// file stays flat as long as the result lives. NoSlot.
-  std::shared_ptr<void> hold_flat(Request& request, NodeId node);
+  std::shared_ptr<void> force_flat(Request& request, NodeId node);
   /// Must be called after a file got another name or directory. Queues a commit if it needs another
   /// representation there.
-  void represent_anew(Request& request, NodeId node);
+  void update_representation(Request& request, NodeId node);
   /// Must be called after the last known name of `file` was removed. Its dirty bytes need not be
   /// committed any more, unless `has_name`, which is called then, finds another name.
   void removed(const std::shared_ptr<const OpenContainer>& file,

@@ -41,8 +41,8 @@ class LimitedSource final : public frame::ByteSource {
   frame::FileStamp stamp() const override { return source_->stamp(); }
   bool is_far() const override { return source_->is_far(); }
   void expect(std::span<const frame::ByteRange> ranges) const override { source_->expect(ranges); }
-  bool is_at_hand(std::span<const frame::ByteRange> ranges) const override {
-    return source_->is_at_hand(ranges);
+  bool is_available(std::span<const frame::ByteRange> ranges) const override {
+    return source_->is_available(ranges);
   }
 
  private:

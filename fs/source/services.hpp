@@ -37,15 +37,15 @@ struct SourceServices {
   Contents& contents;
   const KernelCache& kernel;
 
-  void log_bad_data(const Request& request, const std::string& told_path,
+  void log_bad_data(const Request& request, const std::string& display_path,
                     const std::exception& error) const;
 };
 
-inline void SourceServices::log_bad_data(const Request& request, const std::string& told_path,
+inline void SourceServices::log_bad_data(const Request& request, const std::string& display_path,
                                          const std::exception& error) const {
   const auto* const failure = dynamic_cast<const codec::Error*>(&error);
   const bool is_damaged = failure != nullptr && failure->code() == codec::FormatErrc::malformed;
-  log.error(request.user(), told_path + ": cannot be read: " + error.what() +
+  log.error(request.user(), display_path + ": cannot be read: " + error.what() +
                                 (is_damaged ? "; b2frame repair saves what is intact" : ""));
 }
 

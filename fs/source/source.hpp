@@ -110,7 +110,7 @@ class Source {
   /// Returns the owner of the stored file, even if the mount shows another one.
   virtual uid_t owner(NodeId node) = 0;
   /// Returns the name of a node for messages: a path below SOURCE, or a URL.
-  virtual std::string told_path(NodeId node) = 0;
+  virtual std::string display_path(NodeId node) = 0;
   /// Returns how a regular file is stored. Throws codec::Error if the file begins like a frame but
   /// is damaged.
   virtual StoredForm stored_form(Request& request, NodeId node) = 0;
@@ -137,10 +137,10 @@ class Source {
   virtual OpenedFile open(Request& request, NodeId node, int flags,
                           FairShare::Part descriptors) = 0;
   /// Must be called before the kernel is notified that a file has changed. False if another caller
-  /// has done so since the last change. Until end_telling(), opens still report the file as
-  /// changed.
-  virtual bool begin_telling(NodeId /*node*/) { return false; }
-  virtual void end_telling(NodeId /*node*/) {}
+  /// has done so since the last change. Until end_notifying_kernel(), opens still report the file
+  /// as changed.
+  virtual bool begin_notifying_kernel(NodeId /*node*/) { return false; }
+  virtual void end_notifying_kernel(NodeId /*node*/) {}
 
   // --- for the contents of containers
 

@@ -78,7 +78,7 @@ void write(spdlog::level::level_enum level, std::optional<uid_t> user, std::stri
     const MutexLock lock(allowance_mutex);
     verdict = allowance.ask(*user, LogAllowance::Clock::now());
   }
-  if (!verdict.may_be_told) return;
+  if (!verdict.may_be_logged) return;
   if (verdict.left_out > 0)
     write_line(level, fmt::format("{} more messages of what user {} asked for were left out",
                                   verdict.left_out, *user));

@@ -23,7 +23,7 @@ class LogAllowance {
   static constexpr std::size_t kMaxUsers = 1000;
 
   struct Verdict {
-    bool may_be_told;
+    bool may_be_logged;
     bool is_last;            ///< the next message will be dropped
     std::uint64_t left_out;  ///< this user's messages that were dropped since the last logged one
   };

@@ -87,7 +87,7 @@ class Request {
   /// Returns false if no slot is free.
   virtual bool take_slot();
   /// To be called when the caller has its answer: nothing interrupts the rest of the work.
-  void limit_no_more() {
+  void drop_limits() {
     interruption_.reset();
     limits_.reset();
   }

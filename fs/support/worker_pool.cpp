@@ -12,7 +12,7 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::uint64_t kTurnNs = 20'000'000;
+constexpr std::uint64_t kTimeSliceNs = 20'000'000;
 
 /// The first version of the kernel's struct sched_attr, which the C library does not define.
 struct SchedulingAttributes {
@@ -34,7 +34,7 @@ void use_long_time_slices() noexcept {
   // The administrator chose another policy for the daemon, which uses the runtime differently.
   if (attributes.policy != 0) return;
   attributes.size = sizeof attributes;
-  attributes.runtime = kTurnNs;
+  attributes.runtime = kTimeSliceNs;
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
@@ -72,10 +72,10 @@ void WorkerPool::post(std::function<void()> task) {
   }
 }
 
-void WorkerPool::post_unawaited(std::function<void()> task) {
+void WorkerPool::post_low_priority(std::function<void()> task) {
   run_later([this, task = std::move(task)]() mutable {
     if (awaited_ > 0)
-      post_unawaited(std::move(task));
+      post_low_priority(std::move(task));
     else
       task();
   });

@@ -35,7 +35,7 @@ class WorkerPool {
 
   void post(std::function<void()> task);
   /// For a task that no thread waits for. Tasks of post() go first.
-  void post_unawaited(std::function<void()> task);
+  void post_low_priority(std::function<void()> task);
 
  private:
   struct Queue;

@@ -185,8 +185,8 @@ std::string attribute_of(const LayerName& layer) {
 
 bool is_free(const LayerName& layer) {
   return layer.kind == LayerKind::fixed
-             ? !frame::says_what_it_is(layer.name)
-             : !frame::holds_for_one_frame(layer.name) && layer.name != frame::kPackedTensorLayer;
+             ? !frame::defines_frame_kind(layer.name)
+             : !frame::is_bound_to_frame(layer.name) && layer.name != frame::kPackedTensorLayer;
 }
 
 bool has_listed_metalayers(const Snapshot& snapshot) {

@@ -157,7 +157,7 @@ void FileView::prefetch_blocked(Request& request, std::int64_t offset, std::int6
   });
 }
 
-bool FileView::Search::may_go_on() {
+bool FileView::Search::should_continue() {
   reading.work().check();
   reading.work().add(kSeekStep);
   return !reading.work().exhausted();
@@ -174,7 +174,7 @@ FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& s
 
 bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
-    if (!search.may_go_on()) return false;
+    if (!search.should_continue()) return false;
     const auto page = reader_.index().page_of_chunk(chunk, search.reading);
     if (!codec::reads_as_zeros(page->place(chunk).special)) return false;
     chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
@@ -201,7 +201,7 @@ std::int64_t FileView::seek_content(Request& request, std::int64_t offset, bool 
   Search search(request, reader_);
   while (offset < end) {
     // A search that takes too long may report data where a hole is.
-    if (!search.may_go_on()) return want_hole ? end : offset;
+    if (!search.should_continue()) return want_hole ? end : offset;
     const Extent extent =
         geometry_ ? blocked_extent_at(offset, search) : flat_extent_at(offset, search);
     if (extent.hole == want_hole) return offset;

@@ -74,7 +74,7 @@ class FileView {
   /// are looked through only once.
   struct Search {
     Search(Request& request, const FrameReader& reader) : reading(reader.begin_request(request)) {}
-    bool may_go_on();
+    bool should_continue();
 
     ReadRequest reading;
     std::int64_t slab_end = 0;

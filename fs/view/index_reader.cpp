@@ -67,8 +67,8 @@ frame::ChunkPlace IndexReader::place_of_chunk(std::int64_t chunk, ReadRequest& r
   return page_of_chunk(chunk, request)->place(chunk);
 }
 
-std::optional<frame::ChunkPlace> IndexReader::place_at_hand(std::int64_t chunk,
-                                                            const ReadRequest& request) const {
+std::optional<frame::ChunkPlace> IndexReader::known_place(std::int64_t chunk,
+                                                          const ReadRequest& request) const {
   const auto& page = request.page_;
   if (!page || chunk < page->first_chunk() || chunk - page->first_chunk() >= page->chunk_count())
     return std::nullopt;

@@ -25,8 +25,8 @@ class IndexReader {
   frame::ChunkPlace place_at(std::int64_t content_offset, ReadRequest& request) const;
   /// Returns the place of a chunk if the request's current page tells it; nullopt otherwise. Reads
   /// nothing.
-  std::optional<frame::ChunkPlace> place_at_hand(std::int64_t chunk,
-                                                 const ReadRequest& request) const;
+  std::optional<frame::ChunkPlace> known_place(std::int64_t chunk,
+                                               const ReadRequest& request) const;
   /// Returns the place of the next chunk. Throws codec::Error(malformed) unless that chunk begins
   /// where `previous` ends.
   frame::ChunkPlace place_after(const frame::ChunkPlace& previous, ReadRequest& request) const;

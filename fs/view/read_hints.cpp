@@ -23,7 +23,7 @@ void ReadHints::add(const frame::ChunkPlace& place, std::int64_t chunk_offset, s
   if (!source_->is_tiny(place))
     if (const auto opened = source_->cache().find<frame::OpenedChunk>(key, Purpose::read))
       return add_blocks(*opened, chunk_offset, size);
-  const std::optional<frame::ChunkPlace> next = index_.place_at_hand(place.number + 1, request);
+  const std::optional<frame::ChunkPlace> next = index_.known_place(place.number + 1, request);
   const auto likely =
       source_->snapshot().likely_stored(place, next ? &*next : nullptr, {chunk_offset, size});
   ranges_.insert(ranges_.end(), likely.begin(), likely.end());
@@ -58,7 +58,7 @@ bool ReadHints::send() {
   const frame::Snapshot& snapshot = source_->snapshot();
   if (!ranges.empty()) snapshot.expect(ranges);
   if (!later.empty()) snapshot.expect(later);
-  return ranges.empty() || snapshot.is_at_hand(ranges);
+  return ranges.empty() || snapshot.is_available(ranges);
 }
 
 }  // namespace bloscfs::fs

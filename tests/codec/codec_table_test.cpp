@@ -136,8 +136,8 @@ BOOST_AUTO_TEST_CASE(lists_name_all_that_is_written) {
 
 BOOST_AUTO_TEST_CASE(codecs_of_arrays_say_what_they_need) {
   for (const CodecRow& row : codec::codec_rows()) {
-    BOOST_TEST(row.goes_by_shape == (row.problem != nullptr), row.name);
-    if (!row.goes_by_shape || row.make_compressor == nullptr) continue;
+    BOOST_TEST(row.depends_on_shape == (row.problem != nullptr), row.name);
+    if (!row.depends_on_shape || row.make_compressor == nullptr) continue;
     codec::EncodeSettings settings = settings_for(row);
     settings.block_shape = {};
     BOOST_TEST(refusal(settings) ==

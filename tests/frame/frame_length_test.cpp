@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_that_stays) {
   const Buffer old_content = edits.model();
   for (int commit = 0; commit < 100; ++commit) {
     WriterSettings settings;
-    settings.anew_beside_readers = true;
+    settings.new_file_to_shrink = true;
     edits.commit(*open_cframe_writer(disk->root(), "f", settings));
     check_length(sizes_on(disk), commit);
   }

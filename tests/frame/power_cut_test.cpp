@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_frame_with_two_names_that_is_e
     for (unsigned commit = 0; commit < 4; ++commit) {
       if (random() % 2 == 0) writer = open_writer(disk, "f", kNoGrace);
       const Buffer value = pattern(1 + random() % (commit % 2 == 0 ? 5000 : 200), commit);
-      writer->make_room_to_empty(value.size());
+      writer->prepare_to_empty(value.size());
       note_state();
       auto transaction = writer->begin();
       transaction->resize(0);

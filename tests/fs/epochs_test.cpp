@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(next_epoch_ends_what_the_last_one_waited_for) {
   epochs.stay();
   BOOST_TEST(!epochs.is_ending());
   epochs.begin_end();
-  epochs.note_kept();
+  epochs.note_saved();
   epochs.begin_next({});
   BOOST_TEST(!epochs.is_ending());
   BOOST_TEST(!epochs.is_kept());
@@ -68,13 +68,13 @@ BOOST_AUTO_TEST_CASE(next_epoch_ends_what_the_last_one_waited_for) {
 
 BOOST_AUTO_TEST_CASE(what_was_kept_is_kept_once_until_more_is_written) {
   Epochs epochs;
-  epochs.note_kept();
+  epochs.note_saved();
   BOOST_TEST(epochs.is_kept());
   epochs.note_written();
   BOOST_TEST(!epochs.is_kept());
-  BOOST_TEST(!epochs.has_just_failed_to_keep());
+  BOOST_TEST(!epochs.save_failed_recently());
   epochs.note_failure_to_keep();
-  BOOST_TEST(epochs.has_just_failed_to_keep());
+  BOOST_TEST(epochs.save_failed_recently());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(takes_rw_for_the_user_s_word_unless_mount_has_put_it_there)
   for (const char* list : {"rw", "rw,nosuid", "ro,rw,dev"})
     BOOST_CHECK(parse_options({list}).unwritable == Unwritable::refused);
   for (const char* list : {"rw,dev,suid", "rw,nosuid,nodev,noexec,allow_other"})
-    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::told_of);
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::warned_of);
 }
 
 BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {

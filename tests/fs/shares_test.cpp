@@ -69,23 +69,23 @@ BOOST_AUTO_TEST_CASE(of_the_log_come_back) {
   LogAllowance::Clock::time_point now{};
   for (int i = 0; i < LogAllowance::kBurst; i++) {
     const auto verdict = allowance.ask(1, now);
-    BOOST_TEST(verdict.may_be_told);
+    BOOST_TEST(verdict.may_be_logged);
     BOOST_TEST(verdict.is_last == (i == LogAllowance::kBurst - 1));
   }
-  for (int i = 0; i < 7; i++) BOOST_TEST(!allowance.ask(1, now).may_be_told);
-  BOOST_TEST(allowance.ask(2, now).may_be_told);
+  for (int i = 0; i < 7; i++) BOOST_TEST(!allowance.ask(1, now).may_be_logged);
+  BOOST_TEST(allowance.ask(2, now).may_be_logged);
   now += LogAllowance::kInterval;
   const auto verdict = allowance.ask(1, now);
-  BOOST_TEST(verdict.may_be_told);
+  BOOST_TEST(verdict.may_be_logged);
   BOOST_TEST(verdict.left_out == 7u);
-  BOOST_TEST(!allowance.ask(1, now).may_be_told);
+  BOOST_TEST(!allowance.ask(1, now).may_be_logged);
 }
 
 BOOST_AUTO_TEST_CASE(of_the_log_are_remembered_of_so_many_users) {
   LogAllowance allowance;
   const LogAllowance::Clock::time_point now{};
   std::size_t told = 0;
-  for (uid_t user = 0; user < 5000; user++) told += allowance.ask(user, now).may_be_told;
+  for (uid_t user = 0; user < 5000; user++) told += allowance.ask(user, now).may_be_logged;
   BOOST_TEST(told == LogAllowance::kMaxUsers + LogAllowance::kBurst);
 }
 

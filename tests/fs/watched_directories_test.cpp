@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(keep_nothing_open_of_what_the_mount_takes_away) {
   const std::weak_ptr<const SourceObject> y = place.root.find_any({"y"});
   BOOST_TEST(!x.expired());
   ::unlink((place / "x").c_str());
-  for (const char* name : {"x", "y", "z"}) place.root.let_go({}, name);
+  for (const char* name : {"x", "y", "z"}) place.root.drop_object({}, name);
   BOOST_TEST(x.expired());
   BOOST_TEST(y.expired());
   // The names that remain are those in the directory.

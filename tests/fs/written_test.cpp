@@ -108,7 +108,7 @@ class Pair {
     }
     committed_ = to_commit_;
     written_.drop_frozen();
-    written_.lie_over(std::ssize(committed_));
+    written_.set_committed_size(std::ssize(committed_));
   }
 
   std::int64_t number(std::int64_t least, std::int64_t most) {

@@ -139,9 +139,9 @@ BOOST_AUTO_TEST_CASE(what_is_missing_alone_is_asked_for) {
   const int before = kept.server.requests();
   BOOST_TEST((read_part(*object, 1'600'000, 300'000) == kept.object.substr(1'600'000, 300'000)));
   const ByteRange expected{1'500'000, 400'000};
-  BOOST_TEST(object->is_at_hand({&expected, 1}));
+  BOOST_TEST(object->is_available({&expected, 1}));
   const ByteRange missing{1'500'000, 600'000};
-  BOOST_TEST(!object->is_at_hand({&missing, 1}));
+  BOOST_TEST(!object->is_available({&missing, 1}));
   object->expect({&expected, 1});
   BOOST_TEST((read_part(*object, 1'500'000, 4096) == kept.object.substr(1'500'000, 4096)));
   BOOST_TEST(kept.server.requests() == before);

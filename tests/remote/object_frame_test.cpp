@@ -86,7 +86,7 @@ struct Host {
   }
   int remove() {
     return errno_of([&] {
-      const auto own = frames->sent_state(kFrame);
+      const auto own = frames->confirmed_own_state(kFrame);
       const std::string index = std::string(kFrame) + "/" + frame::kSframeIndexName;
       tree->remove_all(frames->remove(kFrame, own ? *own : tree->open(index, nullptr)->state()));
     });

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_is_listed_and_found_before_it_is_stored) {
   BOOST_TEST(!nodes.leading("two.b2frame").has_value());
   BOOST_CHECK_EXCEPTION(nodes.add_new(new_file("d", "two")), std::system_error,
                         [](const auto& error) { return error.code() == std::errc(EEXIST); });
-  nodes.stored_as(one, "one.b2nd");
+  nodes.note_stored_state(one, "one.b2nd");
   BOOST_TEST(new_names(nodes, "").empty());
   BOOST_TEST(!nodes.leading("one.b2frame").has_value());
 }

@@ -156,14 +156,14 @@ BOOST_AUTO_TEST_CASE(what_is_at_hand_needs_no_wait) {
   Gated served(8 * kMiB);
   const auto object = served.open();
   const std::vector<ByteRange> ranges{{60000, 10000}, {4 * kMiB, 100000}};
-  BOOST_TEST(object->is_at_hand(spread(0, 6, 10000, 5000)));
-  BOOST_TEST(!object->is_at_hand(ranges));
+  BOOST_TEST(object->is_available(spread(0, 6, 10000, 5000)));
+  BOOST_TEST(!object->is_available(ranges));
   object->expect(ranges);
-  BOOST_TEST(!object->is_at_hand(ranges));
+  BOOST_TEST(!object->is_available(ranges));
   served.gate.open();
-  BOOST_TEST(comes_true([&] { return object->is_at_hand(ranges); }));
-  BOOST_TEST(!object->is_at_hand(spread(4 * kMiB + 90000, 1, 1, 20000)));
-  BOOST_TEST(object->is_at_hand(spread(8 * kMiB, 1, 1, 100)));
+  BOOST_TEST(comes_true([&] { return object->is_available(ranges); }));
+  BOOST_TEST(!object->is_available(spread(4 * kMiB + 90000, 1, 1, 20000)));
+  BOOST_TEST(object->is_available(spread(8 * kMiB, 1, 1, 100)));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_expected_and_fails_is_asked_for_again) {
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
   // The expected range is dropped while other reads continue and no reader wants it.
   BOOST_TEST(comes_true([&] {
     read_on(40 * kMiB);
-    return !object->is_at_hand(spread(kAhead, 1, 1, 100));
+    return !object->is_available(spread(kAhead, 1, 1, 100));
   }));
   BOOST_TEST((read(*object, kAhead, 100) == served.object.substr(kAhead, 100)));
   BOOST_TEST(times_asked(kAhead) == 2);

@@ -42,8 +42,8 @@ class StoreArchive final : public Archive {
 
   // The next functions look only at what embed.b2e holds.
 
-  /// As Snapshot::is_as_taken().
-  bool is_as_taken() const { return store_->embed()->is_as_taken(); }
+  /// As Snapshot::is_unchanged_without_wait().
+  bool is_unchanged_without_wait() const { return store_->embed()->is_unchanged_without_wait(); }
   /// False if neither a leaf nor a group can have that full name.
   bool may_have(const std::string& group, const std::string& full_name) const;
   bool is_empty() const { return store_->embed_map().size() == 0; }

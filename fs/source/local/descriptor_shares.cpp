@@ -51,10 +51,10 @@ FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
   // Repeated, since the user's other threads may close more files during the wait.
-  for (const auto end = clock_.now() + kTimeout; committer_.hurry(user) && clock_.now() < end;) {
+  for (const auto end = clock_.now() + kTimeout; committer_.make_due(user) && clock_.now() < end;) {
     if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;
   }
-  // The last commit may have ended between the last take() and hurry().
+  // The last commit may have ended between the last take() and make_due().
   if (auto part = share_.take(user, amount)) return part;
   log_.error(user, fmt::format("user {} has too many files open: close some, or mount with a "
                                "higher limit of descriptors "

@@ -182,7 +182,7 @@ StoredForm LocalSource::stored_form(Request& request, NodeId node) {
     form.frame = classifier_.open(tree_.path(node), entry);
     form.may_lack_contents =
         entry.health == SourceEntry::Health::unsupported || entry.may_lack_contents;
-    if (!form.frame) throw_errno(ESTALE, tree_.told_path(node));
+    if (!form.frame) throw_errno(ESTALE, tree_.display_path(node));
     return form;
   }
   // A file that the daemon may not read was not judged by its bytes.

@@ -71,7 +71,7 @@ class LocalSource final : public Source {
     return root_.stat_filesystem();
   }
   uid_t owner(NodeId node) override { return archives_.owner(node); }
-  std::string told_path(NodeId node) override { return archives_.told_path(node); }
+  std::string display_path(NodeId node) override { return archives_.display_path(node); }
   StoredForm stored_form(Request& request, NodeId node) override;
   bool is_far(NodeId node) override { return archives_.is_far(node); }
 
@@ -83,8 +83,8 @@ class LocalSource final : public Source {
                             const std::string* value, int flags) override;
 
   OpenedFile open(Request& request, NodeId node, int flags, FairShare::Part descriptors) override;
-  bool begin_telling(NodeId node) override { return tree_.begin_telling(node); }
-  void end_telling(NodeId node) override { tree_.end_telling(node); }
+  bool begin_notifying_kernel(NodeId node) override { return tree_.begin_notifying_kernel(node); }
+  void end_notifying_kernel(NodeId node) override { tree_.end_notifying_kernel(node); }
 
   std::shared_ptr<const OpenContainer> opened(NodeId node) override;
   std::shared_ptr<const OpenContainer> open_container(Request& request, NodeId node,

@@ -84,7 +84,7 @@ class PlainFiles::Reader final : public Handle {
       : Handle(files, node, flags, file->descriptor.get()), file_(std::move(file)) {}
 
   void before_close(Request& request) override {
-    if (file_->owes_frame) files_.before_end_of_writing(request, node());
+    if (file_->becomes_frame_at_close) files_.before_end_of_writing(request, node());
   }
   void close(Request& request) override { files_.end_reading(Change(request), node(), *file_); }
 
@@ -188,22 +188,22 @@ void PlainFiles::before_end_of_writing(Request& request, NodeId node) {
 /// May store the file as a frame, which takes long.
 void PlainFiles::end_writing(const Change& change, NodeId node) {
   const KeyedMutex::Lock lock(change, opening_, node);
-  if (stores_unless_read(change, node)) tree_.end_plain_writing(node);
+  if (store_as_frame_unless_read(change, node)) tree_.end_plain_writing(node);
 }
 
-bool PlainFiles::stores_unless_read(const Change& change, NodeId node) {
+bool PlainFiles::store_as_frame_unless_read(const Change& change, NodeId node) {
   if (tree_.plain_writers(node) != 1) return true;
   try {
     if (!classifier_.holds_frame(*tree_.object(node))) return true;
     const auto read = tree_.opened_as<OpenPlainFile>(node);
     if (read && read->readers > 0) {
-      read->owes_frame = true;
+      read->becomes_frame_at_close = true;
       return false;
     }
     store_bytes_as_frame(change, *names_.home(node));
   } catch (const std::exception& error) {
     log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
-                           tree_.told_path(node), error.what()));
+                           tree_.display_path(node), error.what()));
   }
   return true;
 }
@@ -231,7 +231,7 @@ void PlainFiles::store_bytes_as_frame(const Change& change, ContentHome& home) c
     const std::string given = home.lock_to_replace(change, choose)
                                   ->give_name(made.name, made_id, name, ShownAs::flat,
                                               [&] { return source->stamp() == stamp; });
-    if (given != name) home.take_own_name(change, made_id, name);
+    if (given != name) home.take_final_name(change, made_id, name);
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;
@@ -240,8 +240,8 @@ void PlainFiles::store_bytes_as_frame(const Change& change, ContentHome& home) c
 
 void PlainFiles::end_reading(const Change& change, NodeId node, const OpenPlainFile& file) {
   const KeyedMutex::Lock lock(change, opening_, node);
-  if (--file.readers > 0 || !file.owes_frame.exchange(false)) return;
-  if (stores_unless_read(change, node)) tree_.end_plain_writing(node);
+  if (--file.readers > 0 || !file.becomes_frame_at_close.exchange(false)) return;
+  if (store_as_frame_unless_read(change, node)) tree_.end_plain_writing(node);
 }
 
 void PlainFiles::resize(Request& request, NodeId node, std::int64_t size) {

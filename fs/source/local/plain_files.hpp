@@ -53,7 +53,7 @@ class PlainFiles {
   /// Called when a handle is closed: if that was the last writer, and the file holds a container's
   /// bytes, stores the file as a frame. Returns false if the file still has readers; then the last
   /// reader calls it again. The caller holds opening_.
-  bool stores_unless_read(const Change& change, NodeId node);
+  bool store_as_frame_unless_read(const Change& change, NodeId node);
   void store_bytes_as_frame(const Change& change, ContentHome& home) const;
 
   Tree& tree_;

@@ -20,12 +20,12 @@ namespace bloscfs::fs {
 class ObjectHandle final : public FileHandle {
  public:
   ObjectHandle(const SourceServices& services, NodeId node, int flags, const struct stat& shown,
-               std::shared_ptr<const frame::ObjectSource> object, std::string told_path)
+               std::shared_ptr<const frame::ObjectSource> object, std::string display_path)
       : FileHandle(node, flags),
         services_(services),
         shown_(shown),
         object_(std::move(object)),
-        told_path_(std::move(told_path)) {}
+        display_path_(std::move(display_path)) {}
 
   struct stat attributes(Request&) const override {
     return shown_;
@@ -43,7 +43,7 @@ class ObjectHandle final : public FileHandle {
     } catch (const std::exception& error) {
       if (is_interruption(error)) throw;
       services_.content.stats.io_errors++;
-      services_.log_bad_data(request, told_path_, error);
+      services_.log_bad_data(request, display_path_, error);
       throw;
     }
     return out;
@@ -60,7 +60,7 @@ class ObjectHandle final : public FileHandle {
   const SourceServices& services_;
   const struct stat shown_;
   const std::shared_ptr<const frame::ObjectSource> object_;
-  const std::string told_path_;
+  const std::string display_path_;
 };
 
 }  // namespace bloscfs::fs

@@ -43,7 +43,7 @@ class ObjectHome::Lock final : public NameLock {
   }
   std::string give_name(const std::string&, const frame::FileId&, const std::string& full_name,
                         ShownAs, const std::function<bool()>&) override {
-    home_.stored_as(Change(request_), full_name);
+    home_.note_stored_state(Change(request_), full_name);
     return full_name;
   }
   bool refresh(const frame::FileStamp&) override {
@@ -82,14 +82,14 @@ std::unique_ptr<NameLock> ObjectHome::lock_name(Request& request) {
 
 /// Records that the content is now stored as `full_name`. If the name has changed, removes the
 /// frame that has the old name.
-void ObjectHome::stored_as(const Change& change, const std::string& full_name) {
+void ObjectHome::note_stored_state(const Change& change, const std::string& full_name) {
   Objects& objects = services_.objects;
   // Before the node stops being new. Otherwise a listing could miss the file for a moment, because
   // it would be neither new nor in the listing.
   rewritten();
   const ObjectNode before = services_.nodes.get(node_);
   objects.forget_listing(parent_of(before.path));
-  const ObjectNode stored = services_.nodes.stored_as(node_, full_name);
+  const ObjectNode stored = services_.nodes.note_stored_state(node_, full_name);
   rewritten();
   objects.forget_listing(parent_of(stored.path));
   if (before.path == stored.path || before.is_new) return;

@@ -47,7 +47,7 @@ class ObjectHome final : public ContentHome, public Takeover {
  private:
   class Lock;
 
-  void stored_as(const Change& change, const std::string& full_name);
+  void note_stored_state(const Change& change, const std::string& full_name);
   void rewritten();
 
   const Services& services_;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fs/source/node.hpp"
-#include "fs/source/objects/told_failures.hpp"
+#include "fs/source/objects/logged_failures.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -138,7 +138,7 @@ ListingPointer ObjectListings::get(Request& request, const std::string& director
     return listing;
   const auto begun = clock_.now();
   auto charge = known_.charge_for(request, {});
-  std::vector<frame::ObjectEntry> entries = telling_failures(request, log_, *tree_, directory, [&] {
+  std::vector<frame::ObjectEntry> entries = log_failures(request, log_, *tree_, directory, [&] {
     auto found = tree_->list(directory, *charge);
     charge->take(ObjectListing::cost_to_show(found));
     return found;

@@ -13,7 +13,7 @@
 #include "frame/store/sframe_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/archives/store_archive.hpp"
-#include "fs/source/objects/told_failures.hpp"
+#include "fs/source/objects/logged_failures.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -110,7 +110,7 @@ ObjectLooks::SourcePointer ObjectLooks::current(Request& request, const std::str
   request.need_slot();
   const SourcePointer kept = sources_.find(object);
   SourcePointer source =
-      telling_failures(request, log_, *tree_, object, [&] { return tree_->open(object, kept); });
+      log_failures(request, log_, *tree_, object, [&] { return tree_->open(object, kept); });
   if (source != kept) sources_.put(object, source);
   return source;
 }

@@ -158,7 +158,7 @@ void ObjectNodes::rekey(NodeId id, LookPointer look) {
   rekey_locked(id, at(id), std::move(look));
 }
 
-ObjectNode ObjectNodes::stored_as(NodeId id, const std::string& full_name) {
+ObjectNode ObjectNodes::note_stored_state(NodeId id, const std::string& full_name) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
   node.is_new = false;

@@ -93,7 +93,7 @@ class ObjectNodes {
   /// Gives the node another look, by which enter() finds it from now on.
   void rekey(NodeId id, LookPointer look);
   /// Records that the file is stored under that full name, in the same directory.
-  Node stored_as(NodeId id, const std::string& full_name);
+  Node note_stored_state(NodeId id, const std::string& full_name);
   void renamed(NodeId id, const std::string& path, NodeId parent, const std::string& shown_name,
                LookPointer look);
   /// Records that the file has no name any more.

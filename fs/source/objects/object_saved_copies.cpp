@@ -32,9 +32,9 @@ std::string host_name() {
 }
 
 /// A conflict file, next to the frame that another host has committed.
-class FrameBeside final : public SavedCopy {
+class ConflictFile final : public SavedCopy {
  public:
-  FrameBeside(Objects& objects, const ObjectNode& node, const std::string& suffix)
+  ConflictFile(Objects& objects, const ObjectNode& node, const std::string& suffix)
       : objects_(objects),
         path_(node.path),
         directory_(parent_of(node.path)),
@@ -109,7 +109,7 @@ std::unique_ptr<SavedCopy> ObjectHome::saved_copy(Request&, SavedCopyKind kind, 
   if (kind == SavedCopyKind::rescue) return nullptr;
   const ObjectNode node = services_.nodes.get(node_);
   if (kind == SavedCopyKind::conflict)
-    return std::make_unique<FrameBeside>(services_.objects, node, services_.suffix);
+    return std::make_unique<ConflictFile>(services_.objects, node, services_.suffix);
   if (services_.rescue_folder.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
   return std::make_unique<FrameInFolder>(node, services_.rescue_folder);
 }

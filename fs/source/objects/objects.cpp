@@ -10,7 +10,7 @@
 #include "frame/sframe/shared_frames.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/sframe_names.hpp"
-#include "fs/source/objects/told_failures.hpp"
+#include "fs/source/objects/logged_failures.hpp"
 #include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
@@ -44,7 +44,7 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
             Request request;
             const frame::ObjectEntry& entry = listing->entries()[number];
             looks_.look(request, path_in(listing->directory(), entry.name), entry.is_directory,
-                        told_of(entry, *listing));
+                        listed_state(entry, *listing));
           },
           [this](const ObjectListing& listing, std::size_t number) {
             return inode_of(path_in(listing.directory(), listing.entries()[number].name));
@@ -91,8 +91,8 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
 
 /// Returns what the listing says of an entry. While the listing is fresh, an object in the listed
 /// state needs no request. With revalidate=0 each object needs one.
-ObjectLooks::Listed Objects::told_of(const frame::ObjectEntry& entry,
-                                     const ObjectListing& listing) const {
+ObjectLooks::Listed Objects::listed_state(const frame::ObjectEntry& entry,
+                                          const ObjectListing& listing) const {
   const auto trusted = looks_.settings().revalidate;
   const auto until = trusted.count() > 0 ? listing.fresh_until(trusted) : listing.begun();
   return {entry.state, listing.begun(), until};
@@ -127,7 +127,8 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
       request.need_slot();
       look->wait();
     }
-    found.look = looks_.look(request, found.path, entry.is_directory, told_of(entry, *listing));
+    found.look =
+        looks_.look(request, found.path, entry.is_directory, listed_state(entry, *listing));
     // This mount has committed to the path since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {

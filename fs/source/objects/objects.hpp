@@ -93,7 +93,8 @@ class Objects {
 
  private:
   ListingPointer listing(Request& request, const std::string& directory);
-  ObjectLooks::Listed told_of(const frame::ObjectEntry& entry, const ObjectListing& listing) const;
+  ObjectLooks::Listed listed_state(const frame::ObjectEntry& entry,
+                                   const ObjectListing& listing) const;
   ObjectListing::Judge judge_in(const std::string& directory);
   ListingPointer single_listing(Request& request);
   std::optional<Found> find_in(Request& request, const std::string& directory,

@@ -11,8 +11,8 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/contents.hpp"
+#include "fs/source/objects/logged_failures.hpp"
 #include "fs/source/objects/remote_source.hpp"
-#include "fs/source/objects/told_failures.hpp"
 #include "fs/support/relative_path.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -48,7 +48,7 @@ bool RemoteSource::is_changeable(const Node& node) const {
 /// Returns the node. Throws EROFS unless it is a sparse frame of a store that can be written.
 RemoteSource::Node RemoteSource::require_changeable(NodeId id) {
   Node found = nodes_.get(id);
-  if (!is_changeable(found)) throw_errno(EROFS, told_path(id));
+  if (!is_changeable(found)) throw_errno(EROFS, display_path(id));
   return found;
 }
 
@@ -220,7 +220,7 @@ void RemoteSource::remove_sent(const Change& change, NodeId id) {
       throw;
   }
   const Node node = nodes_.get(id);
-  auto sent = objects_.frames().sent_state(node.path);
+  auto sent = objects_.frames().confirmed_own_state(node.path);
   if (!sent && !node.is_new) sent = node.look->state;
   if (!sent) return;
   try {

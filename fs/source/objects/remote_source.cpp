@@ -311,7 +311,7 @@ struct statvfs RemoteSource::stat_filesystem() {
   return st;
 }
 
-std::string RemoteSource::told_path(NodeId id) {
+std::string RemoteSource::display_path(NodeId id) {
   const Node node = nodes_.get(id);
   return objects_.tree().url(node.path) + (node.part ? ":" + node.part->entry.key : std::string());
 }
@@ -352,7 +352,7 @@ OpenedFile RemoteSource::open(Request& request, NodeId node, int flags, FairShar
   if (opened.container)
     return {open_handle(request, services_.contents, node, opened.container, flags), false};
   return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
-                                         std::move(opened.object), told_path(node)),
+                                         std::move(opened.object), display_path(node)),
           false};
 }
 
@@ -360,7 +360,7 @@ std::shared_ptr<const OpenContainer> RemoteSource::open_container(Request& reque
                                                                   bool for_change) {
   if (for_change) return open_to_change(request, node);
   auto file = open_state(request, node).container;
-  if (!file) throw_errno(EROFS, told_path(node));
+  if (!file) throw_errno(EROFS, display_path(node));
   return file;
 }
 
@@ -369,7 +369,7 @@ std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(Request& reque
   auto file = node.open_file.lock();
   if (file && file->content->is_overtaken()) {
     services_.contents.follow(request, id);
-    throw_errno(ESTALE, told_path(id));
+    throw_errno(ESTALE, display_path(id));
   }
   require_present(request, node);
   if (!file) file = open_state(request, id).container;

@@ -50,7 +50,7 @@ class RemoteSource final : public Source {
   struct statvfs stat_filesystem() override;
   /// Returns the owner as far as it is known, without a request.
   uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
-  std::string told_path(NodeId id) override;
+  std::string display_path(NodeId id) override;
   StoredForm stored_form(Request& request, NodeId id) override;
   bool is_far(NodeId) override { return true; }
 

@@ -60,8 +60,8 @@ Chosen expected(const Case& it) {
   const RepresentationFacts& facts = it.facts;
   const bool is_array = facts.stored == Stored::array;
   const bool stands = is_array && it.keeps_array;
-  if (facts.look_is_due && !facts.has_links && !facts.is_raw && !stands && it.name_can_be_array &&
-      it.fits_array)
+  if (facts.must_choose_representation && !facts.has_links && !facts.is_raw && !stands &&
+      it.name_can_be_array && it.fits_array)
     return Chosen::array;
   const bool there = facts.stored != Stored::nothing && facts.is_writable;
   const bool in_part = facts.can_change_in_part || !facts.changes_contents;
@@ -69,7 +69,7 @@ Chosen expected(const Case& it) {
                         ? !(facts.has_variable_chunks && facts.changes_size)
                         : it.keeps_array;
   const bool may_stay =
-      !is_array || (!facts.is_held_flat && (facts.is_raw || it.name_can_be_array));
+      !is_array || (!facts.is_forced_flat && (facts.is_raw || it.name_can_be_array));
   if (there && in_part && fits && may_stay) return Chosen::in_place;
   return facts.has_links ? Chosen::refused : Chosen::flat;
 }
@@ -94,8 +94,8 @@ bool set_facts(Case& it, unsigned number) {
   it.facts.has_variable_chunks = bit();
   it.facts.has_links = bit();
   it.facts.is_raw = bit();
-  it.facts.is_held_flat = bit();
-  it.facts.look_is_due = bit();
+  it.facts.is_forced_flat = bit();
+  it.facts.must_choose_representation = bit();
   it.keeps_array = bit();
   it.name_can_be_array = bit();
   it.fits_array = bit();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(new_file_is_flat_until_nobody_writes_to_it) {
   Case it(Stored::nothing);
   BOOST_TEST(it.choose() == Chosen::flat);
   BOOST_CHECK(it.asked == std::set<std::string>{"sample"});
-  it.facts.look_is_due = true;
+  it.facts.must_choose_representation = true;
   BOOST_TEST(it.choose() == Chosen::array);
   it.fits_array = false;
   BOOST_TEST(it.choose() == Chosen::flat);
@@ -203,13 +203,13 @@ BOOST_AUTO_TEST_CASE(array_stays_one_while_its_header_stands) {
   BOOST_CHECK(it.asked == (std::set<std::string>{"array", "name"}));
   it.keeps_array = false;
   BOOST_TEST(it.choose() == Chosen::flat);
-  it.facts.look_is_due = true;
+  it.facts.must_choose_representation = true;
   BOOST_TEST(it.choose() == Chosen::array);
 }
 
 BOOST_AUTO_TEST_CASE(array_is_flat_where_it_is_held_or_has_no_name_for_one) {
   Case held(Stored::array);
-  held.facts.is_held_flat = true;
+  held.facts.is_forced_flat = true;
   BOOST_TEST(held.choose() == Chosen::flat);
   Case renamed(Stored::array);
   renamed.name_can_be_array = false;
@@ -218,17 +218,17 @@ BOOST_AUTO_TEST_CASE(array_is_flat_where_it_is_held_or_has_no_name_for_one) {
 
 BOOST_AUTO_TEST_CASE(links_keep_what_is_stored) {
   Case flat(Stored::flat);
-  flat.facts.has_links = flat.facts.look_is_due = true;
+  flat.facts.has_links = flat.facts.must_choose_representation = true;
   BOOST_TEST(flat.choose() == Chosen::in_place);
   BOOST_CHECK(flat.asked.empty());
   Case held(Stored::array);
-  held.facts.has_links = held.facts.is_held_flat = true;
+  held.facts.has_links = held.facts.is_forced_flat = true;
   BOOST_TEST(held.choose() == Chosen::refused);
 }
 
 BOOST_AUTO_TEST_CASE(raw_mounts_make_no_arrays) {
   Case it(Stored::items);
-  it.facts.is_raw = it.facts.look_is_due = true;
+  it.facts.is_raw = it.facts.must_choose_representation = true;
   BOOST_TEST(it.choose() == Chosen::in_place);
   it.facts.stored = Stored::nothing;
   BOOST_TEST(it.choose() == Chosen::flat);

@@ -64,7 +64,7 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePl
     const FileState state = state_of(embed->stat());
     // Another program may have changed the file in place, so soon that its times are the same.
     const auto known = this->known(place.root, state);
-    if (known && (!known->archive || known->archive->is_as_taken())) return *known;
+    if (known && (!known->archive || known->archive->is_unchanged_without_wait())) return *known;
     const auto found = std::make_shared<std::optional<Embedded>>();
     const StoreArchive* const outdated = known ? known->archive.get() : nullptr;
     const bool is_last = tries == kLookTries;

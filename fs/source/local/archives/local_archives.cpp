@@ -159,9 +159,9 @@ std::string LocalArchives::read_link(Request& request, NodeId node) {
   return part->archive->link_text(part->entry);
 }
 
-std::string LocalArchives::told_path(NodeId node) const {
+std::string LocalArchives::display_path(NodeId node) const {
   const auto part = tree_.part(node);
-  return part ? tree_.told_path(part->root) + ":" + part->entry.key : tree_.told_path(node);
+  return part ? tree_.display_path(part->root) + ":" + part->entry.key : tree_.display_path(node);
 }
 
 uid_t LocalArchives::owner(NodeId node) const {

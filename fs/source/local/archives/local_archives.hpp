@@ -48,7 +48,7 @@ class LocalArchives {
   void require_listed(Request& request, NodeId directory);
   struct stat attributes(Request& request, NodeId node);
   std::string read_link(Request& request, NodeId node);
-  std::string told_path(NodeId node) const;
+  std::string display_path(NodeId node) const;
   uid_t owner(NodeId node) const;
   bool is_far(NodeId node);
 

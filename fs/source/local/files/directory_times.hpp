@@ -16,8 +16,8 @@ class DirectoryTimes {
  public:
   /// Called with the directory's change times (ctime) if they differ at the end. Nothing can set a
   /// ctime back.
-  using TellChange = std::function<void(const timespec& before, const timespec& after)>;
-  DirectoryTimes(Request& request, SourceObject directory, TellChange tell = {})
+  using OnChange = std::function<void(const timespec& before, const timespec& after)>;
+  DirectoryTimes(Request& request, SourceObject directory, OnChange tell = {})
       : request_(request),
         directory_(std::move(directory)),
         tell_(std::move(tell)),
@@ -29,7 +29,7 @@ class DirectoryTimes {
  private:
   Request& request_;
   const SourceObject directory_;
-  const TellChange tell_;
+  const OnChange tell_;
   const struct stat before_;
 };
 

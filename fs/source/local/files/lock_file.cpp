@@ -33,7 +33,7 @@ Found judge(const std::optional<struct stat>& st) {
 
 /// True if the error means that SOURCE has no room for the file, or that the daemon may not create
 /// it.
-bool has_no_place(int error) {
+bool is_creation_refused(int error) {
   constexpr std::array<int, 6> kErrors = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
   return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
 }
@@ -42,7 +42,7 @@ bool has_no_place(int error) {
 frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& name) {
   frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
-  if (!file && errno != EEXIST && !has_no_place(errno)) frame::throw_errno(name);
+  if (!file && errno != EEXIST && !is_creation_refused(errno)) frame::throw_errno(name);
   // A umask or a default access list may have removed permission bits.
   if (file) ::fchmod(file.get(), kMode);
   return file;

@@ -97,7 +97,7 @@ bool has_own_umask() {
   return has_own;
 }
 
-void be_daemon() {
+void restore_daemon_identity() {
   // Otherwise the thread would serve the next request with another user's rights, or with more than
   // the daemon's.
   if (!set_user(own_user()) || !set_group(own_group()) || !set_groups(own_groups())) std::abort();
@@ -130,7 +130,7 @@ AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
   if (is_daemon || !may_act_as_others()) return;
   is_other_ = true;
   if (become(*caller_)) return;
-  be_daemon();
+  restore_daemon_identity();
   if (has_umask_) ::umask(0);
   is_caller = false;
   frame::throw_errno(EPERM, "acting as the caller");
@@ -141,13 +141,13 @@ AsCaller::~AsCaller() {
   // The code that made the system call reads errno after this destructor.
   const int error = errno;
   is_caller = false;
-  if (is_other_) be_daemon();
+  if (is_other_) restore_daemon_identity();
   if (has_umask_) ::umask(0);
   errno = error;
 }
 
 mode_t AsCaller::mode_of_new(mode_t wanted) const {
-  return has_daemons_rights() ? wanted & ~kSetIds : wanted;
+  return uses_daemon_identity() ? wanted & ~kSetIds : wanted;
 }
 
 bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
@@ -155,7 +155,7 @@ bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry
   return caller_->user == directory.st_uid || caller_->user == entry.st_uid;
 }
 
-bool AsCaller::has_daemons_rights() const {
+bool AsCaller::uses_daemon_identity() const {
   return caller_ != nullptr && caller_->user != 0 && caller_->user != own_user() &&
          !may_act_as_others();
 }

@@ -30,7 +30,7 @@ class AsCaller {
 
   /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then cannot
   /// check the request again by what is there, so the two functions below do.
-  bool has_daemons_rights() const;
+  bool uses_daemon_identity() const;
   /// Returns the mode for a new file. If the daemon acts as itself, it owns the new file. Then
   /// set-user-ID and set-group-ID bits are removed: they would give the user who writes the file
   /// the daemon's rights.

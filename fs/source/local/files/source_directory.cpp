@@ -86,7 +86,7 @@ void SourceDirectory::make_link(const Change& change, const std::string& name,
 /// Throws EPERM if a sticky directory forbids the removal. If the entry is absent, the system call
 /// that follows reports that.
 void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
-  if (!as.has_daemons_rights()) return;
+  if (!as.uses_daemon_identity()) return;
   const auto entry = stat(name);
   if (!entry || as.may_remove(stat(), *entry)) return;
   errno = EPERM;

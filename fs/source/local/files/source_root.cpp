@@ -169,8 +169,8 @@ void SourceRoot::expect_looks(const SourcePath& directory, std::size_t count) co
   watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.meant_, count);
 }
 
-void SourceRoot::let_go(const SourcePath& directory, const std::string& name) const {
-  if (watched_) watched_->let_go(directory.text(), name);
+void SourceRoot::drop_object(const SourcePath& directory, const std::string& name) const {
+  if (watched_) watched_->drop_object(directory.text(), name);
 }
 
 void SourceRoot::require(const SourcePath& directory, OneLook* within) const {
@@ -241,14 +241,15 @@ std::shared_ptr<const SourceObject> SourceRoot::found_or_throw(
 }
 
 bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLook* within) const {
-  if (has_there(path, object, within)) return true;
+  if (names_object(path, object, within)) return true;
   const auto st = stat(path, within);
   return st && identity_of(*st) == object;
 }
 
 /// True if the last component names `object`. False also if that cannot be determined without
 /// entering another mount.
-bool SourceRoot::has_there(const SourcePath& path, const Identity& object, OneLook* within) const {
+bool SourceRoot::names_object(const SourcePath& path, const Identity& object,
+                              OneLook* within) const {
   if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
   const auto near = try_approach(path.above_.get(), path.rest_, within);
   struct statx st {};
@@ -278,7 +279,7 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(
     errno = ESTALE;
     return nullptr;
   }
-  if (made && has_there(path, *made->made(), within)) {
+  if (made && names_object(path, *made->made(), within)) {
     if (is_watched) watched_->found(directory, path.rest_, known.moment, made);
     return made;
   }

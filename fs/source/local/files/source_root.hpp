@@ -95,7 +95,7 @@ class SourceRoot {
   void expect_looks(const SourcePath& directory, std::size_t count) const;
   /// Drops the descriptor that is kept for a name that this mount has removed. The object is then
   /// open only for its other users, so that its space is freed when they close it.
-  void let_go(const SourcePath& directory, const std::string& name) const;
+  void drop_object(const SourcePath& directory, const std::string& name) const;
 
   struct Entry {
     std::string name;
@@ -121,7 +121,7 @@ class SourceRoot {
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
-  bool has_there(const SourcePath& path, const Identity& object, OneLook* within) const;
+  bool names_object(const SourcePath& path, const Identity& object, OneLook* within) const;
   std::shared_ptr<const SourceObject> try_find(
       const SourcePath& path, const std::optional<Identity>& meant, OneLook* within,
       const std::shared_ptr<const SourceObject>& made = nullptr) const;

@@ -35,11 +35,11 @@ constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
 /// A directory is dropped after this many ticks without use.
 constexpr std::uint64_t kUnusedTicks = 5;
 /// Longest time between the two events of a rename, which the kernel queues one after the other.
-constexpr std::chrono::milliseconds kBetweenHalves{10};
+constexpr std::chrono::milliseconds kRenameEventGap{10};
 
 /// True for filesystems that inotify reports completely: all changes pass through this kernel, and
 /// a lookup matches only the name as it is stored.
-bool tells_changes(int directory) {
+bool reports_all_changes(int directory) {
   struct statfs fs {};
   if (::fstatfs(directory, &fs) != 0) return false;
   return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
@@ -69,7 +69,7 @@ WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descript
       clock_(clock),
       most_directories_(descriptors / 2),
       most_objects_(descriptors / 2) {
-  if (!tells_changes(root)) return;
+  if (!reports_all_changes(root)) return;
   mounts_.reset(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (mounts_) events_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
 }
@@ -205,7 +205,8 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
   if (!watched->names) return known;
   const auto there = watched->names->find(name);
   if (there == watched->names->end()) {
-    known.is_absent = unsure_until_ == frame::Clock::TimePoint() || clock_.now() >= unsure_until_;
+    known.is_absent = absence_unknown_until_ == frame::Clock::TimePoint() ||
+                      clock_.now() >= absence_unknown_until_;
     return known;
   }
   const MutexLock lock(kept_mutex_);
@@ -250,13 +251,13 @@ void WatchedDirectories::note_absent(const std::string& directory, const std::st
   if (watched == nullptr || watched->watch != moment.watch || !watched->names) return;
   const auto there = watched->names->find(name);
   if (there == watched->names->end()) return;
-  unsure_until_ = clock_.now() + kBetweenHalves;
+  absence_unknown_until_ = clock_.now() + kRenameEventGap;
   if (watched->changes != moment.changes) return;
   names_count_--;
   watched->names->erase(there);
 }
 
-void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
+void WatchedDirectories::drop_object(const std::string& directory, const std::string& name) {
   if (!events_) return;
   std::shared_ptr<const SourceObject> object;  // closed after the lock is released
   const ReadLock lock(mutex_);
@@ -279,7 +280,7 @@ std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const Place&
   return take_object(at->second, place.name);
 }
 
-void WatchedDirectories::let_go_of_unused() {
+void WatchedDirectories::drop_unused_objects() {
   std::vector<Kept> unused;
   {
     const MutexLock lock(kept_mutex_);
@@ -347,9 +348,9 @@ void WatchedDirectories::apply(const inotify_event& event) {
   }
   last_arrival_ = (event.mask & IN_MOVED_TO) != 0 ? place : Place();
   if ((event.mask & IN_MOVED_FROM) != 0)
-    unsure_until_ = clock_.now() + kBetweenHalves;
+    absence_unknown_until_ = clock_.now() + kRenameEventGap;
   else if ((event.mask & IN_MOVED_TO) != 0)
-    unsure_until_ = {};
+    absence_unknown_until_ = {};
   if ((event.mask & IN_ISDIR) == 0) return;
   if (const auto child = watched.below.find(name); child != watched.below.end())
     forget(child->second.get());
@@ -390,7 +391,7 @@ bool WatchedDirectories::tidy() {
   pollfd mounts{mounts_.get(), POLLPRI, 0};
   if (::poll(&mounts, 1, 0) != 0) forget(source_.get());
   tick_++;
-  let_go_of_unused();
+  drop_unused_objects();
   for (Watched* const watched : all_of(source_.get())) {
     if (watched->used.tick + kUnusedTicks < tick_) {
       drop(watched);

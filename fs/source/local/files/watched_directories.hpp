@@ -95,7 +95,7 @@ class WatchedDirectories {
              std::shared_ptr<const SourceObject> object);
 
   /// Drops the object that is kept for a name that this mount has removed.
-  void let_go(const std::string& directory, const std::string& name);
+  void drop_object(const std::string& directory, const std::string& name);
 
   /// Drops what is no longer asked for. To be called about once a second while it returns true; it
   /// returns false if nothing is watched.
@@ -153,7 +153,7 @@ class WatchedDirectories {
       REQUIRES_SHARED(mutex_) EXCLUDES(kept_mutex_);
   std::shared_ptr<const SourceObject> take_object(const Place& place) REQUIRES_SHARED(mutex_)
       EXCLUDES(kept_mutex_);
-  void let_go_of_unused() REQUIRES(mutex_);
+  void drop_unused_objects() REQUIRES(mutex_);
 
   const int root_;
   const Open open_;
@@ -175,7 +175,7 @@ class WatchedDirectories {
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
   /// Until then no name counts as absent: only the first half of a rename (IN_MOVED_FROM) is known.
-  frame::Clock::TimePoint unsure_until_ GUARDED_BY(mutex_);
+  frame::Clock::TimePoint absence_unknown_until_ GUARDED_BY(mutex_);
   Place last_arrival_ GUARDED_BY(mutex_);  ///< of the last event, if that was an IN_MOVED_TO
 };
 

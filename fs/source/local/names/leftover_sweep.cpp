@@ -153,7 +153,7 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
   // A directory may hold millions of files, so it is removed after the lock on names is released.
   if (leftover->directory)
-    return names.at_end(0, remove_when_unused(leftover->directory, name, directory.path_of(name)));
+    return names.at_end(0, remove_on_release(leftover->directory, name, directory.path_of(name)));
   const DirectoryTimes times(request_, root_.object(path));
   try {
     directory.remove_file(names.change(), name);

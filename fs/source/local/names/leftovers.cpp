@@ -97,8 +97,8 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
                   *maker == frame::TemporaryMaker::self()};
 }
 
-std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
-                                         const std::string& path) {
+std::shared_ptr<void> remove_on_release(frame::SharedFd directory, const std::string& name,
+                                        const std::string& path) {
   return {nullptr, [frame = RemovedFrame(std::move(directory), name), path](void*) {
             try {
               frame.remove();

@@ -40,7 +40,7 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
 /// unless it has another name. Only regular files with the names of a sparse frame's files, or of
 /// temporaries, are removed. If there is anything else, that and the directory stay. Errors are
 /// logged with `path`, since no caller waits for them.
-std::shared_ptr<void> remove_when_unused(frame::SharedFd directory, const std::string& name,
-                                         const std::string& path);
+std::shared_ptr<void> remove_on_release(frame::SharedFd directory, const std::string& name,
+                                        const std::string& path);
 
 }  // namespace bloscfs::fs

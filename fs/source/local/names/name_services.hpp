@@ -33,14 +33,14 @@ struct NameServices {
     return {[this, &work, node] { contents.commit(work.request(), {node}); }, true};
   }
   /// Returns the need to make an array a flat frame, which it stays until the operation ends.
-  Need hold_flat(NamesWork& work, NodeId node) const {
-    return {[this, &work, node] { work.kept.push_back(contents.hold_flat(work.request(), node)); },
+  Need force_flat(NamesWork& work, NodeId node) const {
+    return {[this, &work, node] { work.kept.push_back(contents.force_flat(work.request(), node)); },
             true};
   }
 
   /// Notifies the contents of nodes that have lost their last name. A content ignores this if its
   /// node has another name by then.
-  void tell_removed(const std::vector<NodeId>& nodes) {
+  void notify_removed(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes)
       contents.removed(tree.opened_as<OpenContainer>(node),
                        [this, node] { return tree.has_name(node); });

@@ -164,7 +164,7 @@ FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,
       is_committed = true;
       return services_.commit(work, node);
     }
-    if (becomes_flat_as(*object, name)) return services_.hold_flat(work, node);
+    if (becomes_flat_as(*object, name)) return services_.force_flat(work, node);
     return link(names, *object, directory, name, made);
   });
   return found(Change(request), made);
@@ -200,14 +200,15 @@ bool Namespace::must_represent_anew(Request& request, NodeId node) {
   return !entry.is_read_only && (is_open || !fits);
 }
 
-void Namespace::tell_renamed(Request& request, const std::vector<NodeId>& nodes) {
+void Namespace::notify_renamed(Request& request, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      if (must_represent_anew(request, node)) services_.contents.represent_anew(request, node);
+      if (must_represent_anew(request, node))
+        services_.contents.update_representation(request, node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes in either representation.
-      log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
-                            error.what()));
+      log::warn(fmt::format("{}: renamed, but keeps its representation: {}",
+                            tree_.display_path(node), error.what()));
     }
   }
 }
@@ -228,7 +229,7 @@ void Namespace::remove_file(Request& request, NodeId directory, const std::strin
     ended = removal.ended();
     return {};
   });
-  services_.tell_removed(ended);
+  services_.notify_removed(ended);
 }
 
 void Namespace::remove_directory(Request& request, NodeId directory, const std::string& name) {
@@ -263,28 +264,28 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
       TreeChanges names(work, tree_, ChangedBy::caller);
       return Renaming(names, services_, wanted, exchange_names).run(outcome);
     });
-    if (outcome.own_name) give_own_name(work, wanted, *outcome.own_name);
+    if (outcome.own_name) give_final_name(work, wanted, *outcome.own_name);
   }
-  services_.tell_removed(outcome.ended);
-  tell_renamed(Change(request), outcome.renamed);
+  services_.notify_removed(outcome.ended);
+  notify_renamed(Change(request), outcome.renamed);
 }
 
 /// Renames an object from its interim name to its own name. If that fails, it keeps the interim
 /// name, under which it is shown the same.
-void Namespace::give_own_name(NamesWork& work, const WantedRename& wanted,
-                              const Renaming::OwnName& own) {
+void Namespace::give_final_name(NamesWork& work, const WantedRename& wanted,
+                                const Renaming::FinalName& own) {
   try {
     work.run([&]() -> Need {
       TreeChanges names(work, tree_, ChangedBy::caller);
       const auto object = names.find(wanted.to, wanted.to_name);
       if (!object) return {};
       bool is_ours = true;
-      return take_own_name(names, services_, *object, own.object, wanted.to_name, own.full_name,
-                           is_ours);
+      return take_final_name(names, services_, *object, own.object, wanted.to_name, own.full_name,
+                             is_ours);
     });
   } catch (const std::system_error& error) {
     log::warn(fmt::format("{}: does not get its own name: {}",
-                          join_path(tree_.told_path(wanted.to), wanted.to_name), error.what()));
+                          join_path(tree_.display_path(wanted.to), wanted.to_name), error.what()));
   }
 }
 

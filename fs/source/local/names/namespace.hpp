@@ -77,9 +77,9 @@ class Namespace {
   /// `index` is the state of the index file before its attributes were changed.
   void set_frame_attributes(const Change& change, const SourceDirectory& frame,
                             const struct stat& index, const NewAttributes& wanted) const;
-  void give_own_name(NamesWork& work, const WantedRename& wanted, const Renaming::OwnName& own);
+  void give_final_name(NamesWork& work, const WantedRename& wanted, const Renaming::FinalName& own);
   bool must_represent_anew(Request& request, NodeId node);
-  void tell_renamed(Request& request, const std::vector<NodeId>& nodes);
+  void notify_renamed(Request& request, const std::vector<NodeId>& nodes);
 
   const SourceRoot& root_;
   Tree& tree_;

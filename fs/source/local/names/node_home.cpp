@@ -28,7 +28,7 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
   // other programs.
   auto object = names.object(node, TreeLooks::State::any);
   if (!object) {
-    if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
+    if (services.tree.has_name(node)) frame::throw_errno(ESTALE, services.tree.display_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
     return object;
@@ -82,7 +82,7 @@ class NodeHome::Lock final : public NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  std::string give_name(const std::string& stored_as, const frame::FileId& made,
+  std::string give_name(const std::string& note_stored_state, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
                         const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
@@ -94,13 +94,13 @@ class NodeHome::Lock final : public NameLock {
   }
 
   Need before_replacing(const ChooseName& choose);
-  Need take_own_name(const frame::FileId& made, const std::string& full_name);
+  Need take_final_name(const frame::FileId& made, const std::string& full_name);
 
  private:
   void look();
-  void follow_mount_lock(const std::string& stored_as);
+  void follow_mount_lock(const std::string& note_stored_state);
   std::string name_as(ShownAs shown);
-  NamedObject made_object(const SourceDirectory& directory, const std::string& stored_as,
+  NamedObject made_object(const SourceDirectory& directory, const std::string& note_stored_state,
                           const frame::FileId& made, ShownAs shown) const;
 
   NameServices& services_;
@@ -139,9 +139,9 @@ std::string NodeHome::Lock::name_as(ShownAs shown) {
                      {{&*object_}});
 }
 
-void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
+void NodeHome::Lock::follow_mount_lock(const std::string& note_stored_state) {
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
-    services_.lock->follow(services_.root.object(stored_as, work_.get()).open(O_RDONLY));
+    services_.lock->follow(services_.root.object(note_stored_state, work_.get()).open(O_RDONLY));
 }
 
 Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
@@ -164,15 +164,15 @@ Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
   return {};
 }
 
-std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
-                                      const std::string& wanted_name, ShownAs shown,
-                                      const std::function<bool()>& is_unchanged) {
-  if (place_.is_unlinked) return stored_as;
+std::string NodeHome::Lock::give_name(const std::string& note_stored_state,
+                                      const frame::FileId& made, const std::string& wanted_name,
+                                      ShownAs shown, const std::function<bool()>& is_unchanged) {
+  if (place_.is_unlinked) return note_stored_state;
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = names_.directory(before.directory_path);
-  const NamedObject placed = made_object(directory, stored_as, made, shown);
+  const NamedObject placed = made_object(directory, note_stored_state, made, shown);
   const CommitPrecondition precondition{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, &precondition});
@@ -189,17 +189,17 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   return full_name;
 }
 
-Need NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
+Need NodeHome::Lock::take_final_name(const frame::FileId& made, const std::string& full_name) {
   if (!object_) return {};
   names();
   bool is_ours = true;
   try {
     if (Need need =
-            fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name, is_ours))
+            fs::take_final_name(names_, services_, *object_, made, shown_name_, full_name, is_ours))
       return need;
   } catch (const std::system_error& error) {
     // The file keeps the interim name, under which it is shown the same.
-    log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.told_path(node_),
+    log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.display_path(node_),
                           error.what()));
   }
   if (!is_ours) throw_overtaken(place_.name);
@@ -210,14 +210,14 @@ Need NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string&
 
 /// Describes the file that a commit has made as an object that has no node.
 NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
-                                        const std::string& stored_as, const frame::FileId& made,
-                                        ShownAs shown) const {
-  const auto st = directory.stat(stored_as);
-  if (!st || !(identity_of(*st) == made)) throw_overtaken(stored_as);
+                                        const std::string& note_stored_state,
+                                        const frame::FileId& made, ShownAs shown) const {
+  const auto st = directory.stat(note_stored_state);
+  if (!st || !(identity_of(*st) == made)) throw_overtaken(note_stored_state);
   NamedObject object;
   object.directory = object_->directory;
   object.directory_path = object_->directory_path;
-  object.full_name = object.stored_name = stored_as;
+  object.full_name = object.stored_name = note_stored_state;
   object.entry.shown = shown;
   object.entry.kind = EntryKind::frame;
   object.entry.own_stat = object.entry.content_stat = *st;
@@ -257,9 +257,9 @@ std::unique_ptr<NameLock> NodeHome::lock_to_replace(Request& request, const Choo
   return lock(request, [&](Lock& lock) { return lock.before_replacing(choose); });
 }
 
-std::unique_ptr<NameLock> NodeHome::take_own_name(Request& request, const frame::FileId& made,
-                                                  const std::string& full_name) {
-  return lock(request, [&](Lock& lock) { return lock.take_own_name(made, full_name); });
+std::unique_ptr<NameLock> NodeHome::take_final_name(Request& request, const frame::FileId& made,
+                                                    const std::string& full_name) {
+  return lock(request, [&](Lock& lock) { return lock.take_final_name(made, full_name); });
 }
 
 bool NodeHome::has_array_name(Request& request) {

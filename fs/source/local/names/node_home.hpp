@@ -21,8 +21,8 @@ class NodeHome final : public ContentHome {
   std::string path() override;
   std::unique_ptr<NameLock> lock_name(Request& request) override;
   std::unique_ptr<NameLock> lock_to_replace(Request& request, const ChooseName& choose) override;
-  std::unique_ptr<NameLock> take_own_name(Request& request, const frame::FileId& made,
-                                          const std::string& full_name) override;
+  std::unique_ptr<NameLock> take_final_name(Request& request, const frame::FileId& made,
+                                            const std::string& full_name) override;
   bool has_array_name(Request& request) override;
   StoredPlace place_now(Request& request) override;
   Takeover& takeover() override { return takeover_; }

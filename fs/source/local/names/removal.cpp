@@ -98,7 +98,7 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
       // A frame that this mount has displaced may still be read. It moves to SOURCE itself. Its
       // readers keep the directory open, and the last of them removes it.
       directory_.rename(by_daemon, name, services_.root.directory({}), name);
-      if (!is_own) leaving.push_back(remove_when_unused(frame, name, name));
+      if (!is_own) leaving.push_back(remove_on_release(frame, name, name));
     } catch (const std::system_error& error) {
       // Its last reader, or the sweep, has removed it.
       if (error.code() != std::errc::no_such_file_or_directory) throw;
@@ -125,7 +125,7 @@ void Removal::remove_name(const NamedObject& object, std::shared_ptr<const Sourc
   // Closing the last descriptor of a removed file waits until its disk space is freed. The watched
   // directories must not do that while a request waits. The node keeps a descriptor, and no request
   // waits when the kernel forgets the node.
-  services_.root.let_go(object.directory_path, object.stored_name);
+  services_.root.drop_object(object.directory_path, object.stored_name);
   names_.changed_by_user(object.node);
   if (names_.removed(object, std::move(remains)) && object.entry.is_container())
     ended_.push_back(object.node);
@@ -171,7 +171,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     directory.rename(names_.change(), stored_name, directory, displaced);
   note();
   names_.at_end(object.node,
-                remove_when_unused(std::move(frame), displaced, directory.path_of(displaced)));
+                remove_on_release(std::move(frame), displaced, directory.path_of(displaced)));
 }
 
 void Removal::remove_directory(const NamedObject& object) {

@@ -58,7 +58,7 @@ Need Renaming::rename() {
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
     return {};
   if (becomes_flat_as(source_, wanted_.to_name))
-    return services_.hold_flat(names_.work(), source_.node);
+    return services_.force_flat(names_.work(), source_.node);
   if (Need need = services_.unsynced_names.before_giving_up(names_.work())) return need;
   return exchanges ? exchange() : move();
 }
@@ -185,7 +185,7 @@ bool Renaming::are_still_good(const ExchangeNames& chosen) {
 
 Need Renaming::exchange() {
   if (becomes_flat_as(*target_, wanted_.from_name))
-    return services_.hold_flat(names_.work(), target_->node);
+    return services_.force_flat(names_.work(), target_->node);
   // Commits pending files first. SOURCE then has both files under their own names, and one system
   // call exchanges them.
   for (const NamedObject* object : {&source_, &*target_})
@@ -194,11 +194,11 @@ Need Renaming::exchange() {
     exchange_names_ = choose_exchange_names();
   const std::string& source_name = exchange_names_->source_gets;
   const std::string& old_name = exchange_names_->target_gets;
-  if (Need need =
-          take_name_of_replacement(names_, services_, *target_, to_, wanted_.to_name, source_name))
+  if (Need need = rename_to_replacement_name(names_, services_, *target_, to_, wanted_.to_name,
+                                             source_name))
     return need;
-  if (Need need =
-          take_name_of_replacement(names_, services_, source_, from_, wanted_.from_name, old_name))
+  if (Need need = rename_to_replacement_name(names_, services_, source_, from_, wanted_.from_name,
+                                             old_name))
     return need;
   // If a name does not suit the kind of its new object, a second step corrects it. Both files are
   // complete after each step.

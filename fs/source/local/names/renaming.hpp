@@ -44,14 +44,14 @@ class Renaming {
 
   /// The name that the renamed object still has to get in SOURCE
   /// (fs/source/local/names/replacement.hpp, step 5).
-  struct OwnName {
+  struct FinalName {
     std::string full_name;
     Identity object;
   };
   struct Outcome {
-    std::optional<OwnName> own_name;  ///< none if it has that name already
-    std::vector<NodeId> renamed;      ///< containers whose names have changed
-    std::vector<NodeId> ended;        ///< containers that have lost their last name
+    std::optional<FinalName> own_name;  ///< none if it has that name already
+    std::vector<NodeId> renamed;        ///< containers whose names have changed
+    std::vector<NodeId> ended;          ///< containers that have lost their last name
   };
   /// To be called once. Returns what the rename lacks. If that is nothing, the rename is done, and
   /// `outcome` is set. Errors are std::system_error with the errno.

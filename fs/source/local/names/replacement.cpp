@@ -70,9 +70,9 @@ void throw_overtaken(const std::string& name) {
   frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
 }
 
-Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
-                              const SourceDirectory& directory, const std::string& shown_name,
-                              const std::string& full_name) {
+Need rename_to_replacement_name(TreeChanges& names, NameServices& services, NamedObject& object,
+                                const SourceDirectory& directory, const std::string& shown_name,
+                                const std::string& full_name) {
   if (!can_be_called(names, object, directory, shown_name, full_name)) return {};
   if (Need need = flush_name(names.work(), directory, object.stored_name)) return need;
   directory.rename_to_free(names.change(), object.stored_name, directory, full_name);
@@ -83,9 +83,9 @@ Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedO
                                                object.entry.shown);
 }
 
-Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
-                   const Identity& placed, const std::string& shown_name,
-                   const std::string& full_name, bool& is_ours) {
+Need take_final_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+                     const Identity& placed, const std::string& shown_name,
+                     const std::string& full_name, bool& is_ours) {
   const SourceDirectory directory = names.directory(object.directory_path);
   const std::string& interim = object.stored_name;
   is_ours = true;
@@ -115,7 +115,7 @@ Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
           services.unsynced_names.before_taking(names.work(), name.directory, taken, name.shown))
     return need;
   if (old == nullptr || meets) return {};
-  return take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);
+  return rename_to_replacement_name(names, services, *old, name.directory, name.shown_name, taken);
 }
 
 Need Replacement::place(const std::string& full_name) {
@@ -192,18 +192,18 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 /// made from, and the one that a pending file replaces.
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
-  const std::string& stored_as = objects_.placed.stored_name;
+  const std::string& note_stored_state = objects_.placed.stored_name;
   // Announces the change, since the frame layer does the rename.
   static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
-      *objects_.precondition->directory, stored_as, full_name,
+      *objects_.precondition->directory, note_stored_state, full_name,
       [&](const frame::FileStamp& replaced) {
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
         return replaced.inode == old.entry.own_stat.st_ino && objects_.precondition->is_unchanged();
       });
   if (!has_taken) throw_overtaken(full_name);
-  if (objects_.to.stat(stored_as))
-    removal_.remove_stored(occupant, objects_.to, stored_as);
+  if (objects_.to.stat(note_stored_state))
+    removal_.remove_stored(occupant, objects_.to, note_stored_state);
   else
     names_.link_lost(occupant);
 }

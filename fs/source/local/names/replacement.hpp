@@ -20,17 +20,17 @@ namespace bloscfs::fs {
 /// Does so only if the object is shown the same under that name. To be called before anything else
 /// is changed: each call continues where the last one ended. Updates `object`. Does nothing for a
 /// pending object, since its replacement can take its full name directly.
-Need take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
-                              const SourceDirectory& directory, const std::string& shown_name,
-                              const std::string& full_name);
+Need rename_to_replacement_name(TreeChanges& names, NameServices& services, NamedObject& object,
+                                const SourceDirectory& directory, const std::string& shown_name,
+                                const std::string& full_name);
 
 /// Gives a replacement that was placed under an interim name its own name, in an operation by
 /// itself. First makes durable how it was placed. Does nothing if that name is taken, or would show
 /// it differently. Sets `is_ours` to false, and changes nothing, if the file under the object's
 /// name is not `placed`.
-Need take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
-                   const Identity& placed, const std::string& shown_name,
-                   const std::string& full_name, bool& is_ours);
+Need take_final_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+                     const Identity& placed, const std::string& shown_name,
+                     const std::string& full_name, bool& is_ours);
 
 /// Throws ESTALE: another program has put something there, which stays.
 [[noreturn]] void throw_overtaken(const std::string& name);
@@ -73,7 +73,7 @@ struct CommitPrecondition {
 ///                                                              full names, if step 3 could not
 ///                                                              replace the old one
 /// 5. Flush the directory, and rename the new object from P     the new object, as P or F
-///    to F. take_own_name() does this when all else is done.
+///    to F. take_final_name() does this when all else is done.
 ///
 /// Example: a.npy is shown for an array a.b2nd (P). It becomes flat, with the name a.npy.b2frame
 /// (F). A flat file cannot be called a.b2nd, which would be shown as "a". But the array can be

@@ -81,8 +81,8 @@ struct Node : OfKind {
   mode_t type = 0;
   ShownAs shown = ShownAs::itself;  ///< of the stored file, also during a commit of its content
   bool was_opened = false;  ///< an open has succeeded, so the kernel may have pages of this state
-  bool is_untold = false;   ///< its state has changed since the kernel was last notified
-  bool is_being_told = false;  ///< the kernel is being notified now
+  bool has_unnotified_change = false;  ///< its state has changed since the kernel was last notified
+  bool is_being_notified = false;      ///< the kernel is being notified now
   Identity identity;
   FileState state;
   ShownChange shown_change;

@@ -46,7 +46,7 @@ SourcePath Nodes::path(NodeId id) const {
   return nodes_.path(nodes_.node(id));
 }
 
-std::string Nodes::told_path(NodeId id) const {
+std::string Nodes::display_path(NodeId id) const {
   try {
     return path(id).text();
   } catch (const std::system_error&) {
@@ -161,7 +161,7 @@ bool Nodes::follow(NodeId id, const SourceEntry& entry) {
   node.kind = entry.kind;
   node.shown = entry.shown;
   node.state = state_of(entry.content_stat);
-  node.is_untold = true;
+  node.has_unnotified_change = true;
   return true;
 }
 
@@ -175,22 +175,22 @@ bool Nodes::take_change(NodeId id, const SourceEntry& entry) {
   // From its first open on, a container's node stands for one state.
   if (!entry.is_container()) {
     const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
-    if (!(previous == node.state)) node.is_untold = true;
+    if (!(previous == node.state)) node.has_unnotified_change = true;
   }
-  return node.is_untold || node.is_being_told;
+  return node.has_unnotified_change || node.is_being_notified;
 }
 
-bool Nodes::begin_telling(NodeId id) {
+bool Nodes::begin_notifying_kernel(NodeId id) {
   const MutexLock lock(mutex_);
   Node* const node = nodes_.find(id);
-  if (node == nullptr || !std::exchange(node->is_untold, false)) return false;
-  node->is_being_told = true;
+  if (node == nullptr || !std::exchange(node->has_unnotified_change, false)) return false;
+  node->is_being_notified = true;
   return true;
 }
 
-void Nodes::end_telling(NodeId id) {
+void Nodes::end_notifying_kernel(NodeId id) {
   const MutexLock lock(mutex_);
-  if (Node* const node = nodes_.find(id)) node->is_being_told = false;
+  if (Node* const node = nodes_.find(id)) node->is_being_notified = false;
 }
 
 std::shared_ptr<const OpenFile> Nodes::opened(NodeId id) const {
@@ -271,7 +271,7 @@ void Nodes::retire_opened(NodeId id, const OpenFile& file) {
   Node& node = nodes_.node(id);
   if (open_file(node).get() != &file) return;
   node.open_file.reset();
-  node.is_untold = true;
+  node.has_unnotified_change = true;
 }
 
 // --- what is in archives

@@ -47,7 +47,7 @@ class Nodes {
   /// Returns the path below SOURCE.
   SourcePath path(NodeId id) const;
   /// Returns the path for messages, or a description if the node has no name.
-  std::string told_path(NodeId id) const;
+  std::string display_path(NodeId id) const;
   /// False once the node's last known name is gone.
   bool has_name(NodeId id) const;
 
@@ -94,11 +94,11 @@ class Nodes {
   /// was last notified, or if the kernel is being notified now. Takes over the new state of a plain
   /// file. ESTALE if a plain file has become a container, or a container a plain file.
   bool take_change(NodeId id, const SourceEntry& entry);
-  /// Must be called around notifying the kernel of a change. begin_telling() returns false if
-  /// another caller has begun since the last change. Until end_telling(), take_change() returns
-  /// true: the kernel may discard attributes that it reads during the notification.
-  bool begin_telling(NodeId id);
-  void end_telling(NodeId id);
+  /// Must be called around notifying the kernel of a change. begin_notifying_kernel() returns false
+  /// if another caller has begun since the last change. Until end_notifying_kernel(), take_change()
+  /// returns true: the kernel may discard attributes that it reads during the notification.
+  bool begin_notifying_kernel(NodeId id);
+  void end_notifying_kernel(NodeId id);
   /// Detaches the open file from the node. The next open has the kernel drop its cached pages.
   void retire_opened(NodeId id, const OpenFile& file);
   /// Counts a writer of a plain file. The file stays plain while it has writers, whatever its bytes

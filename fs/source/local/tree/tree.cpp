@@ -168,7 +168,7 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
     found.id = known->id;
   }
   if (const auto* const container = dynamic_cast<const OpenContainer*>(found_again.get()))
-    container->content->end_orphanhood();
+    container->content->restore_name();
   return found;
 }
 
@@ -413,7 +413,7 @@ struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id
   }
   if (!file) return st;
   // An orphan is never committed, so only its content has its size and times.
-  const bool counts = !has_name(id) || file->content->hides_file();
+  const bool counts = !has_name(id) || file->content->overrides_file_attributes();
   const LogicalAttributes live = file->content->attributes();
   if (!counts) {
     // The attributes may have been read during a commit, before that set the file's time of

@@ -381,7 +381,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   if (successor && !followed.is_taken) {
     nodes.add_name(node, directory, name.full_name);
     take_entry(node, *successor);
-    node.is_untold = true;
+    node.has_unnotified_change = true;
     tree_.note_opened(node);
   }
   return true;

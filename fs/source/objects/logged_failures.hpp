@@ -22,8 +22,8 @@ inline bool is_absent(const std::system_error& error) {
 /// Errors of requests without a user are not logged either. The mount command reports them itself,
 /// and a failed look-ahead is repeated.
 template <typename Ask>
-auto telling_failures(const Request& request, OnceLog& log, const frame::ObjectTree& tree,
-                      const std::string& path, const Ask& ask) {
+auto log_failures(const Request& request, OnceLog& log, const frame::ObjectTree& tree,
+                  const std::string& path, const Ask& ask) {
   try {
     return ask();
   } catch (const RequestEnded&) {
