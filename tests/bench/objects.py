@@ -14,10 +14,10 @@ from commands import need_program, run, seconds
 
 TITLE = "Object stores"
 DELAY, FAR, WIDTH = 20, 200, 100_000_000  # milliseconds, milliseconds, bytes per second
-FILES, FILE_SIZE, SMALL, FEW, LARGE = 1000, 50_000, 2000, 40, 256 << 20
+FILES, FILE_SIZE, SMALL, FEW, LARGE = 1000, 50_000, 2000, 40, 512 << 20
 OWN, PEER = "bloscfs", "rclone"
 KEYS = {"AWS_ACCESS_KEY_ID": "TESTACCESSKEY", "AWS_SECRET_ACCESS_KEY": "test/secret+key"}
-UP, DOWN, COPY = f"{FILES} files up", f"{FILES} files down", "a file of 256 MiB up"
+UP, DOWN, COPY = f"{FILES} files up", f"{FILES} files down", "a file of 512 MiB up"
 LIST, LIST_AGAIN, END = (f"ls -lR of {SMALL} frames", "a second later again",
                          f"unmount with {FEW} files, {FAR} ms")
 

@@ -66,7 +66,7 @@ void Rgw::write_settings(int monitor_port) const {
       "osd pool default size = 1\nosd pool default min size = 1\n"
       "osd pool default pg num = 1\nosd pool default pgp num = 1\n"
       "mon initial members = a\nmon data avail warn = 0\nmon data avail crit = 0\n"
-      "osd objectstore = memstore\nmemstore device bytes = 1073741824\n"
+      "osd objectstore = memstore\nmemstore device bytes = 4294967296\n"
       "osd op num shards = 1\nosd op num threads per shard = 1\n"
       "rgw thread pool size = 32\nrgw enable apis = s3\nrgw enable usage log = false\n"
       "rgw enable gc threads = false\nrgw enable lc threads = false\n"
