@@ -5,6 +5,9 @@ Messages are string literals: those that CALLS get, and all others with four wor
 the longest piece between values must occur in the page. An item of the page that ends in "..." covers all messages that
 begin in the same way.
 
+In turn, a literal must have at least half of the longest piece of each item. Items of one or two words, and the
+symptoms, are not looked for.
+
 With --list, prints the messages.
 """
 
@@ -66,16 +69,25 @@ def literals(text):
         name = match["name"] or ""
 
 
+def pieces(literal):
+    """Returns the texts between the values of a literal."""
+    found = VALUE.split(literal.replace('\\"', '"').replace("\\\\", "\\"))
+    return [" ".join(piece.split()).strip(" :;,'") for piece in found]
+
+
+def sources(root, *folders):
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders], cwd=root,
+                            check=True, capture_output=True, text=True).stdout.split()
+    for file in listed:
+        if file.endswith((".cpp", ".hpp")) and (root / file).is_file():
+            yield file, (root / file).read_text()
+
+
 def messages(root):
     """Yields file, line, literal and its longest piece."""
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "tools", "fs",
-                             "frame/remote"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
-    for file in listed:
-        if not file.endswith((".cpp", ".hpp")) or not (root / file).is_file() or file.startswith(NO_MESSAGES):
-            continue
-        for line, literal, around in literals((root / file).read_text()):
-            pieces = VALUE.split(literal.replace('\\"', '"').replace("\\\\", "\\"))
-            piece = " ".join(max(pieces, key=len).split()).strip(" :;,'")
+    for file, text in sources(root, "tools", "fs", "frame/remote"):
+        for line, literal, around in () if file.startswith(NO_MESSAGES) else literals(text):
+            piece = max(pieces(literal), key=len)
             calls = [name for name in around if name]
             words = len(re.findall(r"[A-Za-z]{2,}", piece)) if " " in piece else 0
             is_given = any(CALLS.fullmatch(name) for name in calls) and words >= 2
@@ -84,27 +96,35 @@ def messages(root):
                 yield file, line, literal, piece
 
 
-def plain(page):
-    """Returns the page without macros, and the beginnings of messages that it covers."""
-    lines = []
-    for line in page.splitlines():
-        if line.startswith("."):
-            line = re.sub(r'^\.|(?:(?<=^\.)|(?<= ))[A-Z][a-z](?= |$)|"', "", line.replace('""', "\\(dq"))
-        for escape, character in ESCAPES.items():
-            line = line.replace(escape, character)
-        lines.append(re.sub(r"\\f[A-Z]", "", line))
-    covered = re.findall(r'^\.It Li "([^"\\]+)\.\.\."$', page, re.MULTILINE)
-    return " ".join(" ".join(lines).split()), tuple(covered)
+def plain(line):
+    """Returns a line of the page without macros and escapes. A NUL stands for each change of the font."""
+    if line.startswith("."):
+        line = re.sub(r'^\.|(?:(?<=^\.)|(?<= ))[A-Z][a-z](?= |$)|"', "", line)
+    for escape, character in ESCAPES.items():
+        line = line.replace(escape, character)
+    return re.sub(r"\\f[A-Z]", "\0", line)
 
 
 def problems(root):
-    text, covered = plain((root / PAGE).read_text())
+    page = (root / PAGE).read_text()
+    text = " ".join(" ".join(map(plain, page.splitlines())).replace("\0", "").split())
+    covered = tuple(re.findall(r'^\.It Li "([^"\\]+)\.\.\."$', page, re.MULTILINE))
     unused = set(INTERNAL)
     for file, line, literal, piece in messages(root):
         unused.discard(literal)
         if literal not in INTERNAL and piece not in text and not literal.startswith(covered):
             yield f"{file}:{line}: {PAGE} does not have: {piece}"
     yield from (f"tests/check_messages.py: no source has: {literal}" for literal in sorted(unused))
+    known = {piece.rstrip(" .") for _, source in sources(root, "codec", "frame", "fs", "tools")
+             for _, literal, _ in literals(source) for piece in pieces(literal) if " " in piece}
+    is_symptom = True
+    for number, line in enumerate(page.splitlines(), 1):
+        is_symptom &= line != ".Ss Mounting"
+        if line.startswith(".It Li ") and not is_symptom:
+            item = max(re.split("\0.*?\0", plain(line).removesuffix("...")), key=len).strip(" :;,'")
+            is_known = any(2 * len(piece) >= len(item) and piece in item for piece in known)
+            if len(item.split()) > 2 and not is_known:
+                yield f"{PAGE}:{number}: no source has: {item}"
 
 
 def main():
