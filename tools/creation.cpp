@@ -45,17 +45,12 @@ void Creation::run() {
   else
     take_stream();
   pipeline_.finish();
-  require_whole_input();
-}
-
-void Creation::require_whole_input() const {
   if (settings_.maps) require_mapped_input(input_.name());
-  if (elements_) elements_->require_whole(input_.name());
 }
 
 void Creation::throw_if_stopped() const {
   throw_if_interrupted();
-  require_whole_input();
+  if (settings_.maps) require_mapped_input(input_.name());
 }
 
 void Creation::take_stream() {

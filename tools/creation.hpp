@@ -37,8 +37,6 @@ class Creation {
 
  private:
   void throw_if_stopped() const;
-  /// Throws FileError if a mapped input was truncated.
-  void require_whole_input() const;
   void take_stream();
   /// Takes all whole chunks that are left of a regular file. Workers read them from the file.
   void take_whole_chunks();

@@ -1,6 +1,5 @@
 #include "tools/mapped_input.hpp"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,7 +20,6 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr const char* kBecameShorter = "became shorter while it was read";
 
 void require_size(std::int64_t found, std::int64_t wanted) {
   if (found != wanted)
@@ -30,7 +28,6 @@ void require_size(std::int64_t found, std::int64_t wanted) {
 
 /// A range of addresses that a signal handler may check.
 struct Mapped {
-  std::atomic<bool> is_taken{false}, was_lost{false};
   std::atomic<std::uintptr_t> begin{0}, end{0};
 
   void set(const void* start, std::size_t size) {
@@ -41,10 +38,9 @@ struct Mapped {
 };
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 
-/// More than a program has at once: one for each file that it reads.
-std::array<Mapped, 256> mapped_inputs;
+Mapped mapped_input;               ///< a program has one input
 thread_local Mapped mapped_piece;  ///< each worker has one piece
-std::atomic<bool> piece_was_lost{false};
+std::atomic<bool> was_lost{false};
 const std::size_t page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
 /// Handles SIGBUS. The kernel sends it if a mapped file was truncated, or cannot be read. The
@@ -53,12 +49,8 @@ const std::size_t page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 void replace_page(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   void* const page = static_cast<std::uint8_t*>(info->si_addr) - address % page_size;
-  bool is_ours = mapped_piece.holds(address);
-  if (is_ours) piece_was_lost = true;
-  for (Mapped& input : mapped_inputs) {
-    if (!input.holds(address)) continue;
-    input.was_lost = is_ours = true;
-  }
+  const bool is_ours = mapped_input.holds(address) || mapped_piece.holds(address);
+  was_lost = true;
   if (!is_ours || ::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                          0) == MAP_FAILED)
     std::signal(SIGBUS, SIG_DFL);  // the access is retried, and ends the process
@@ -114,24 +106,13 @@ void MappedInput::map(int fd, std::int64_t position, std::int64_t size, const st
   mapping_ = ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, fd, 0);
   if (mapping_ == MAP_FAILED) throw FileError(name, errno);
   start_ = static_cast<const std::uint8_t*>(mapping_) + position;
-  while (slot_ < mapped_inputs.size() && mapped_inputs[slot_].is_taken.exchange(true)) slot_++;
-  if (slot_ == mapped_inputs.size()) {
-    ::munmap(mapping_, mapped_size_);
-    throw FileError(name, EMFILE);
-  }
-  mapped_inputs[slot_].was_lost = false;
-  mapped_inputs[slot_].set(mapping_, mapped_size_);
+  mapped_input.set(mapping_, mapped_size_);
   watch_for_loss();
 }
 
 MappedInput::~MappedInput() {
-  mapped_inputs[slot_].set(nullptr, 0);
+  mapped_input.set(nullptr, 0);
   ::munmap(mapping_, mapped_size_);
-  mapped_inputs[slot_].is_taken = false;
-}
-
-void MappedInput::require_whole(const std::string& name) const {
-  if (mapped_inputs[slot_].was_lost) throw FileError(name, kBecameShorter);
 }
 
 MappedPiece::MappedPiece(const RawInput& input, std::int64_t position, std::size_t size) {
@@ -165,7 +146,7 @@ frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside
 }
 
 void require_mapped_input(const std::string& name) {
-  if (piece_was_lost) throw FileError(name, kBecameShorter);
+  if (was_lost) throw FileError(name, "became shorter while it was read");
 }
 
 }  // namespace bloscfs::tools

@@ -25,8 +25,6 @@ class MappedInput {
   codec::Bytes bytes(std::int64_t begin, std::int64_t end) const {
     return {start_ + begin, static_cast<std::size_t>(end - begin)};
   }
-  /// Throws FileError if the file was truncated, because zeros were read in its place.
-  void require_whole(const std::string& name) const;
 
  private:
   void map(int fd, std::int64_t position, std::int64_t size, const std::string& name);
@@ -34,7 +32,6 @@ class MappedInput {
   void* mapping_ = nullptr;
   std::size_t mapped_size_ = 0;
   const std::uint8_t* start_ = nullptr;
-  std::size_t slot_ = 0;  ///< of the table that the signal handler reads
 };
 
 /// A mapped piece of a regular file. Each thread may have one at a time.
@@ -59,8 +56,7 @@ class MappedPiece {
 /// Copies the rest of an input to a nameless file in the directory of `beside`. Throws FileError.
 frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside);
 
-/// Throws FileError if the file of a MappedPiece was truncated, because zeros were read in its
-/// place. For programs that have one input.
+/// Throws FileError if a mapped file was truncated, because zeros were read in its place.
 void require_mapped_input(const std::string& name);
 
 }  // namespace bloscfs::tools

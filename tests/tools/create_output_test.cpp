@@ -155,36 +155,6 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_the_input_is_cut) {
   }
 }
 
-/// Chunks of squares lie scattered in the file, so it is mapped as a whole.
-BOOST_AUTO_TEST_CASE(reports_each_array_of_a_tree_that_is_cut) {
-  const std::string about =
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (2048, 2048), }         \n";
-  std::string header("\x93NUMPY\x01\x00", 8);
-  header += static_cast<char>(about.size());
-  header += '\0';
-  header += about;
-  const ByteVector elements = make_contents("floats", 1, 16 << 20, 4);
-  const TempDir scratch;
-  fs_std::create_directory(scratch / "in");
-  for (const char* name : {"a.npy", "b.npy"}) {
-    ByteVector file(header.begin(), header.end());
-    file.insert(file.end(), elements.begin(), elements.end());
-    write_file(scratch / "in" / name, file);
-  }
-  Child child({B2FRAME, "create", "-r", "--threads", "2", "--codec", "zstd", "--clevel", "9",
-               "--chunk-shape", "256,256", scratch / "in", "-o", scratch / "out"},
-              scratch / "log");
-  comes_true(
-      [&] { return fs_std::exists(scratch / "out") && names_in(scratch / "out").size() >= 2; });
-  for (const char* name : {"a.npy", "b.npy"}) fs_std::resize_file(scratch / "in" / name, 10000);
-  BOOST_TEST_REQUIRE(child.wait(Seconds(60)));
-  BOOST_TEST(child.result().status == 1, child.result().description());
-  const ByteVector log = read_file(scratch / "log");
-  const std::string said(log.begin(), log.end());
-  for (const std::string name : {"a.npy", "b.npy"})
-    BOOST_TEST(said.find(name + ": became shorter while it was read") != std::string::npos, said);
-}
-
 BOOST_AUTO_TEST_CASE(replaces_a_file_and_keeps_its_mode) {
   const Scratch scratch;
   write_file(scratch.output(), flat_frame("old"));
