@@ -168,7 +168,7 @@ class Refusals(MountCase):
         nowhere = self.home / "nowhere"
         for source, point, options, reason in (
                 (nowhere, None, {}, f"{nowhere}: No such file or directory"),
-                (self.source, nowhere, {}, f"{nowhere}: No such file or directory"),
+                (self.source, nowhere, {}, f"{nowhere}: no such directory; make it first"),
                 (self.source, None, {"cache_size": "x"}, "option cache_size=x: wanted a size"),
                 (self.source, None, {"nonsense": True}, "unknown option nonsense; the nearest are"),
                 (self.source, None, {"raw": "x"}, "option raw takes no value")):

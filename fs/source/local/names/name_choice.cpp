@@ -22,7 +22,7 @@ std::string choose_name(TreeLooks& names, NodeId directory, const std::string& s
 }
 
 std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const SourceDirectory& from,
-                       const std::string& note_stored_state, NodeId directory,
+                       const std::string& stored_name, NodeId directory,
                        const std::string& shown_name, FirstName first) {
   const std::time_t now = std::time(nullptr);
   const SourceDirectory in = names.directory(directory);
@@ -32,7 +32,7 @@ std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const Sou
     const std::string name = choose_name(names, directory, shown, ShownAs::flat, {}, policy, {});
     // The name is taken, for example by a conflict file of the same second.
     if (name.empty()) continue;
-    from.rename_to_free(names.change(), note_stored_state, in, name);
+    from.rename_to_free(names.change(), stored_name, in, name);
     // Must be durable before the caller reports the name: these contents exist nowhere else.
     in.sync();
     return in.path_of(name);

@@ -20,13 +20,13 @@ std::string choose_name(TreeLooks& names, NodeId directory, const std::string& s
 
 enum class FirstName { itself, conflict };
 
-/// Gives the complete flat frame `note_stored_state` of `from` a free name in a directory of the
+/// Gives the complete flat frame `stored_name` of `from` a free name in a directory of the
 /// tree, durably. The frame holds contents that could not be stored in their own place. With
 /// FirstName::itself the frame is shown as `shown_name` if that is free. Otherwise it is shown as
 /// NAME.conflict-YYYYMMDDThhmmss (UTC), with -2 and so on if that is taken. Returns the path below
 /// SOURCE. Errors as SourceDirectory's.
 std::string name_frame(TreeChanges& names, const NamingPolicy& policy, const SourceDirectory& from,
-                       const std::string& note_stored_state, NodeId directory,
+                       const std::string& stored_name, NodeId directory,
                        const std::string& shown_name, FirstName first);
 
 }  // namespace bloscfs::fs

@@ -82,7 +82,7 @@ class NodeHome::Lock final : public NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  std::string give_name(const std::string& note_stored_state, const frame::FileId& made,
+  std::string give_name(const std::string& stored_name, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
                         const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
@@ -98,9 +98,9 @@ class NodeHome::Lock final : public NameLock {
 
  private:
   void look();
-  void follow_mount_lock(const std::string& note_stored_state);
+  void follow_mount_lock(const std::string& stored_name);
   std::string name_as(ShownAs shown);
-  NamedObject made_object(const SourceDirectory& directory, const std::string& note_stored_state,
+  NamedObject made_object(const SourceDirectory& directory, const std::string& stored_name,
                           const frame::FileId& made, ShownAs shown) const;
 
   NameServices& services_;
@@ -139,9 +139,9 @@ std::string NodeHome::Lock::name_as(ShownAs shown) {
                      {{&*object_}});
 }
 
-void NodeHome::Lock::follow_mount_lock(const std::string& note_stored_state) {
+void NodeHome::Lock::follow_mount_lock(const std::string& stored_name) {
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
-    services_.lock->follow(services_.root.object(note_stored_state, work_.get()).open(O_RDONLY));
+    services_.lock->follow(services_.root.object(stored_name, work_.get()).open(O_RDONLY));
 }
 
 Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
@@ -164,15 +164,15 @@ Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
   return {};
 }
 
-std::string NodeHome::Lock::give_name(const std::string& note_stored_state,
-                                      const frame::FileId& made, const std::string& wanted_name,
-                                      ShownAs shown, const std::function<bool()>& is_unchanged) {
-  if (place_.is_unlinked) return note_stored_state;
+std::string NodeHome::Lock::give_name(const std::string& stored_name, const frame::FileId& made,
+                                      const std::string& wanted_name, ShownAs shown,
+                                      const std::function<bool()>& is_unchanged) {
+  if (place_.is_unlinked) return stored_name;
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = names_.directory(before.directory_path);
-  const NamedObject placed = made_object(directory, note_stored_state, made, shown);
+  const NamedObject placed = made_object(directory, stored_name, made, shown);
   const CommitPrecondition precondition{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, &precondition});
@@ -210,14 +210,14 @@ Need NodeHome::Lock::take_final_name(const frame::FileId& made, const std::strin
 
 /// Describes the file that a commit has made as an object that has no node.
 NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
-                                        const std::string& note_stored_state,
-                                        const frame::FileId& made, ShownAs shown) const {
-  const auto st = directory.stat(note_stored_state);
-  if (!st || !(identity_of(*st) == made)) throw_overtaken(note_stored_state);
+                                        const std::string& stored_name, const frame::FileId& made,
+                                        ShownAs shown) const {
+  const auto st = directory.stat(stored_name);
+  if (!st || !(identity_of(*st) == made)) throw_overtaken(stored_name);
   NamedObject object;
   object.directory = object_->directory;
   object.directory_path = object_->directory_path;
-  object.full_name = object.stored_name = note_stored_state;
+  object.full_name = object.stored_name = stored_name;
   object.entry.shown = shown;
   object.entry.kind = EntryKind::frame;
   object.entry.own_stat = object.entry.content_stat = *st;

@@ -192,18 +192,18 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 /// made from, and the one that a pending file replaces.
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
-  const std::string& note_stored_state = objects_.placed.stored_name;
+  const std::string& stored_name = objects_.placed.stored_name;
   // Announces the change, since the frame layer does the rename.
   static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
-      *objects_.precondition->directory, note_stored_state, full_name,
+      *objects_.precondition->directory, stored_name, full_name,
       [&](const frame::FileStamp& replaced) {
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
         return replaced.inode == old.entry.own_stat.st_ino && objects_.precondition->is_unchanged();
       });
   if (!has_taken) throw_overtaken(full_name);
-  if (objects_.to.stat(note_stored_state))
-    removal_.remove_stored(occupant, objects_.to, note_stored_state);
+  if (objects_.to.stat(stored_name))
+    removal_.remove_stored(occupant, objects_.to, stored_name);
   else
     names_.link_lost(occupant);
 }
