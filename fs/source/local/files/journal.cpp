@@ -42,6 +42,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+/// Returns nullopt if escaped() cannot have returned `text`.
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -167,11 +168,12 @@ void Journal::append(std::string text, Line line) {
   lines_.push_back(std::move(line));
 }
 
-/// Cancels a line. Cuts off the lines at the end of the file that say nothing any more.
+/// Cancels a line. Cuts off the cancelled lines at the end of the file.
 void Journal::cancel(std::size_t number) {
   lines_[number].content = {};
   const std::size_t before = lines_.size();
-  // A journal that is too long was read only in part: the bytes behind that may hold valid lines.
+  // Of a journal that is too long, only the first part was read. The bytes behind it may hold valid
+  // lines.
   while (!is_too_long_ && !lines_.empty() &&
          std::holds_alternative<std::monostate>(lines_.back().content))
     lines_.pop_back();

@@ -25,20 +25,23 @@ struct KeptFile {
 /// and `kept TEMPORARY PATH`. In PATH, bytes other than letters, digits and "._-/" are written as
 /// %XX.
 ///
-/// The file is locked, so that it is changed in place. New lines go to the end. A line is cancelled
-/// by a "-" as its first byte, or cut off if it is at the end. A line that cannot be parsed, or has
-/// no newline, is ignored.
+/// The lock on SOURCE is a lock on this very file, so the file is changed in place and never
+/// replaced. New lines go to the end. To cancel a line, its first byte is overwritten with "-", or
+/// the line is cut off if it is the last one. A line that cannot be parsed, or has no newline, is
+/// ignored.
 ///
 /// A file that is a frame holds no journal, whatever its bytes. A mount that an ordinary user runs
-/// for others creates their files as its own user. Those others can rename such a frame to the lock
-/// file's name.
+/// for other users makes their files as its own user. Those users can rename such a frame to the
+/// lock file's name.
 ///
 /// Errors are std::system_error. Thread-safe.
 class Journal {
  public:
-  /// Reads the journal in a file that is locked, and that only its owner can have written.
+  /// Reads the journal in a file that no other user can have written to. The lock on the file must
+  /// be held before the journal is changed.
   explicit Journal(std::shared_ptr<frame::StoreFile> file);
-  /// Reads the journal in a file that is open for reading and writing.
+  /// Reads the journal in an open file. To change the journal, the file must be open for reading
+  /// and writing.
   explicit Journal(const frame::UniqueFd& file);
 
   /// Returns the earlier processes that may have left temporaries, at most the last 1000. Returns
@@ -70,7 +73,7 @@ class Journal {
   std::vector<Line> lines_ GUARDED_BY(mutex_);
   std::unordered_multimap<std::string, std::size_t> kept_ GUARDED_BY(mutex_);  ///< by temporary
   std::uint64_t end_ GUARDED_BY(mutex_) = 0;
-  bool has_torn_end_ GUARDED_BY(mutex_) = false;
+  bool has_torn_end_ GUARDED_BY(mutex_) = false;  ///< the last line has no newline
   bool is_too_long_ GUARDED_BY(mutex_) = false;
 };
 

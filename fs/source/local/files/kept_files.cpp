@@ -15,8 +15,8 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-/// Paths where the journal may be. The journal of a directory is inside it, and that of a frame is
-/// next to it. A sparse frame is a directory, too, so both are tried.
+/// Returns the paths where a journal of SOURCE may be. The journal of a directory is inside it, and
+/// that of a single frame is next to it. A sparse frame is a directory, too, so both are tried.
 std::vector<filesystem::path> journals_of(const filesystem::path& source) {
   std::vector<filesystem::path> names{source.parent_path() /
                                       lock_file_name(source.filename().string())};

@@ -10,9 +10,9 @@
 
 namespace bloscfs::fs {
 
-/// Returns what the journals of `source`, a path, name now. Ignores a journal that does not belong
-/// to `user` or that others may access, since others may have written it. Errors are
-/// std::system_error.
+/// Returns the kept files that the journals of SOURCE name now. `source` is its path. Ignores a
+/// journal that does not belong to `user`, or that other users may access, since those may have
+/// written it. Errors are std::system_error.
 std::vector<KeptFile> kept_files(const std::string& source, uid_t user);
 
 }  // namespace bloscfs::fs

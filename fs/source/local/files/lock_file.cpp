@@ -38,7 +38,8 @@ bool is_creation_refused(int error) {
   return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
 }
 
-/// Returns an invalid descriptor, with errno set, if the file exists or may not be created.
+/// Makes an empty lock file. Returns an invalid descriptor, with errno set, if a file with that
+/// name exists or may not be created.
 frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& name) {
   frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
@@ -48,8 +49,8 @@ frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& na
   return file;
 }
 
-/// Returns an invalid descriptor if the file is gone, is another object by now, or may not be
-/// opened.
+/// Opens the lock file that had the attributes `found`. Returns an invalid descriptor if the name
+/// is gone, leads to another object by now, or may not be opened.
 frame::UniqueFd open_again(const SourceDirectory& directory, const std::string& name,
                            const struct stat& found) {
   try {
@@ -102,7 +103,7 @@ LockFile::Attempt LockFile::make(const Change& change) {
 }
 
 /// Locks the file and checks it again. Its former owner may have removed it, or changed its mode or
-/// links, after this process opened it. Such a lock would keep nobody out.
+/// links, after this process opened it. A lock on such a file would not keep other processes out.
 LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   if (!file) return Attempt::busy;
   const auto lock = frame::try_ofd_lock(file.get(), frame::OfdLocked::source);
@@ -113,6 +114,7 @@ LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   return Attempt::taken;
 }
 
+/// Replaces another user's lock file, but only if no process has locked it.
 LockFile::Attempt LockFile::take_over(const Change& change, const struct stat& found) {
   const frame::UniqueFd file = open_again(directory_, name_, found);
   if (!file || frame::try_ofd_lock(file.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
@@ -120,16 +122,16 @@ LockFile::Attempt LockFile::take_over(const Change& change, const struct stat& f
   return replace(change, found);
 }
 
-/// Exchanges the entry for a new file that is locked already. The name exists at every moment:
-/// another process that does the same must never find it free.
+/// Exchanges the entry under the lock file's name for a new file that is already locked. The name
+/// exists at every moment: another process that replaces the entry, too, must never find it free.
 LockFile::Attempt LockFile::replace(const Change& change, const struct stat& found) {
   const DirectoryTimes times(change, directory_.object("."));
   const std::string fresh = frame::temporary_name();
   frame::UniqueFd own = make_new(directory_, fresh);
   if (!own) return Attempt::impossible;
   const auto identity = frame::identity_at(own.get(), {});
-  // This name proves that one object, the new file, is ours (frame/store/temporary_name.hpp). No
-  // sweep removes another object that gets the name later.
+  // The displaced name proves only that the new file is ours (frame/store/temporary_name.hpp).
+  // After the exchange the previous entry has that name, and no sweep removes it.
   const std::string displaced = frame::displaced_name(identity.value());
   directory_.rename(change, fresh, directory_, displaced);
   try {
@@ -139,12 +141,13 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
   } catch (const std::system_error& error) {
     directory_.remove_file(change, displaced);
     if (error.code() == std::errc::no_such_file_or_directory) return Attempt::busy;
+    // EINVAL: the filesystem cannot exchange names.
     if (error.code() != std::errc::invalid_argument) throw;
     throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
   }
   const auto moved = directory_.stat(displaced);
-  // Between the look and the exchange, another process B has put its own file there. B may hold the
-  // lock on it: B keeps the name.
+  // If the exchange has displaced another object than `found`, another process B has just put its
+  // own lock file under the name. B may hold the lock on that file, so B keeps the name.
   if (!moved || identity_of(*moved) != identity_of(found)) {
     exchange_back(change, displaced, own);
     return Attempt::busy;
@@ -154,7 +157,7 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
   return Attempt::taken;
 }
 
-/// Moves the displaced object back to its name, and removes the lock file that had the name.
+/// Moves the displaced object back to the lock file's name, and removes our lock file, `own`.
 void LockFile::exchange_back(const Change& change, const std::string& displaced,
                              const frame::UniqueFd& own) const {
   directory_.exchange(change, displaced, directory_, name_);
@@ -162,8 +165,7 @@ void LockFile::exchange_back(const Change& change, const std::string& displaced,
 }
 
 void LockFile::remove(const Change& change) {
-  // Another program has removed or replaced the lock file. Only the daemon's own file may be
-  // removed.
+  // Another program may have removed or replaced the lock file. Only our own file may be removed.
   if (!is_named(locked_, name_)) return;
   const DirectoryTimes times(change, directory_.object("."));
   if (!displaced_.empty() && directory_.stat(displaced_))

@@ -19,12 +19,12 @@ namespace bloscfs::fs {
 ///   the file.
 /// - A file of the daemon's own user is trusted, since no other user can have written to it. The
 ///   exception is a frame of a mount for others (fs/source/local/files/journal.hpp).
-/// - The lock on another user's file counts, too, but its contents do not. Only root can open such
-///   a file; for other users SOURCE is busy as long as it exists.
+/// - The lock on another user's file counts, too, but the contents of that file do not. Only root
+///   can open such a file; for other users SOURCE is busy as long as the file exists.
 /// - Anything else under that name (a symlink, a fifo, a directory, a hard link, a file with other
 ///   permissions) is no lock file. The daemon never reads or writes it, nor another user's unlocked
-///   file. It moves such an object to a displaced name that belongs to another object, so that no
-///   sweep takes it for a leftover. It moves the object back when the lock file is removed.
+///   file. The daemon moves such an object to a displaced name that was made for another object, so
+///   that no sweep takes it for a leftover. It moves the object back when the lock file is removed.
 ///
 /// The modification time of the directory does not change. All changes are made as the daemon.
 /// Errors are std::system_error.
@@ -36,8 +36,10 @@ class LockFile {
   enum class Attempt {
     taken,
     busy,
-    impossible,  ///< no such file can be made, or locked, there
+    impossible,  ///< the lock file cannot be made, or cannot be locked
   };
+  /// Tries once to take the lock. Makes the lock file if there is none, and moves away an object
+  /// that is no lock file.
   Attempt try_take(const Change& change);
   /// True if a file with that name exists and is trusted.
   bool is_trusted() const;

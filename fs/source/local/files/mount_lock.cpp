@@ -37,8 +37,8 @@ SourceDirectory open_directory(int directory) {
   return {std::move(fd), {}};
 }
 
-/// Logs errors. A journal that cannot be written must not prevent a mount: where SOURCE is full, a
-/// user needs the mount to remove files.
+/// Calls `work`, which writes to the journal, and only logs its errors. A journal that cannot be
+/// written must not prevent a mount: a user needs the mount to remove files from a full SOURCE.
 template <typename Work>
 void try_journaling(const Work& work) {
   try {
@@ -59,8 +59,8 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
     const auto file = frame::open_regular_at(AT_FDCWD, lock_file, O_RDONLY);
     return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
   } catch (const std::system_error& error) {
-    // The lock file cannot be opened or made. The mount has then locked SOURCE itself, unless
-    // another program already had.
+    // This process may not open the lock file, or the file's name is too long to exist. A mount
+    // then holds the flock on SOURCE itself.
     if (!frame::is_refusal(error.code())) throw;
     return has_exclusive_flock(source);
   }
@@ -69,6 +69,8 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
 }  // namespace
 
 bool is_locked_by_other(const std::string& path) {
+  // The lock file of a single frame is next to it, and that of a directory is inside it. A sparse
+  // frame is a directory, so both are tried.
   const std::filesystem::path place(path);
   if (place.has_filename() &&
       is_held(place.parent_path() / lock_file_name(place.filename().string()), path))
@@ -150,8 +152,8 @@ MountLock::~MountLock() {
     // If temporaries stay, the journal must still name this process: the next mount recognizes them
     // by that.
     if (!is_unfinished_) journal_->forget(frame::TemporaryMaker::self());
-    // Removed while SOURCE is still locked, so that a process that waits for the flock finds SOURCE
-    // as the mount leaves it.
+    // The lock file is removed while the flock on SOURCE is still held. So a process that waits for
+    // the flock finds SOURCE as this mount leaves it.
     Request request;
     if (journal_->is_empty()) file_.remove(Change(request));
   } catch (const std::exception& error) {

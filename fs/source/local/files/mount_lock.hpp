@@ -13,8 +13,8 @@
 
 namespace bloscfs::fs {
 
-/// Holds the lock file of a SOURCE (fs/source/local/files/lock_file.hpp) until the object is
-/// destroyed, and the process that inherited the descriptor has ended. The destructor removes the
+/// Holds the lock file of a SOURCE (fs/source/local/files/lock_file.hpp) until this object is
+/// destroyed, and any process that inherited the descriptor has ended. The destructor removes the
 /// file unless its journal still has entries for the next mount.
 ///
 /// Also holds flock(2) on SOURCE itself if that is free, so that other programs can wait for it
@@ -52,8 +52,8 @@ class MountLock {
   /// leaves.
   void leave_unfinished() { is_unfinished_ = true; }
 
-  /// Takes the flock on `file`, which has replaced SOURCE under the same path, if nobody else holds
-  /// it.
+  /// Takes the flock on `file`, which has replaced SOURCE under the same path, if no other process
+  /// holds it.
   void follow(const frame::UniqueFd& file);
 
  private:

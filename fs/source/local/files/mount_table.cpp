@@ -48,7 +48,7 @@ unsigned number_of(std::string_view name, const std::vector<std::string>& option
 std::string name_in_table(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   const std::size_t slash = path.rfind('/');
-  const std::string name = path.substr(slash + 1);  // all if npos
+  const std::string name = path.substr(slash + 1);  // the whole path if it has no "/"
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::error_code error;
   const std::string folder = std::filesystem::canonical(parent, error);

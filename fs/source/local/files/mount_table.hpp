@@ -29,15 +29,15 @@ inline constexpr const char* kMountType = "fuse.bloscfs";
 /// mounted. Returns none if /proc cannot be read.
 std::vector<MountEntry> mount_table(const std::string& process = "self");
 
-/// Returns the last mount at `path`; nullopt if there is none, or it cannot be determined. Does not
-/// access the mount itself, whose daemon may hang.
+/// Returns the last mount at `path`; nullopt if nothing is mounted there, or if that cannot be
+/// determined. Does not access the mount itself, whose daemon may hang.
 std::optional<MountEntry> mount_at(const std::string& path);
 
 /// Returns the mount points below a directory, relative to it. `directory` is an absolute path.
 std::vector<std::string> mount_points_below(const std::string& directory);
 
-/// Returns the first bloscfs mount of `source`, by whatever path that was mounted; if `writable`,
-/// the first writable one. Sees only the caller's mount namespace.
+/// Returns the first bloscfs mount of `source`, even if it was mounted by another path; if
+/// `writable`, the first writable mount. Sees only the caller's mount namespace.
 std::optional<MountEntry> find_bloscfs_mount(const std::string& source, bool writable = false);
 
 }  // namespace bloscfs::fs

@@ -101,11 +101,12 @@ std::optional<uid_t> user_of(pid_t process) {
   return std::nullopt;
 }
 
-/// mount(8) starts the program under the second name.
+/// mount(8) starts the program under the name "mount.bloscfs".
 bool is_bloscfs(const std::string& command) {
   return command == "bloscfs" || command == "mount.bloscfs";
 }
 
+/// Returns the first use of the mount that /proc shows for the process; nullopt if it shows none.
 std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path& process,
                                  pid_t number) {
   auto use = use_of_places(mount, process);

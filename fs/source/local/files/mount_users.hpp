@@ -19,8 +19,8 @@ struct MountUser {
   std::string use, path;
 };
 
-/// Returns the processes that use something in the mount, without the caller, sorted by PID. An
-/// ordinary user sees only their own processes. Does not access the mount itself.
+/// Returns the processes that use something in the mount, except the calling process, sorted by
+/// PID. An ordinary user sees only their own processes. Does not access the mount itself.
 std::vector<MountUser> users_of(const MountEntry& mount);
 
 /// Returns, for each other mount namespace that contains the mount, the process in it with the

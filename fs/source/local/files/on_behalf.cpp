@@ -58,7 +58,8 @@ gid_t own_group() {
   return group;
 }
 
-/// become() reads the groups before it changes those of the first thread.
+/// Returns the daemon's groups, which the first call reads. become() makes that call before any
+/// thread gets the groups of a caller.
 const std::vector<gid_t>& own_groups() {
   static const std::vector<gid_t> groups = groups_here();
   return groups;
@@ -83,7 +84,7 @@ bool set_group(gid_t group) {
 }
 
 /// Restores the capabilities to enter any directory, which the kernel dropped with the change of
-/// user.
+/// user. Returns false on failure.
 bool may_enter_all_directories() {
   const Capabilities own(::cap_get_proc());
   const cap_value_t wanted[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
@@ -91,7 +92,8 @@ bool may_enter_all_directories() {
          ::cap_set_proc(own.get()) == 0;
 }
 
-/// Gives the thread a umask of its own; at first it shares one with all other threads.
+/// Gives the thread a umask of its own; at first it shares one with all other threads. Returns
+/// false on failure.
 bool has_own_umask() {
   thread_local const bool has_own = ::unshare(CLONE_FS) == 0;
   return has_own;
@@ -108,6 +110,7 @@ bool become(const Caller& caller) {
   const auto groups = caller.groups();
   if (groups && !set_groups(*groups)) return false;
   if (!set_group(caller.group) || !set_user(caller.user)) return false;
+  // Without the caller's groups, the kernel would refuse directories that only a group may enter.
   return groups || may_enter_all_directories();
 }
 

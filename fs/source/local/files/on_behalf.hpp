@@ -1,6 +1,6 @@
 #pragma once
 // Makes the daemon change SOURCE with the identity of the requesting user. The kernel then checks
-// the permissions once more, on the object that is really there. Another object may have taken the
+// the permissions once more, on the object that has the name now: another object may have taken the
 // name after the kernel permitted the request. A daemon that may not change its identity changes
 // SOURCE as itself.
 //
@@ -28,8 +28,8 @@ class AsCaller {
   AsCaller(const AsCaller&) = delete;
   AsCaller& operator=(const AsCaller&) = delete;
 
-  /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then cannot
-  /// check the request again by what is there, so the two functions below do.
+  /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then checks
+  /// the daemon's rights and not the user's, so callers need the two functions below.
   bool uses_daemon_identity() const;
   /// Returns the mode for a new file. If the daemon acts as itself, it owns the new file. Then
   /// set-user-ID and set-group-ID bits are removed: they would give the user who writes the file
@@ -42,8 +42,8 @@ class AsCaller {
  private:
   const Caller* const caller_;  ///< null: the daemon
   bool is_first_ = false;       ///< the outermost of nested objects
-  bool is_other_ = false;
-  bool has_umask_ = false;
+  bool is_other_ = false;       ///< the thread has the caller's identity, not the daemon's
+  bool has_umask_ = false;      ///< the thread has the caller's umask
 };
 
 /// Gives up CAP_SYS_RESOURCE, which would let the daemon exceed quotas and use reserved blocks on

@@ -76,6 +76,8 @@ std::string join(const std::string& above, const std::string& name) {
   return fmt::format("{}/{}", above, name);
 }
 
+/// Adds the frames in `folder` and in the folders below it to `found`. `file` is the path of
+/// `folder` relative to the rescue folder. `path` is its path as shown in the mount.
 void find_frames(int folder, const std::string& file, const std::string& path,
                  std::vector<RescueFolder::Rescued>& found) {
   for (const std::string& name : names_in(folder)) {
@@ -104,6 +106,7 @@ UniqueFd open_rescue_folder(const std::string& directory) {
   std::filesystem::path above;
   for (const auto& part : path) {
     above /= part;
+    // EROFS and EACCES matter only if the folder does not exist, which the calls below report.
     if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
       throw_errno(above.string());
   }
@@ -135,6 +138,8 @@ RescueFolder::Place RescueFolder::place_for(const std::string& path) {
     }
     time_ = std::move(time);
   }
+  // `told` becomes the path of the frame, for messages. All components of `path` but the last
+  // become folders.
   std::string told = directory_ + "/" + id_ + "/" + time_;
   folder = need_folder(folder.get(), time_);
   std::string name;
@@ -170,6 +175,7 @@ void RescueFolder::remove(const Rescued& rescued) {
   std::filesystem::path above = std::filesystem::path(rescued.file).parent_path();
   while (above != id_ && ::unlinkat(folder_.get(), above.c_str(), AT_REMOVEDIR) == 0)
     above = above.parent_path();
+  // Without frames, the folder of this SOURCE contains only the file "source".
   if (above != id_ || names_in(open_folder(folder_.get(), id_).get()).size() > 1) return;
   ::unlinkat(folder_.get(), (id_ + "/source").c_str(), 0);
   ::unlinkat(folder_.get(), id_.c_str(), AT_REMOVEDIR);

@@ -10,10 +10,11 @@
 
 namespace bloscfs::fs {
 
-/// Returns the folder to use without -o rescue; empty for a user without a home directory.
+/// Returns the path of the rescue folder of a mount without -o rescue; empty for a user without a
+/// home directory.
 std::string default_rescue_folder();
 
-/// Opens the folder. If it does not exist, makes it, and the folders above it, with mode 0700.
+/// Opens a rescue folder. If it does not exist, makes it, and the folders above it, with mode 0700.
 /// Throws std::system_error; EPERM for a folder in which another user could replace files.
 frame::UniqueFd open_rescue_folder(const std::string& directory);
 
@@ -33,15 +34,16 @@ class RescueFolder {
     std::string name;                                  ///< of a file that does not exist yet
     std::string path;                                  ///< of that file, for messages
   };
-  /// Returns the place for a frame of the file that SOURCE shows as `path`. Makes the folders for
-  /// it. Throws std::system_error.
+  /// Returns the place for a frame of the file that the mount shows as `path`. Makes the folders
+  /// that will contain the frame. Throws std::system_error.
   Place place_for(const std::string& path);
 
   struct Rescued {
     std::string path;  ///< shown path, relative to SOURCE
     std::string file;  ///< path of the frame, relative to the rescue folder
   };
-  /// Returns the frames that are saved of this SOURCE, sorted by time. Throws std::system_error.
+  /// Returns the saved frames of this SOURCE, sorted by the time of the mount that saved them.
+  /// Throws std::system_error.
   std::vector<Rescued> rescued() const;
   std::shared_ptr<const frame::StoreFile> open(const Rescued& rescued) const;
   /// Removes the frame, and the folders that become empty.

@@ -50,7 +50,8 @@ frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::stri
                     as.mode_of_new(mode));
   };
   frame::UniqueFd fd(make(O_NOATIME));
-  // Some filesystems give the new file another owner, and only the owner may use O_NOATIME.
+  // Some filesystems give the new file another owner, and only the owner may use O_NOATIME. The
+  // failed call has made the file.
   if (!fd && errno == EPERM) {
     ::unlinkat(descriptor(), name.c_str(), 0);
     fd.reset(make(0));
@@ -83,8 +84,9 @@ void SourceDirectory::make_link(const Change& change, const std::string& name,
   if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
-/// Throws EPERM if a sticky directory forbids the removal. If the entry is absent, the system call
-/// that follows reports that.
+/// Throws EPERM if a sticky directory forbids the removal. The kernel checks this itself if the
+/// thread has the caller's identity. If the entry is absent, the caller's next system call reports
+/// that.
 void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
   if (!as.uses_daemon_identity()) return;
   const auto entry = stat(name);
@@ -129,7 +131,8 @@ void SourceDirectory::rename_to_free(const Change& change, const std::string& na
   if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
     return;
-  // Not every filesystem supports RENAME_NOREPLACE. The caller has seen that the name is free.
+  // EINVAL: the filesystem does not support RENAME_NOREPLACE. Another program could still take the
+  // name between the check and the rename.
   if (errno != EINVAL) fail(name);
   if (to.stat(new_name)) {
     errno = EEXIST;

@@ -14,8 +14,8 @@ namespace bloscfs::fs {
 
 class AsCaller;
 
-/// Copies refer to the same directory. Names are single components. Symlinks are never followed.
-/// Errors are std::system_error with the errno. Thread-safe.
+/// An open directory of SOURCE. Copies refer to the same directory. Names are single components.
+/// Symlinks are never followed. Errors are std::system_error with the errno. Thread-safe.
 class SourceDirectory {
  public:
   /// `directory` may be open with O_PATH. `path` is relative to SOURCE, for messages.
@@ -29,7 +29,7 @@ class SourceDirectory {
   /// Returns the path of an entry relative to SOURCE, for messages.
   std::string path_of(const std::string& name) const;
   struct stat stat() const;
-  /// Returns the lstat(2) of an entry; nullopt if there is none.
+  /// Returns the lstat(2) of an entry; nullopt if it does not exist.
   std::optional<struct stat> stat(const std::string& name) const;
   SourceObject object(const std::string& name) const;
   /// Adds O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK to `flags`.
@@ -56,7 +56,7 @@ class SourceDirectory {
   /// As rename(2): replaces an existing `new_name`.
   void rename(const Change& change, const std::string& name, const SourceDirectory& to,
               const std::string& new_name) const;
-  /// Fails with EEXIST if `new_name` is taken.
+  /// Renames an entry. Fails with EEXIST if `new_name` is taken.
   void rename_to_free(const Change& change, const std::string& name, const SourceDirectory& to,
                       const std::string& new_name) const;
   /// Exchanges the two entries atomically.

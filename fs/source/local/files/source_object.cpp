@@ -40,15 +40,16 @@ ssize_t ask_for_attribute(std::string& value, const Ask& ask) {
   return size;
 }
 
-/// Symlinks and special files have no user attributes.
+/// True for the errors with which the kernel refuses to list attributes. Symlinks and special
+/// files, for example, have no user attributes.
 bool means_no_attributes(int error) {
   return error == EOPNOTSUPP || error == EACCES || error == EPERM || error == ELOOP;
 }
 
 constexpr const char* kAccessList = "system.posix_acl_access";
 
-/// Returns `list`, which may be empty, with the permissions of `mode`. The result is a value of
-/// kAccessList, in the format of linux/posix_acl_xattr.h.
+/// Returns the access list `list`, which may be empty, with the permissions of `mode` in place of
+/// its own. Both lists are values of kAccessList, in the format of linux/posix_acl_xattr.h.
 std::string access_list_of(std::string_view list, mode_t mode) {
   struct Entry {
     std::uint16_t tag, permissions;
@@ -155,6 +156,7 @@ void SourceObject::set_mode(const Change& change, mode_t mode) const {
   const AsCaller as(change);
   if (::chmod(path().c_str(), mode) == 0) return;
   const int error = errno;
+  // The access list below can change permissions, but no bits above 0777.
   const bool changes_others =
       (mode & kSetIds) == 0 || ((mode ^ stat().st_mode) & (mode_t{07777} & ~mode_t{0777})) != 0;
   if (error != EPERM || changes_others) frame::throw_errno(error, name_);

@@ -38,9 +38,9 @@ class SourceObject {
     made_ = made;
   }
 
-  /// Returns a copy for when the object is about to lose its name. stat() of the copy then returns
-  /// the present attributes if the filesystem reports none. That happens in filesystems that find
-  /// objects by name (sshfs, bindfs).
+  /// Returns a copy that can be used after the object has lost its name. Filesystems that find
+  /// objects by name (sshfs, bindfs) then report no attributes. In that case stat() of the copy
+  /// returns the attributes that the object has now, with a link count of 0.
   std::shared_ptr<const SourceObject> kept() const;
 
   int descriptor() const { return object_->get(); }
@@ -48,7 +48,7 @@ class SourceObject {
   struct stat stat() const;
   /// Like stat(), but asks the filesystem anew. To be used after our own change.
   struct stat stat_anew() const;
-  /// Returns the lstat(2) of an entry if this is a directory; nullopt if there is none.
+  /// For a directory: returns the lstat(2) of an entry; nullopt if it does not exist.
   std::optional<struct stat> stat(const std::string& entry) const;
   /// Adds O_CLOEXEC and O_NONBLOCK to `flags`: a fifo must not block the daemon.
   frame::UniqueFd open(int flags) const;
@@ -59,8 +59,8 @@ class SourceObject {
   frame::SharedFd open_to_write() const;
   /// Identity of the file, if this mount has made it and the object still has that descriptor.
   const std::optional<Identity>& made() const { return made_; }
-  /// As access(2), but checks the identity that the thread has now (AT_EACCESS). Throws if access
-  /// is denied.
+  /// As access(2), but checks the rights of the identity that the thread has now (AT_EACCESS).
+  /// Throws if access is denied.
   void check_access(int mask) const;
 
   // The functions below that take a Change act as its caller (fs/source/local/files/on_behalf.hpp).

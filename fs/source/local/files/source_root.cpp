@@ -23,7 +23,7 @@ namespace {
 using frame::errno_code;
 using frame::throw_errno;
 
-/// Most bytes of a path that are opened in one step. Leaves room for a suffix.
+/// Most bytes of a path that are opened in one step. Leaves room for "/" and one more name.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
 /// Returns the ID of the mount that the object is on; before Linux 5.8, the device number.
@@ -60,8 +60,9 @@ int SourceRoot::step_into(int directory, const std::string& name, int flags) con
   return -1;
 }
 
-/// Returns the descriptor, or -1 with errno set. If a symlink has replaced a directory on the path,
-/// errno is ENOTDIR.
+/// Opens a path one component after the other, so that it cannot leave `directory` or follow a
+/// symlink. Returns the descriptor, or -1 with errno set. If a symlink has replaced a directory on
+/// the path, errno is ENOTDIR.
 int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
   frame::UniqueFd last;
   int above = directory;
@@ -87,8 +88,8 @@ bool SourceRoot::is_own_mount(int fd) const {
          gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
 }
 
-/// True if `fd` is the object `meant`. Otherwise sets errno; EXDEV for the mount that this daemon
-/// serves.
+/// True if `fd` is the object `meant`, or if any object is accepted. Otherwise sets errno: ESTALE
+/// for another object, EXDEV for the mount that this daemon serves.
 bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   if (is_own_mount(fd)) {
     errno = EXDEV;
@@ -115,7 +116,8 @@ void SourceRoot::watch_directories(std::size_t descriptors, const frame::Clock& 
 
 bool SourceRoot::tidy() const { return watched_ && watched_->tidy(); }
 
-/// Returns null, with errno set, on failure.
+/// Returns a descriptor of the step's directory: the step's own, the one that is kept while the
+/// directory is watched, or a new one. Returns null, with errno set, on failure.
 frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step, OneLook* within) const {
   if (step.fd) return step.fd;
   if (watched_) step.fd = watched_->directory(step.text, step.meant, within);
@@ -246,8 +248,9 @@ bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLoo
   return st && identity_of(*st) == object;
 }
 
-/// True if the last component names `object`. False also if that cannot be determined without
-/// entering another mount.
+/// True if the last component names `object`. Determines this without opening the object. Returns
+/// false if that is impossible: if other mounts may be entered, or if the path has several
+/// components below its last step.
 bool SourceRoot::names_object(const SourcePath& path, const Identity& object,
                               OneLook* within) const {
   if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
@@ -260,6 +263,8 @@ bool SourceRoot::names_object(const SourcePath& path, const Identity& object,
          object == Identity{gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino};
 }
 
+/// Returns the object at the path; null, with errno set, if there is none or it is not `meant`.
+/// Asks the watched directories first. They keep what the filesystem answers.
 std::shared_ptr<const SourceObject> SourceRoot::try_find(
     const SourcePath& path, const std::optional<Identity>& meant, OneLook* within,
     const std::shared_ptr<const SourceObject>& made) const {

@@ -19,7 +19,8 @@
 
 namespace bloscfs::fs {
 
-/// A directory, and a path from there that is short enough for one system call, even with a suffix.
+/// An open directory, and a path relative to it. The path is short enough for one system call, even
+/// after "/" and one more name are appended.
 struct NearPath {
   frame::SharedFd above;
   std::string rest;  ///< path, relative to `above`
@@ -27,13 +28,14 @@ struct NearPath {
   int directory() const { return above->get(); }
 };
 
-/// Whether paths may enter other mounts below SOURCE. If they are left out, they appear absent. A
-/// user who may mount there could make the daemon wait.
+/// Whether paths may enter filesystems that are mounted below SOURCE. With `leave_out`, those mount
+/// points appear absent. Otherwise a user who can mount there could make the daemon wait for a
+/// filesystem that does not answer.
 enum class OtherMounts { leave_out, enter };
 
-/// The root of SOURCE. Paths may be of any length. Those that are too long for one system call are
-/// followed in steps, none of which leaves the root or follows a symlink. After
-/// watch_directories(), directories that are looked at often are watched (watched_directories.hpp).
+/// The root of SOURCE. Paths may be of any length: a path that is too long for one system call is
+/// followed in steps. No step leaves SOURCE or follows a symlink. After watch_directories(),
+/// directories that are looked at often are watched (watched_directories.hpp).
 ///
 /// Errors are std::system_error with the errno; ESTALE if a path leads to another object than the
 /// one meant. Thread-safe.
@@ -48,7 +50,8 @@ class SourceRoot {
   /// other threads use this object.
   void watch_directories(std::size_t descriptors,
                          const frame::Clock& clock = frame::system_clock());
-  /// As WatchedDirectories::tidy(). Returns false if no directories are watched.
+  /// Stops watching directories that are no longer used. To be called about once a second while it
+  /// returns true; it returns false if no directories are watched.
   bool tidy() const;
 
   int descriptor() const { return directory_->get(); }
@@ -56,34 +59,35 @@ class SourceRoot {
   /// Opens an object below the root with O_CLOEXEC. `flags` must contain O_PATH, or be flags for
   /// opening a directory.
   frame::UniqueFd open(const SourcePath& path, int flags, OneLook* within = nullptr) const;
-  /// Follows a long path until the rest is short. Leaves a short path as it is.
+  /// Opens the first directories of a long path, until the remaining path is short enough.
   NearPath approach(const SourcePath& path) const;
 
-  // The functions below see what other programs changed before the call. With `within`, they see
-  // what changed before the first call of that look.
+  // The functions below see all that other programs changed before the call. With `within`, they
+  // may miss what changed after the first call with the same OneLook.
 
-  /// Returns the lstat(2) of the object under the last name, whichever that is; nullopt if there is
-  /// none.
+  /// Returns the lstat(2) of the object that has the path's last name now, even if it is not the
+  /// object meant; nullopt if the name does not exist.
   std::optional<struct stat> stat(const SourcePath& path, OneLook* within = nullptr) const;
-  /// As SourceObject::stat_anew(); nullopt if there is no object.
+  /// Like stat(), but the kernel must ask the filesystem again. To be used after our own change.
   std::optional<struct stat> stat_anew(const SourcePath& path, OneLook* within = nullptr) const;
-  /// True if it is known, without asking the filesystem, that the directory `object` at that path
-  /// has no such name.
+  /// True if it is known, without asking the filesystem, that `directory` still leads to the
+  /// directory `object`, and that this has no entry `name`.
   bool is_known_absent(const SourcePath& directory, const Identity& object, const std::string& name,
                        OneLook* within = nullptr) const;
   std::string read_link(const SourcePath& path, OneLook* within = nullptr) const;
   SourceObject object(const SourcePath& path, OneLook* within = nullptr) const;
   /// Returns null if the path leads nowhere, or to another object than the one meant.
   std::shared_ptr<const SourceObject> find(const SourcePath& path, OneLook* within = nullptr) const;
-  /// Returns the object under the last name, whichever that is; null if there is none. If that is
-  /// still `made`, a file that this mount has made, returns `made` without opening it again.
+  /// Returns the object that has the path's last name now, even if it is not the object meant; null
+  /// if the name does not exist. If the object is still `made`, a file that this mount has made,
+  /// returns `made` without opening it again.
   std::shared_ptr<const SourceObject> find_any(
       const SourcePath& path, OneLook* within = nullptr,
       const std::shared_ptr<const SourceObject>& made = nullptr) const;
   /// True if the path leads to that object.
   bool leads_to(const SourcePath& path, const Identity& object, OneLook* within = nullptr) const;
   SourceDirectory directory(const SourcePath& path, OneLook* within = nullptr) const;
-  /// Returns an O_PATH descriptor of a directory, which may be shared with others.
+  /// Opens a directory with O_PATH. Other paths to the directory may share the descriptor.
   frame::SharedFd enter(const SourcePath& directory, OneLook* within = nullptr) const;
   /// Throws ESTALE if the directory is gone. ESTALE makes the kernel look the path up again.
   void require(const SourcePath& directory, OneLook* within = nullptr) const;
@@ -91,7 +95,8 @@ class SourceRoot {
   struct statvfs stat_filesystem() const;
   /// Makes all changes in SOURCE's filesystem durable (syncfs(2)).
   void sync_all() const;
-  /// Announces that the caller will look at `count` entries of the directory, one by one.
+  /// Announces that the caller will look at `count` entries of the directory, one by one. For many
+  /// entries it is worth watching the directory.
   void expect_looks(const SourcePath& directory, std::size_t count) const;
   /// Drops the descriptor that is kept for a name that this mount has removed. The object is then
   /// open only for its other users, so that its space is freed when they close it.
@@ -102,12 +107,12 @@ class SourceRoot {
     unsigned char type;  ///< DT_*
     ino_t inode;
   };
-  /// A listing with more entries is long: it takes time and memory.
+  /// A directory with more entries takes much time and memory to list.
   static constexpr std::size_t kMany = 256;
   /// Lists a directory without "." and "..".
   std::vector<Entry> list(const SourcePath& path) const;
-  /// Lists a directory. Calls `if_many` before it reads more than kMany entries, and returns
-  /// nullopt if that returns false.
+  /// Lists a directory. Calls `if_many` before it reads more than kMany entries. Returns nullopt if
+  /// `if_many` returns false.
   std::optional<std::vector<Entry>> list(const SourcePath& path, const IfMany& if_many) const;
 
  private:
@@ -130,8 +135,8 @@ class SourceRoot {
 
   const frame::SharedFd directory_;
   const OtherMounts others_;
-  const dev_t own_device_;     ///< 0: none
-  const std::uint64_t mount_;  ///< the only one to be entered; 0: any
+  const dev_t own_device_;     ///< of the mount that this object serves; 0: none
+  const std::uint64_t mount_;  ///< ID of the only mount that paths may enter; 0: any mount
   std::unique_ptr<WatchedDirectories> watched_;
   Identity identity_;  ///< of SOURCE, if directories are watched
 };

@@ -27,11 +27,11 @@ std::vector<std::string> container_names(const std::string& shown_name, ShownAs 
 
 bool shows_as(const std::string& shown_name, const std::string& full_name, ShownAs shown,
               const EntryProbe& others) {
-  // If nothing is shown under a name, taking it changes no other entry: an entry that also wants it
-  // appears under another name already.
   if (is_temporary(full_name) || is_lock_file(full_name) ||
       preferred_name(full_name, shown) != shown_name)
     return false;
+  // If no entry is shown as `shown_name`, a new entry can be shown so without changing others: an
+  // entry that also wants this shown name appears under another one already.
   if (others(full_name) || full_name_of(shown_name, others)) return false;
   const EntryProbe all = [&](const std::string& name) {
     return name == full_name ? std::optional<ShownAs>(shown) : others(name);

@@ -27,10 +27,11 @@ constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOV
 /// Events of the watched directory itself. They end the watch, or make its path wrong.
 constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF;
 
-/// A directory is watched after this many visits between two ticks.
+/// A directory is watched after this many visits between two ticks, which are calls of tidy().
 constexpr int kVisits = 3;
+/// Most directories whose visits are counted.
 constexpr std::size_t kMostVisited = 1024;
-/// Most names that are kept of one directory, and of all directories.
+/// Most names that are kept of one directory, and of all directories together.
 constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
 /// A directory is dropped after this many ticks without use.
 constexpr std::uint64_t kUnusedTicks = 5;
@@ -125,6 +126,7 @@ WatchedDirectories::Watched* WatchedDirectories::find(std::string_view path) {
   return at;
 }
 
+/// Starts to watch the directory and all directories above it. Returns null if that fails.
 WatchedDirectories::Watched* WatchedDirectories::watch(std::string_view path) {
   Watched* at = source_ ? source_.get() : watch_below(nullptr, {});
   while (at != nullptr && !path.empty()) {
@@ -144,8 +146,9 @@ WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
                        : open_(above->fd->get(), name));
   struct stat st {};
   if (!*fd || ::fstat(fd->get(), &st) != 0) return nullptr;
-  // The watch starts before the names are read. A change between the two is read, and its event is
-  // then applied once more, which does no harm.
+  // The watch starts before the names are read. A change between these two steps is in the names
+  // already, and its event is applied to them later, which does no harm. inotify returns the same
+  // descriptor again for a directory that is already watched under another path.
   const int descriptor =
       ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
@@ -166,6 +169,7 @@ WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
   return place.get();
 }
 
+/// Returns the names in a directory; nullopt if they are too many, or cannot be relied on.
 std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
     const frame::UniqueFd& directory) {
   frame::UniqueFd fd(
@@ -224,6 +228,7 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
   std::shared_ptr<const SourceObject> oldest;  // closed after the locks are released
   const ReadLock lock(mutex_);
   Watched* const watched = find(directory);
+  // If the directory has changed since look(), the object may no longer have the name.
   if (watched == nullptr || watched->watch != moment.watch || watched->changes != moment.changes ||
       !watched->names)
     return;
@@ -243,8 +248,8 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
   if (first) oldest = take_object(first->place);
 }
 
-/// The name is gone from the filesystem, but its event has not arrived. If that is a rename, the
-/// new name is not known yet, so no name counts as absent for a moment.
+/// Removes a name that is gone from the filesystem before its event has arrived. The event may be
+/// half of a rename, whose new name is not known yet. So for a moment no name counts as absent.
 void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
                                      const Moment& moment) {
   Watched* const watched = find(directory);
@@ -252,7 +257,7 @@ void WatchedDirectories::note_absent(const std::string& directory, const std::st
   const auto there = watched->names->find(name);
   if (there == watched->names->end()) return;
   absence_unknown_until_ = clock_.now() + kRenameEventGap;
-  if (watched->changes != moment.changes) return;
+  if (watched->changes != moment.changes) return;  // the name may have come back
   names_count_--;
   watched->names->erase(there);
 }
@@ -264,7 +269,8 @@ void WatchedDirectories::drop_object(const std::string& directory, const std::st
   object = take_object(find(directory), name);
 }
 
-/// Keeps the name itself: only the kernel's events tell what became of it.
+/// Takes the object that is kept for a name; null if none is kept. The name itself stays: only the
+/// kernel's events report that it is gone.
 std::shared_ptr<const SourceObject> WatchedDirectories::take_object(Watched* directory,
                                                                     const std::string& name) {
   if (directory == nullptr || !directory->names) return nullptr;
@@ -280,6 +286,7 @@ std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const Place&
   return take_object(at->second, place.name);
 }
 
+/// Closes the objects that were found two or more ticks ago.
 void WatchedDirectories::drop_unused_objects() {
   std::vector<Kept> unused;
   {
@@ -292,8 +299,8 @@ void WatchedDirectories::drop_unused_objects() {
 
 bool WatchedDirectories::is_up_to_date(OneLook* within) {
   if (!source_ || (within != nullptr && !within->must_ask())) return true;
-  // The caller reads the events later, under the exclusive lock. If another thread has read them by
-  // then, it has applied them, too.
+  // Only asks whether events are queued. To apply them, the caller needs the exclusive lock. If
+  // another thread reads them first, that thread has applied them before it releases the lock.
   pollfd events{events_.get(), POLLIN, 0};
   return ::poll(&events, 1, 0) == 0;
 }
@@ -309,7 +316,7 @@ void WatchedDirectories::read_events() {
       apply(event);
       at += static_cast<ssize_t>(sizeof event + event.len);
     }
-    if (static_cast<std::size_t>(got) + kLargest <= events.size()) return;  // that was all
+    if (static_cast<std::size_t>(got) + kLargest <= events.size()) return;  // no more events
   }
 }
 
@@ -319,7 +326,7 @@ void WatchedDirectories::apply(const inotify_event& event) {
   if (at == by_descriptor_.end()) return;
   Watched& watched = *at->second;
   if ((event.mask & kOwnEvents) != 0) {
-    // A SOURCE that is moved is still the same SOURCE.
+    // A rename of SOURCE itself changes nothing, since paths are relative to SOURCE.
     if (watched.above != nullptr || (event.mask & IN_MOVE_SELF) == 0) forget(&watched);
     return;
   }
@@ -330,9 +337,9 @@ void WatchedDirectories::apply(const inotify_event& event) {
   const bool comes = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
   if (watched.names) {
     Names& names = *watched.names;
-    // The kernel reports an exchange of two names as two renames. The second rename's IN_MOVED_FROM
-    // has the name that the first one brought, which still exists after the exchange. If it does
-    // not, the next lookup finds that out.
+    // The kernel reports an exchange of two names as two renames. The IN_MOVED_FROM of the second
+    // rename has the name that the first rename's IN_MOVED_TO has brought. After an exchange that
+    // name still exists. After two real renames it does not, which the next lookup finds out.
     const bool may_stay = (event.mask & IN_MOVED_FROM) != 0 && last_arrival_ == place;
     if (comes || may_stay) {
       const auto [there, is_new] = names.insert_or_assign(name, nullptr);
@@ -352,12 +359,13 @@ void WatchedDirectories::apply(const inotify_event& event) {
   else if ((event.mask & IN_MOVED_TO) != 0)
     absence_unknown_until_ = {};
   if ((event.mask & IN_ISDIR) == 0) return;
+  // The directory that was watched under this name has another path now, or is gone.
   if (const auto child = watched.below.find(name); child != watched.below.end())
     forget(child->second.get());
 }
 
-/// Returns that directory and all below it, each before the directory above it. Iterative, since
-/// directories may be nested deeply.
+/// Returns the directory `top` and all watched directories below it, each before the directory
+/// above it. Iterative, since directories may be nested deeply.
 std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* top) {
   std::vector<Watched*> all;
   if (top != nullptr) all.push_back(top);
@@ -367,7 +375,7 @@ std::vector<WatchedDirectories::Watched*> WatchedDirectories::all_of(Watched* to
   return all;
 }
 
-/// Stops watching a directory. No directory below it may be watched.
+/// Stops watching a directory. Directories below it must have been dropped before.
 void WatchedDirectories::drop(Watched* watched) {
   if (watched->names) names_count_ -= watched->names->size();
   by_descriptor_.erase(watched->descriptor);
@@ -378,6 +386,7 @@ void WatchedDirectories::drop(Watched* watched) {
     watched->above->below.erase(watched->above->below.find(watched->name));
 }
 
+/// Stops watching a directory and all directories below it.
 void WatchedDirectories::forget(Watched* top) {
   for (Watched* const watched : all_of(top)) drop(watched);
 }
@@ -388,6 +397,7 @@ bool WatchedDirectories::tidy() {
   visits_.clear();
   if (!source_) return false;
   read_events();
+  // If any mount has changed, a new one may cover a watched directory.
   pollfd mounts{mounts_.get(), POLLPRI, 0};
   if (::poll(&mounts, 1, 0) != 0) forget(source_.get());
   tick_++;

@@ -35,8 +35,8 @@ class OneLook {
 
   /// True at the first look.
   bool must_ask() { return !std::exchange(has_asked_, true); }
-  /// To be called when the operation has changed something, or has released a lock so that others
-  /// may have: the next look asks again.
+  /// To be called when the operation has changed something, or has released a lock so that other
+  /// threads may have changed something. The next look asks inotify again.
   void renew() { has_asked_ = false; }
 
  private:
@@ -72,7 +72,8 @@ class WatchedDirectories {
   WatchedDirectories(const WatchedDirectories&) = delete;
   WatchedDirectories& operator=(const WatchedDirectories&) = delete;
 
-  /// Returns an O_PATH descriptor of the directory if it is the object meant; null: unknown.
+  /// Returns an O_PATH descriptor of the directory if it is watched and is the object meant;
+  /// otherwise null.
   frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant,
                             OneLook* within = nullptr);
   /// Records that the caller asks the filesystem about a directory, `times` times. A directory that
@@ -81,23 +82,26 @@ class WatchedDirectories {
 
   /// The state of a directory at a lookup.
   struct Moment {
-    std::uint64_t watch = 0;  ///< number of the watch; 0: not watched
-    std::uint64_t changes = 0;
+    std::uint64_t watch = 0;    ///< number of the watch; 0: not watched
+    std::uint64_t changes = 0;  ///< number of changes of its entries since the watch began
   };
   struct Known {
-    bool is_absent = false;
+    bool is_absent = false;                      ///< the directory has no such entry
     std::shared_ptr<const SourceObject> object;  ///< the object with that name; null: unknown
     Moment moment;
   };
+  /// Returns what is known of an entry without asking the filesystem.
   Known look(const std::string& directory, const std::string& name, OneLook* within = nullptr);
-  /// Records what the filesystem had under a name when it was asked after `moment`; null: nothing.
+  /// Records what the caller found under a name in the filesystem, after look() had returned
+  /// `moment`. A null `object` means that the name does not exist.
   void found(const std::string& directory, const std::string& name, const Moment& moment,
              std::shared_ptr<const SourceObject> object);
 
   /// Drops the object that is kept for a name that this mount has removed.
   void drop_object(const std::string& directory, const std::string& name);
 
-  /// Drops what is no longer asked for. To be called about once a second while it returns true; it
+  /// Stops watching directories that are no longer asked for, and closes the objects kept for a
+  /// while. Each call is one tick. To be called about once a second while it returns true; it
   /// returns false if nothing is watched.
   bool tidy();
 
@@ -121,7 +125,7 @@ class WatchedDirectories {
     std::optional<Names> names;  ///< nullopt: too many, or not known
     Used used;                   ///< tick of the last use
   };
-  /// A name in a directory. Ends with the watch of that directory.
+  /// A name in a watched directory. Refers to nothing after the watch of that directory has ended.
   struct Place {
     int descriptor = -1;
     std::uint64_t watch = 0;
@@ -129,8 +133,8 @@ class WatchedDirectories {
     bool operator==(const Place&) const = default;
   };
   struct Kept {
-    Place place;
-    std::uint64_t tick = 0;
+    Place place;             ///< the name in Watched::names that has the object
+    std::uint64_t tick = 0;  ///< when the object was found
   };
 
   /// True if all events that the kernel has queued are applied, or `within` has asked before.
@@ -160,7 +164,7 @@ class WatchedDirectories {
   const frame::Clock& clock_;
   const std::size_t most_directories_, most_objects_;
   frame::UniqueFd events_;  ///< invalid: nothing is watched
-  frame::UniqueFd mounts_;
+  frame::UniqueFd mounts_;  ///< /proc/self/mountinfo: poll(2) reports changed mounts
 
   SharedMutex mutex_{LockLevel::watch};
   /// Locked last, for an instant. Guards the objects in all Watched::names as well as `kept_`:
@@ -168,15 +172,16 @@ class WatchedDirectories {
   Mutex kept_mutex_;
   std::unique_ptr<Watched> source_ GUARDED_BY(mutex_);  ///< null: nothing is watched
   std::unordered_map<int, Watched*> by_descriptor_ GUARDED_BY(mutex_);
-  std::map<std::pair<std::uint64_t, std::uint64_t>, int> visits_
-      GUARDED_BY(mutex_);  ///< since the last tick, by device and inode; -1: not to be watched now
+  /// Number of visits since the last tick, by device and inode; -1: not to be watched before the
+  /// next tick.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> visits_ GUARDED_BY(mutex_);
   std::deque<Kept> kept_ GUARDED_BY(kept_mutex_);  ///< the oldest first
   std::size_t names_count_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
   /// Until then no name counts as absent: only the first half of a rename (IN_MOVED_FROM) is known.
   frame::Clock::TimePoint absence_unknown_until_ GUARDED_BY(mutex_);
-  Place last_arrival_ GUARDED_BY(mutex_);  ///< of the last event, if that was an IN_MOVED_TO
+  Place last_arrival_ GUARDED_BY(mutex_);  ///< the name in the last event, if that was IN_MOVED_TO
 };
 
 }  // namespace bloscfs::fs
