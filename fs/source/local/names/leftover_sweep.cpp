@@ -23,7 +23,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Most files that are removed under one lock on names.
+/// Most files that are removed before the lock on names is released.
 constexpr std::size_t kOrphansAtOnce = 64;
 
 }  // namespace
@@ -31,7 +31,7 @@ constexpr std::size_t kOrphansAtOnce = 64;
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
     : root_(root), tree_(tree), single_(single), journal_(journal) {
-  // The kernel takes the times of files from this clock.
+  // The kernel takes the times of files from this clock, and is_old() compares them.
   ::clock_gettime(CLOCK_REALTIME_COARSE, &began_);
   thread_ = std::thread([this] { run(); });
 }
@@ -49,7 +49,8 @@ void LeftoverSweep::run() {
   if (journal_ != nullptr) makers_ = journal_->makers();
   const TemporaryMakers own = makers_;
   try {
-    // The mount's temporaries are next to its container. Other files there are not the mount's.
+    // In a mount of one container, the mount's temporaries are next to the container. The other
+    // files in that directory do not belong to the mount.
     if (single_ && journal_ != nullptr) clear_temporaries({}, root_.list({}), journal_->kept());
     walk(single_.value_or(""));
     if (journal_ == nullptr || has_missed_ || stopping_) return;
@@ -68,8 +69,8 @@ void LeftoverSweep::walk(const std::string& top) {
     try {
       visit(path, paths);
     } catch (const std::system_error& error) {
-      // Nothing to clear: the directory is gone, or the daemon may not read it and so cannot have
-      // written to it.
+      // ENOENT and EACCES do not count as missed: the directory is gone, or the daemon may not read
+      // it and so cannot have written to it.
       has_missed_ |= error.code() != std::errc::no_such_file_or_directory &&
                      error.code() != std::errc::permission_denied;
     } catch (const std::exception&) {
@@ -91,7 +92,7 @@ void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& bel
   }
   if (!has_temporaries && !is_sframe) return;
   const NearPath near = root_.approach(path);
-  if (path != single_.value_or("") &&  // this mount has locked that itself
+  if (path != single_.value_or("") &&  // the top, which this mount itself has locked
       is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest)) {
     has_missed_ = true;
     return;
@@ -101,8 +102,8 @@ void LeftoverSweep::visit(const std::string& path, std::vector<std::string>& bel
 }
 
 /// Reads the journals in a directory: this mount's, and those of other SOURCEs whose lock is free,
-/// so that they are not mounted now. Returns the files that they keep. Adds the makers that they
-/// name, whose temporaries are in this directory or below.
+/// which shows that they are not mounted for writing now. Returns the kept files that the journals
+/// name. Adds the makers that they name to `makers_`.
 std::vector<KeptFile> LeftoverSweep::read_journals(const std::string& path,
                                                    const Entries& entries) {
   std::vector<KeptFile> kept;
@@ -122,8 +123,8 @@ std::vector<KeptFile> LeftoverSweep::read_journals(const std::string& path,
   return kept;
 }
 
-/// Removes the leftovers in a directory. Keeps those that hold what an earlier mount could not
-/// commit: `b2frame recover` gives them names.
+/// Removes the leftovers in a directory, except the `kept` ones. Those hold contents that an
+/// earlier mount could not commit, and `b2frame recover` gives them names.
 void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& entries,
                                       const std::vector<KeptFile>& kept) {
   for (const SourceRoot::Entry& entry : entries) {
@@ -163,15 +164,15 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
 }
 
 /// Removes chunk files of a commit that was never completed. Skips a frame that has changed since
-/// the mount began: it has a writer, which may need them.
+/// the sweep began: its writer may need those chunk files.
 void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entries) {
   std::vector<std::uint32_t> numbers;
   for (const SourceRoot::Entry& entry : entries)
     if (const auto number = frame::chunk_file_number(entry.name)) numbers.push_back(*number);
   const SourceDirectory directory = root_.directory(path);
   const auto before = directory.stat(frame::kSframeIndexName);
-  // This mount or another program has committed since the mount began. Its next commit may name
-  // chunk files that the index does not name yet.
+  // If the index is not old, this mount or another program has just committed. Its next commit may
+  // name chunk files that the index does not name yet.
   if (!before || !is_old(*before)) return;
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;

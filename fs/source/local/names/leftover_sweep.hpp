@@ -16,13 +16,13 @@
 namespace bloscfs::fs {
 
 /// Walks through all of SOURCE in the background. Removes the temporaries that earlier processes
-/// have left (fs/source/local/names/leftovers.hpp), and chunk files that their sparse frame does
-/// not name. Earlier processes are those that the journal of SOURCE names, and those of other
-/// journals that the walk finds with a free lock.
+/// have left (fs/source/local/names/leftovers.hpp), and chunk files that the index of their sparse
+/// frame does not name. Earlier processes are those that the journal of SOURCE names. In addition,
+/// those named by the journals that the walk finds in lock files that no process has locked.
 ///
 /// Skips directories that another writable mount, of a directory above or below, may be working on.
-/// Logs what earlier mounts have kept for `b2frame recover`. Errors do not end the walk. After a
-/// complete walk, the journal of SOURCE forgets the processes that it named.
+/// Logs which files earlier mounts have kept for `b2frame recover`. Errors do not end the walk.
+/// After a complete walk, the journal of SOURCE forgets the processes that it named.
 class LeftoverSweep {
  public:
   /// `single` is the name of the mount's only container; the mount's temporaries are next to it.
@@ -52,11 +52,11 @@ class LeftoverSweep {
   Tree& tree_;
   const std::optional<std::string> single_;
   Journal* const journal_;
-  Request request_;         ///< of the thread
-  TemporaryMakers makers_;  ///< known so far; of the thread
+  Request request_;         ///< used only by thread_
+  TemporaryMakers makers_;  ///< earlier processes known so far; used only by thread_
   timespec began_{};
   std::atomic<bool> stopping_{false};
-  bool has_missed_ = false;  ///< of the thread
+  bool has_missed_ = false;  ///< the walk has skipped a directory; used only by thread_
   std::thread thread_;
 };
 

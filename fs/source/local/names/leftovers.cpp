@@ -49,8 +49,8 @@ class RemovedFrame {
   template <typename Work>
   void in_parent(const Work& work) const {
     const auto identity = frame::identity_at(files_.descriptor(), {});
-    // The removal of the parent moves this directory to SOURCE itself. That may happen at any
-    // moment, but only once, so one retry is enough.
+    // When the mount removes the parent directory, it first moves this directory to SOURCE itself.
+    // That may happen at any moment, but only once, so one retry is enough.
     for (const bool is_last : {false, true}) {
       const SourceDirectory parent(files_.open("..", O_PATH | O_DIRECTORY), {});
       try {
@@ -78,8 +78,8 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
   const bool is_file = S_ISREG(st.st_mode) && st.st_nlink == 1;
   if (!is_file && !S_ISDIR(st.st_mode)) return std::nullopt;
   const std::string_view temporary = locked_name(name).value_or(name);
-  // The name alone is proof enough. A process that has ended made it, and a user who could give it
-  // to another file could have removed that file.
+  // For a file, a name that a maker has made is proof enough. A user who could give that name to
+  // another file could have removed that file.
   if (is_file && std::any_of(makers.begin(), makers.end(),
                              [&](const auto& maker) { return maker.has_made(temporary); }))
     return Leftover{name, nullptr};

@@ -10,6 +10,7 @@ namespace {
 
 std::string sidecar_name(const std::string& full_name) { return full_name + frame::kSidecarSuffix; }
 
+/// Ignores EACCES and EPERM: the sidecar then stays.
 template <typename Work>
 void try_to(const Work& work) {
   try {

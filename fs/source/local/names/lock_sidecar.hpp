@@ -1,8 +1,8 @@
 #pragma once
 // Moves and removes the lock sidecar of a contiguous frame's file together with the file
 // (frame/formats/sidecars.md, "Sidecar"). These functions are called after the file was moved or
-// removed. They do not fail if the sidecar must stay, as that of another user in a sticky
-// directory.
+// removed. They do not fail if the sidecar may not be moved or removed, such as another user's
+// sidecar in a sticky directory. It then stays.
 
 #include <string>
 

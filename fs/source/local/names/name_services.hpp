@@ -1,5 +1,5 @@
 #pragma once
-// What all changes of names in a mount use.
+// The objects of a mount that all changes of names use.
 
 #include "fs/source/contents.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
@@ -16,7 +16,7 @@ namespace bloscfs::fs {
 
 struct NameServices {
   const SourceRoot& root;
-  const ColumnPath& columns;  ///< the path to SOURCE
+  const ColumnPath& columns;  ///< made from the path of SOURCE
   Tree& tree;
   NamingPolicy policy;
   Contents& contents;
@@ -28,11 +28,11 @@ struct NameServices {
   /// The journal in SOURCE's lock file; null if there is none.
   Journal* journal() const { return lock == nullptr ? nullptr : lock->journal(); }
 
-  /// Returns the need to commit what was written to a node.
+  /// Returns the need to commit the data written to a node.
   Need commit(NamesWork& work, NodeId node) const {
     return {[this, &work, node] { contents.commit(work.request(), {node}); }, true};
   }
-  /// Returns the need to make an array a flat frame, which it stays until the operation ends.
+  /// Returns the need to turn an array into a flat frame. It stays flat until the operation ends.
   Need force_flat(NamesWork& work, NodeId node) const {
     return {[this, &work, node] { work.kept.push_back(contents.force_flat(work.request(), node)); },
             true};

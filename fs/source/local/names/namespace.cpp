@@ -49,6 +49,7 @@ FoundNode Namespace::found(const Change& change, NodeId node) {
   try {
     return {node, tree_.attributes(change, node)};
   } catch (const std::exception&) {
+    // The kernel gets an error and not the node, so it holds no reference to the node.
     tree_.forget(node, 1);
     throw;
   }
@@ -63,8 +64,8 @@ FoundNode Namespace::make_entry(Request& request, NodeId directory, const std::s
     TreeChanges names(work, tree_, ChangedBy::caller);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = names.directory(directory);
-    // A name that was given up and is shown the same must not come back next to this one after a
-    // power cut.
+    // After a power cut, a given-up full name with the same shown name must not come back next to
+    // this one.
     if (Need need = services_.unsynced_names.before_taking(work, in, name, ShownAs::itself))
       return need;
     make(names.change(), in);
@@ -109,7 +110,7 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
     const std::uint32_t count = tree_.name_changes(directory);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    counted = count;  // not reached if choose_name() throws ReadFirst
+    counted = count;  // not reached if choose_name() throws: belongs to full_name
   };
   const auto make_in = [&](const SourceDirectory& in) {
     file.emplace(Change(request), in, mode & kPermissions);
@@ -124,9 +125,11 @@ FoundNode Namespace::create_file(Request& request, NodeId directory, const std::
   }));
   NodeId made = 0;
   work.run([&]() -> Need {
-    // Acts as the daemon only to remove a file that could not be entered.
+    // The daemon's rights are needed only to remove the file if contents.created() fails.
     TreeChanges names(work, tree_, ChangedBy::daemon);
     if (tree_.name_changes(directory) != counted) choose(names);
+    // The directory may have been removed, or another may have taken its path, since the file was
+    // made. Then the file is made once more.
     if (const SourceDirectory in = names.directory(directory); !file->is_in(in))
       if (Need need = work.without_lock([make_in, in] { make_in(in); })) return need;
     const Change change = names.change();
@@ -158,8 +161,8 @@ FoundNode Namespace::make_link(Request& request, NodeId node, NodeId directory,
     if (!object) throw_errno(ENOENT, name);
     if (object->entry.is_sframe() || object->is_directory()) throw_errno(EPERM, name);
     // A hard link needs a committed file. Once a file has links, no other file can replace it. So
-    // changes that need a new file are committed first: those that make an array something else, or
-    // change the metalayers in its header.
+    // changes that need a new file are committed first: those that turn an array into a flat frame,
+    // or change the metalayers in a header.
     if (object->is_pending || (object->entry.is_container() && !is_committed)) {
       is_committed = true;
       return services_.commit(work, node);
@@ -190,6 +193,9 @@ Need Namespace::link(TreeChanges& names, const NamedObject& object, NodeId direc
   return {};
 }
 
+/// True if the content of a renamed file must check its representation: if the file is open, or is
+/// not stored as its new name demands. Read-only containers, and files with hard links that are not
+/// open, keep their representation.
 bool Namespace::must_represent_anew(Request& request, NodeId node) {
   const auto home = this->home(node);
   const bool has_links = home->place_now(request).has_links;
@@ -259,7 +265,7 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
   Renaming::Outcome outcome;
   {
     std::optional<ExchangeNames> exchange_names;
-    NamesWork work(request);  // keeps alive what must stay a flat frame
+    NamesWork work(request);  // while it lives, arrays that the rename made flat stay flat
     work.run([&] {
       TreeChanges names(work, tree_, ChangedBy::caller);
       return Renaming(names, services_, wanted, exchange_names).run(outcome);
@@ -270,8 +276,8 @@ void Namespace::rename(Request& request, NodeId from, const std::string& from_na
   notify_renamed(Change(request), outcome.renamed);
 }
 
-/// Renames an object from its interim name to its own name. If that fails, it keeps the interim
-/// name, under which it is shown the same.
+/// Renames an object from its interim name to its own full name. If that fails, the object keeps
+/// the interim name, under which it is shown the same.
 void Namespace::give_final_name(NamesWork& work, const WantedRename& wanted,
                                 const Renaming::FinalName& own) {
   try {
@@ -297,7 +303,7 @@ void Namespace::set_frame_attributes(const Change& change, const SourceDirectory
   const SourceRoot files(frame.open(".", O_PATH));
   for (const SourceRoot::Entry& entry : files.list({})) {
     const auto file = frame::chunk_file_number(entry.name) ? files.find_any(entry.name) : nullptr;
-    if (!file) continue;  // no chunk file, or a commit has removed it
+    if (!file) continue;  // the entry is no chunk file, or a commit has removed it
     const struct stat st = file->stat();
     // Skips objects that another user may have put there.
     if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == index.st_uid)
@@ -311,7 +317,7 @@ void Namespace::set_frame_attributes(const Change& change, const SourceDirectory
   set_owner_and_mode(change, directory, inside, search | S_IRWXU | inherited);
 }
 
-/// Returns true if the content takes care of the times.
+/// Returns true if the node's open content stores the times itself.
 bool Namespace::set_content_times(Request& request, NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
   struct stat now {};

@@ -53,9 +53,9 @@ class Namespace {
               const std::string& to_name, unsigned flags);
 
   void set_attributes(Request& request, NodeId node, const NewAttributes& wanted, ChangedBy who);
-  /// Calls `make` with the object whose attributes the node shows. The third argument describes the
-  /// object by its name, and is null if it has none. The change does not count as a new state of
-  /// the file.
+  /// Calls `make` with the object whose attributes the node shows: for a sparse frame, its index
+  /// file. The third argument describes the object by its name, and is null if it has none. The
+  /// change does not count as a new state of the file.
   using ChangeObject = std::function<void(const Change&, const SourceObject&, const NamedObject*)>;
   void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& make);
   /// Commits the files that wait for their names in the directory, then makes its entries durable.
@@ -84,7 +84,7 @@ class Namespace {
   const SourceRoot& root_;
   Tree& tree_;
   NameServices services_;
-  KeyedMutex frames_{LockLevel::request};  ///< sparse frames in set_attributes()
+  KeyedMutex frames_{LockLevel::request};  ///< locked by set_attributes(), for each node
 };
 
 }  // namespace bloscfs::fs

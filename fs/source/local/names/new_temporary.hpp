@@ -17,7 +17,7 @@
 
 namespace bloscfs::fs {
 
-/// Removes the file when it is destroyed, unless keep() was called.
+/// A new file under a temporary's name. The destructor removes the file unless keep() was called.
 class NewTemporary {
  public:
   /// Makes a file under a temporary's name. Throws std::system_error.
@@ -39,8 +39,8 @@ class NewTemporary {
   NewTemporary(const NewTemporary&) = delete;
   NewTemporary& operator=(const NewTemporary&) = delete;
 
-  /// True if the file is still in that directory. Another directory may have taken the path, or the
-  /// file was cleared away as a hidden entry of a directory that was removed.
+  /// True if the file is still in that directory. The directory may be another one that has taken
+  /// the same path. Or the file was removed as a hidden entry when its directory was removed.
   bool is_in(const SourceDirectory& directory) const {
     const auto there = directory.stat(name_);
     return there && identity_of(*there) == identity_of(stat_);
@@ -48,7 +48,7 @@ class NewTemporary {
   const std::string& name() const { return name_; }
   const struct stat& stat() const { return stat_; }
   const std::shared_ptr<const SourceObject>& object() const { return object_; }
-  /// To be called when a node stands for the file.
+  /// To be called after a node stands for the file, which then must stay.
   void keep() { is_kept_ = true; }
 
  private:

@@ -20,7 +20,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Returns the object of a node, and its place; nullopt if the node has no name any more.
+/// Returns the object of a node, and sets `place`. Returns nullopt if the node has no name any
+/// more. Throws ESTALE if another object has the node's name.
 std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& names, NodeId node,
                                        StoredPlace& place) {
   place = {};
@@ -48,7 +49,7 @@ std::optional<NamedObject> find_stored(const NameServices& services, TreeLooks& 
 }
 
 /// Returns the names, without suffix, that python-blosc2 may give to results of queries on an
-/// array. It cuts off everything from the first dot on.
+/// array. python-blosc2 cuts off everything from the first dot on.
 std::set<std::string> result_names(const std::string& full_name) {
   const std::string_view name = stem(full_name);
   const std::size_t dot = name.find('.', name.find_first_not_of('.'));
@@ -68,8 +69,8 @@ class NodeHome::Lock final : public NameLock {
         work_(std::move(work)),
         names_(*work_, services.tree, ChangedBy::daemon) {
     look();
-    // The mount shows the directory as changed when the file got its name there. The commit must
-    // not change its times again.
+    // Users saw the directory's times change when the file got its shown name. The commit must not
+    // change them again.
     if (!object_) return;
     const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
@@ -132,18 +133,22 @@ const RepresentationNames& NodeHome::Lock::names() {
 
 std::string NodeHome::Lock::name_as(ShownAs shown) {
   if (object_->entry.shown == shown) return object_->full_name;
-  // The suffix depends on the representation. A plain file keeps its name if that is possible.
+  // The suffix depends on the representation, so the old suffix is kept only for a plain file.
   const bool was_plain = object_->entry.shown == ShownAs::itself;
   return choose_name(names_, object_->directory, shown_name_, shown,
                      was_plain ? object_->full_name : std::string(), services_.policy,
                      {{&*object_}});
 }
 
+/// In a mount of one container, the file with the stored name `stored_name` may have replaced
+/// SOURCE. Makes the mount lock hold the flock on that file.
 void NodeHome::Lock::follow_mount_lock(const std::string& stored_name) {
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
     services_.lock->follow(services_.root.object(stored_name, work_.get()).open(O_RDONLY));
 }
 
+/// Does the work of ContentHome::lock_to_replace(): makes removals durable, and prepares the name
+/// that `choose` returns.
 Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
   if (object_) {
     if (Need need = services_.unsynced_names.before_giving_up(*work_)) return need;
@@ -164,6 +169,7 @@ Need NodeHome::Lock::before_replacing(const ChooseName& choose) {
   return {};
 }
 
+/// `stored_name` is the stored name of the file `made`, which the commit has made.
 std::string NodeHome::Lock::give_name(const std::string& stored_name, const frame::FileId& made,
                                       const std::string& wanted_name, ShownAs shown,
                                       const std::function<bool()>& is_unchanged) {
@@ -176,7 +182,8 @@ std::string NodeHome::Lock::give_name(const std::string& stored_name, const fram
   const CommitPrecondition precondition{place_.directory, is_unchanged};
   Replacement replacement(names_, services_,
                           {placed, directory, directory, shown_name_, &before, &precondition});
-  // No further call follows, so Needs are met at once, under the lock, and the result is empty.
+  // The operation is not called again, so place() does its long work at once, under the lock, and
+  // returns an empty Need.
   static_cast<void>(replacement.place(wanted_name));
   const std::string& full_name = replacement.placed_as();
   SourceEntry entry = placed.entry;
@@ -208,7 +215,8 @@ Need NodeHome::Lock::take_final_name(const frame::FileId& made, const std::strin
   return {};
 }
 
-/// Describes the file that a commit has made as an object that has no node.
+/// Describes the file `made`, which a commit has made, as an object without a node.
+/// `stored_name` is the stored name of the file.
 NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
                                         const std::string& stored_name, const frame::FileId& made,
                                         ShownAs shown) const {
@@ -289,13 +297,13 @@ void NodeHome::require_changeable(Request& request) {
     remove_results(request, *name);
 }
 
-/// Removes results of queries on the array that python-blosc2 has cached, durably.
+/// Durably removes the files in which python-blosc2 has cached results of queries on the array.
 void NodeHome::remove_results(Request& request, const Tree::NodeName& array) {
   const SourceDirectory directory = services_.root.directory(array.directory_path);
   std::vector<std::string> results;
   for (const std::string& stem : result_names(array.full_name)) {
     const std::string name = stem + ".__query_cache__.b2frame";
-    // An array may itself have the name of such a result. It is the file that changes, so it stays.
+    // The array itself may have the name of such a result. It is about to change, and must stay.
     if (name != array.full_name && directory.stat(name)) results.push_back(name);
   }
   if (results.empty()) return;
@@ -305,7 +313,7 @@ void NodeHome::remove_results(Request& request, const Tree::NodeName& array) {
   for (const std::string& name : results) {
     NamesWork work(change);
     const TreeChanges names(work, services_.tree, ChangedBy::daemon);
-    // Another program may have removed it.
+    // Another program may have removed or replaced the result since the look above.
     const auto st = directory.stat(name);
     if (!st || !S_ISREG(st->st_mode)) continue;
     directory.remove_file(names.change(), name);

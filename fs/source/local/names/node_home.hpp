@@ -37,7 +37,8 @@ class NodeHome final : public ContentHome {
 
  private:
   class Lock;
-  /// Takes the lock on names, and calls `prepare` before any other thread can get it.
+  /// Takes the lock on names, and calls `prepare` under it. If that returns a Need, releases the
+  /// lock, does the work and tries again. Returns the lock after `prepare` needed nothing more.
   std::unique_ptr<NameLock> lock(Request& request, const std::function<Need(Lock&)>& prepare);
   void remove_results(Request& request, const Tree::NodeName& array);
 

@@ -17,7 +17,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How often SOURCE may change while follow() looks at it.
+/// Most attempts of NodeTakeover::follow() while SOURCE keeps changing.
 constexpr int kFollowTries = 20;
 constexpr const char* kAccessList = "system.posix_acl_access";
 
@@ -35,8 +35,8 @@ mode_t permitted(const SourceObject& file) {
   return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
 }
 
-/// True if every user who could open a file with the attributes `before` may open this one. Another
-/// program may have put any user's file under the name.
+/// True if every user who could open a file with the attributes `before` may open a file with the
+/// attributes `now`. Another program may have put any user's file under the name.
 bool permits_as_much(const struct stat& now, const struct stat& before) {
   const mode_t wanted = before.st_mode & mode_t{0777};
   if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
@@ -55,15 +55,15 @@ bool may_make_files(const struct stat& directory, uid_t user) {
   return (granted & wanted) == wanted;
 }
 
-/// Removes the temporary of a new file, which is not needed any more. It may be gone with its
-/// directory.
+/// Removes the temporary of a pending file, which is not needed any more. The temporary may be gone
+/// with its directory.
 void remove_waiting(const Change& change, const NameServices& services,
                     const Tree::NodeName& name) {
   if (!name.waiting_as) return;
   try {
     services.root.directory(name.directory_path).remove_file(change, *name.waiting_as);
   } catch (const std::system_error& error) {
-    // If it stays, the next mount removes it. The tree already knows what has the name.
+    // If the temporary stays, a later mount removes it. The tree is up to date without that.
     if (error.code() != std::errc::no_such_file_or_directory)
       log::warn(change.request().user(), error.what());
   }
@@ -81,6 +81,7 @@ class NodeSavedCopy final : public SavedCopy {
     if (kind == SavedCopyKind::rescue) {
       place_ = services.rescue->place_for(shown_path());
     } else {
+      // Without a directory of its own, the copy is made in SOURCE itself.
       if (kind == SavedCopyKind::conflict) choose_directory();
       if (!place_.directory) place_.directory = store({});
     }
@@ -101,8 +102,8 @@ class NodeSavedCopy final : public SavedCopy {
     if (kind_ == SavedCopyKind::recovery) {
       Journal* const journal = services_.journal();
       if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-      // Before the journal names the frame, the names of both the frame and the journal must be
-      // durable. They are in the same directory.
+      // Before the journal names the frame, the names of both the frame and the lock file with the
+      // journal must be durable. Both files are in this directory.
       place_.directory->sync();
       journal->add(KeptFile{made.name, shown_path()});
     } else {
@@ -120,8 +121,9 @@ class NodeSavedCopy final : public SavedCopy {
     return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
   }
 
-  /// A conflict file goes next to its file, or into SOURCE itself if that directory is gone. If the
-  /// user may not make files there, the frame becomes a temporary that the journal names.
+  /// A conflict file goes next to its file, or into SOURCE itself if the file's directory is gone.
+  /// If the user may not make files in SOURCE itself, the frame becomes a temporary that the
+  /// journal names.
   void choose_directory() {
     try {
       if (!of_.is_lost) place_.directory = store(of_.directory_path);
@@ -163,7 +165,7 @@ class NodeSavedCopy final : public SavedCopy {
   SavedCopyKind kind_;
   Tree::NodeName of_;
   std::string shown_name_;
-  RescueFolder::Place place_;  ///< `name` and `path` are used only for a rescue
+  RescueFolder::Place place_;  ///< for other kinds than a rescue, only `directory` is used
   NodeId directory_node_ = kRootId;
 };
 
@@ -186,14 +188,16 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
   for (int tries = 0; tries < kFollowTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
-    // While its contents were saved, the pending file may have been renamed to a free name. Then
-    // there is nothing to follow.
+    // Another thread may have renamed the pending file to a free name while this one saved its
+    // contents. Then the content need not follow any file.
     if (name->waiting_as && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
     auto seen = services_.tree.successor(request, *name);
     Following following;
     following.is_being_written = seen && seen->may_be_unfinished();
     if (following.is_being_written) return following;
+    // The content cannot go on with an object that it cannot write as a container, nor with one
+    // that users who have the old file open might not open.
     const auto file = services_.tree.opened(node_);
     following.is_no_successor =
         seen && (!seen->is_container() || seen->is_read_only ||
@@ -215,7 +219,7 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
   frame::throw_errno(ESTALE, "a file that changes all the time");
 }
 
-/// Returns null if the file has changed since the look.
+/// Opens the file that was judged as `seen`. Returns null if it has changed since then.
 std::shared_ptr<const frame::Snapshot> NodeTakeover::open_successor(const SourcePath& path,
                                                                     const SourceEntry& seen) const {
   try {

@@ -34,8 +34,9 @@ bool is_there(const std::string& path) {
   return false;
 }
 
-/// Returns the name minus its last extension, as python-blosc2 makes keys from names. Also removes
-/// a ".npy" before that: a.npy.b2frame may become the array a.b2nd.
+/// Returns the key that python-blosc2 makes from a file's name: the name without its last
+/// extension. Also removes a ".npy" before that extension: a.npy.b2frame may become the array
+/// a.b2nd.
 std::string key_of(const std::string& full_name) {
   const std::size_t dot = full_name.rfind('.');
   if (dot == std::string::npos || dot == 0) return full_name;
@@ -44,6 +45,7 @@ std::string key_of(const std::string& full_name) {
   return key;
 }
 
+/// Reads from the frame _meta.b2f which columns of its table are protected.
 ColumnPath::Table described_by(const std::string& path) {
   ColumnPath::Table table;
   try {
@@ -63,8 +65,8 @@ ColumnPath::Table described_by(const std::string& path) {
   return table;
 }
 
-/// Returns why values may not change; empty if they may. `key` is "a/b" for _cols/a/b.b2nd, and
-/// empty for the array of valid rows.
+/// Returns why the values of a column may not change; empty if they may. `key` is "a/b" for
+/// _cols/a/b.b2nd, and empty for the array of valid rows.
 std::string obstacle_of(const ColumnPath::Table& table, const std::string& key) {
   if (!table.obstacle.empty()) return table.obstacle;
   const auto is_of_key = [&key](const std::string& column) {
@@ -90,7 +92,7 @@ ColumnPath::ColumnPath(const std::string& directory) {
   }
 }
 
-/// Returns nullopt if the directory is not a table.
+/// Returns the table whose directory this is; nullopt if the directory is not a table.
 std::optional<ColumnPath::Table> ColumnPath::table_in(const std::string& directory) {
   const std::string description = join_path(directory, std::string(kTableFrame));
   if (is_there(description)) return described_by(description);
@@ -107,7 +109,8 @@ void ColumnPath::enter(const std::string& directory, const std::string& name) {
   if (table) table_ = std::move(table);
 }
 
-/// Returns why a file in `directory`, where the path has arrived, may not change; empty if it may.
+/// Returns why the file `full_name` may not change; empty if it may. The path has been followed to
+/// `directory`, which contains the file.
 std::string ColumnPath::obstacle(const std::string& directory, const std::string& full_name) {
   const std::string key = key_of(full_name);
   if (key == kValidRows) {

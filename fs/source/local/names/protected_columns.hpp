@@ -1,6 +1,6 @@
 #pragma once
 // Protects columns of python-blosc2 tables. Indexes and generated columns in other frames depend on
-// their values (frame/formats/indexes.md), so the mount must not change these.
+// the values of a column (frame/formats/indexes.md), so the mount must not change these values.
 
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace bloscfs::fs {
 
-/// A path that is followed downwards, with the innermost table whose columns it has entered.
-/// Directories are absolute paths.
+/// A path that is followed downwards from "/". Remembers the innermost table whose columns group
+/// the path has entered. Directories are absolute paths.
 class ColumnPath {
  public:
   /// The path to "/", or to a directory.
@@ -24,7 +24,7 @@ class ColumnPath {
   void require_changeable(const SourceRoot& root, const std::string& path) const;
 
   struct Table {
-    std::string obstacle;  ///< why it is not known which columns are protected; empty if it is
+    std::string obstacle;  ///< why the protected columns are unknown; empty if they are known
     std::vector<std::string> indexed;     ///< names of columns that have an index
     std::vector<std::string> generating;  ///< names of columns that others are generated from
   };
@@ -36,7 +36,7 @@ class ColumnPath {
 
   bool is_in_store_ = false;  ///< a store on the path may contain the table's description
   std::optional<Table> table_;
-  std::string key_;  ///< the path below the table's columns
+  std::string key_;  ///< the path below the columns group of `table_`
 };
 
 }  // namespace bloscfs::fs

@@ -21,8 +21,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The entries of a directory that the mount does not show, when the directory is to be removed.
-/// Removal::clear() has the rules. Judges all entries before it removes any, so that a failing
+/// The hidden entries of a directory that is to be removed. The comment of Removal::clear() says
+/// which of them may be removed. All entries are judged before any is removed, so that a failing
 /// rmdir(2) leaves the directory as it was.
 class HiddenEntries {
  public:
@@ -56,12 +56,13 @@ class HiddenEntries {
 };
 
 /// Throws if the directory is a SOURCE that is mounted for writing, or has contents that were never
-/// committed. Holds its lock until all entries are removed.
+/// committed. Holds the lock of that SOURCE until all entries are removed.
 void HiddenEntries::add_journal(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;
   LockFile& lock = locks_.emplace_back(directory_, name);
   if (!lock.is_trusted()) {
+    // A file with contents may be another user's journal, or data. An empty file may be removed.
     locks_.pop_back();
     if (S_ISREG(st->st_mode) && st->st_size > 0) frame::throw_errno(ENOTEMPTY, name);
     return add_temporary(name);
@@ -77,7 +78,7 @@ void HiddenEntries::add_temporary(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;
   auto leftover = made_by(makers_, directory_, name, *st);
-  if (!leftover && !directory_.stat(name)) return;  // its last reader or the sweep has removed it
+  if (!leftover && !directory_.stat(name)) return;  // removed by its last reader or the sweep
   const uid_t user = change_.caller() == nullptr ? ::geteuid() : change_.caller()->user;
   const bool is_users = user == 0 || st->st_uid == user || st->st_uid == ::geteuid();
   if (!leftover && !S_ISDIR(st->st_mode) && is_users) leftover = Leftover{name, nullptr};
@@ -95,12 +96,12 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
         directory_.remove_file(by_daemon, name);
         continue;
       }
-      // A frame that this mount has displaced may still be read. It moves to SOURCE itself. Its
-      // readers keep the directory open, and the last of them removes it.
+      // A sparse frame that this mount has displaced may still be read, so its directory moves to
+      // SOURCE itself. The frame's last reader removes it.
       directory_.rename(by_daemon, name, services_.root.directory({}), name);
       if (!is_own) leaving.push_back(remove_on_release(frame, name, name));
     } catch (const std::system_error& error) {
-      // Its last reader, or the sweep, has removed it.
+      // ENOENT: the last reader of the entry, or the sweep, has removed it.
       if (error.code() != std::errc::no_such_file_or_directory) throw;
     }
   for (LockFile& lock : locks_) lock.remove(by_daemon);
@@ -147,8 +148,8 @@ void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& d
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
-  // Noted once the name is gone: a flush that another thread has begun before does not make the
-  // removal durable, and must not erase the note.
+  // The note is made after the removal. A flush that another thread began before the removal does
+  // not make it durable, so that flush must not erase the note.
   const auto note = [&] {
     if (!is_temporary(stored_name))
       services_.unsynced_names.note(directory, stored_name, object.entry.shown);
@@ -197,7 +198,7 @@ void Removal::clear(const NamedObject& directory) {
     else if (is_leftover_name(name))
       hidden.add_temporary(name);
     else if (!is_lock_file(name))
-      frame::throw_errno(ENOTEMPTY, name);  // other entries that a store hides may be a user's
+      frame::throw_errno(ENOTEMPTY, name);  // may be a user's file that the store hides
   }
   for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
 }

@@ -14,18 +14,18 @@ class Removal {
  public:
   Removal(TreeChanges& names, NameServices& services) : names_(names), services_(services) {}
 
-  /// To be called before a name is removed. Returns the need to commit an open file that has other
-  /// names, since the mount may not know those.
+  /// To be called before a name is removed. Returns the need to commit an open file that has
+  /// further hard links. The mount may not know those, and then could not commit to the file later.
   Need store_for_links(const NamedObject& object) const;
   /// Removes an object that is not a directory, and what a pending object replaces. Programs that
   /// have the object open keep it.
   void remove(const NamedObject& object);
-  /// Removes only the name in the tree, after another object has taken it. `remains` is the result
-  /// of keep(), which must be called before that.
+  /// Removes only the name in the tree, after the object was removed from SOURCE or another object
+  /// has taken the name. `remains` is the result of keep(), which must be called before that.
   void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Removes a directory in which the mount shows nothing, with its hidden entries.
   void remove_directory(const NamedObject& object);
-  /// Removes the hidden entries of such a directory:
+  /// Removes the hidden entries of a directory in which the mount shows nothing:
   /// - leftovers of this mount or an earlier one (fs/source/local/names/leftovers.hpp),
   /// - other entries with such names that are not directories, and belong to the caller or to the
   ///   daemon's user,
@@ -35,15 +35,15 @@ class Removal {
   /// ENOTEMPTY if it contains anything else, or a frame that waits for `b2frame recover`.
   void clear(const NamedObject& directory);
 
-  /// Removes what the object is in SOURCE, `stored_name` in `directory`, but not its name in the
-  /// tree.
+  /// Removes the object from SOURCE, where it is called `stored_name` in `directory`. Its name in
+  /// the tree stays.
   void remove_stored(const NamedObject& object, const SourceDirectory& directory,
                      const std::string& stored_name);
-  /// Removes from SOURCE what a pending object replaces, if there is something.
+  /// Removes from SOURCE the file that a pending object replaces, if any.
   void remove_behind(const NamedObject& pending, const SourceDirectory& directory);
 
-  /// Returns the object if a node stands for it, so that the node can use it without a name; else
-  /// null.
+  /// Returns a copy of the object (for a sparse frame, of its index file) that the node can use
+  /// after the name is gone. Returns null if no node stands for the object.
   std::shared_ptr<const SourceObject> keep(const NamedObject& object) const;
 
   /// Nodes of containers that have lost their last name.

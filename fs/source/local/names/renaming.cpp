@@ -73,6 +73,9 @@ void Renaming::check_types() {
   if (target_->is_directory() && source_.entry.is_store()) throw_errno(EEXIST, wanted_.to_name);
 }
 
+/// Returns the full name in SOURCE under which the object will be shown as `name`. Prefers the full
+/// name of a replaced container, so that a single rename(2) replaces it. Throws EEXIST if no full
+/// name fits.
 std::string Renaming::target_name(const NamedObject& object, NodeId directory,
                                   const std::string& name, const NamedObject* replaced) {
   if (object.entry.shown == ShownAs::itself) {
@@ -103,8 +106,9 @@ Need Renaming::move() {
   return source_.is_pending ? move_pending() : move_stored();
 }
 
-/// Renames a file that was never committed. Its first commit gives it the new name. Until then the
-/// file that it replaces stays in SOURCE, hidden only if both have the same full name.
+/// Renames a file that was never committed. Its first commit gives it the new full name. Until then
+/// the file that it replaces stays in SOURCE if both have the same full name: that hides the old
+/// one.
 Need Renaming::move_pending() {
   const std::string full_name =
       target_name(source_, wanted_.to, wanted_.to_name, target_ ? &*target_ : nullptr);
@@ -115,9 +119,10 @@ Need Renaming::move_pending() {
   // Programs that have the replaced file open can still change it. While it stays in SOURCE, that
   // would look like another program's change.
   const bool is_open = target_ && names_.is_open(target_->node);
-  // Otherwise the file is committed first, and then moved as a stored one. For example, "mv new
-  // log" over log.b2frame takes that full name, and the old file stays hidden behind it until the
-  // commit. "mv new t.npy" over t.b2nd would give t.npy.b2frame, and both would be shown.
+  // In these cases the file is committed first, and then moved as a stored file. For example,
+  // "mv new log" over log.b2frame takes the full name log.b2frame, and hides the old file until the
+  // commit: this needs no commit first. "mv new t.npy" over t.b2nd takes t.npy.b2frame, and both
+  // files would be shown.
   if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
     return services_.commit(names_.work(), source_.node);
   std::optional<frame::FileStamp> replaces;
@@ -125,8 +130,8 @@ Need Renaming::move_pending() {
     replaces =
         target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.content_stat);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  // Always takes another temporary's name, even in the same directory: this updates the directory's
-  // times.
+  // The file always gets another temporary's name, even in the same directory: this rename updates
+  // the directory's times.
   const std::string temporary = frame::temporary_name();
   from_.rename_to_free(names_.change(), source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
@@ -192,6 +197,7 @@ Need Renaming::exchange() {
     if (object->is_pending) return services_.commit(names_.work(), object->node);
   if (!exchange_names_ || !are_still_good(*exchange_names_))
     exchange_names_ = choose_exchange_names();
+  // Each object is first renamed to the full name that the other one is to get, if it can have it.
   const std::string& source_name = exchange_names_->source_gets;
   const std::string& old_name = exchange_names_->target_gets;
   if (Need need = rename_to_replacement_name(names_, services_, *target_, to_, wanted_.to_name,
@@ -200,8 +206,8 @@ Need Renaming::exchange() {
   if (Need need = rename_to_replacement_name(names_, services_, source_, from_, wanted_.from_name,
                                              old_name))
     return need;
-  // If a name does not suit the kind of its new object, a second step corrects it. Both files are
-  // complete after each step.
+  // If an object cannot keep the full name that the exchange gives it, finish_exchange() renames it
+  // once more. Both files are complete after each step.
   from_.exchange(names_.change(), source_.stored_name, to_, target_->stored_name);
   exchange_sidecars(names_.change(), from_, source_.stored_name, source_.entry, to_,
                     target_->stored_name, target_->entry);
@@ -213,8 +219,8 @@ Need Renaming::exchange() {
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                                NodeId directory_node, const std::string& stored_name,
                                const std::string& full_name) {
-  // The exchange has left the file under the other's stored name. Each file then gets the suffix of
-  // its own kind.
+  // The exchange has left the file under the stored name of the other file. The suffix of that name
+  // may not suit this kind of file.
   if (stored_name != full_name) {
     directory.rename_to_free(names_.change(), stored_name, directory, full_name);
     if (may_have_sidecar(object.entry))

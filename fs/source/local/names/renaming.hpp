@@ -14,10 +14,10 @@
 namespace bloscfs::fs {
 
 /// True for an array that is to get a shown name without ".npy". It must become a flat frame first.
-/// Throws EROFS or EOPNOTSUPP if it cannot become one.
+/// Throws EROFS or EOPNOTSUPP if that is impossible.
 bool becomes_flat_as(const NamedObject& object, const std::string& name);
 
-/// Returns the object with the shown name. Throws ENOENT if there is none.
+/// Returns the object with the shown name `name`. Throws ENOENT if nothing is shown under it.
 NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name);
 
 struct WantedRename {
@@ -28,15 +28,15 @@ struct WantedRename {
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
 };
 
-/// The full names with which an exchange is to end. The first call chooses them, since a later call
-/// may find the files under interim names.
+/// The full names that the two objects of an exchange are to get. The first Renaming of an exchange
+/// chooses them. A later one, after a Need, may find the objects under interim names.
 struct ExchangeNames {
   Identity source, target;  ///< the objects that they were chosen for
   std::string source_gets, target_gets;
 };
 
-/// For one request, with the lock on names held exclusively. All calls of one rename share
-/// `exchange_names`.
+/// One call of a rename operation (fs/source/local/tree/names_work.hpp), with the lock on names
+/// held exclusively. All calls of one operation share `exchange_names`.
 class Renaming {
  public:
   Renaming(TreeChanges& names, NameServices& services, const WantedRename& wanted,
@@ -49,12 +49,12 @@ class Renaming {
     Identity object;
   };
   struct Outcome {
-    std::optional<FinalName> own_name;  ///< none if it has that name already
+    std::optional<FinalName> own_name;  ///< nullopt if the object has its own name already
     std::vector<NodeId> renamed;        ///< containers whose names have changed
     std::vector<NodeId> ended;          ///< containers that have lost their last name
   };
-  /// To be called once. Returns what the rename lacks. If that is nothing, the rename is done, and
-  /// `outcome` is set. Errors are std::system_error with the errno.
+  /// To be called once. Returns the Need that the rename has. If it is empty, the rename is done,
+  /// and `outcome` is set. Errors are std::system_error with the errno.
   Need run(Outcome& outcome);
 
  private:

@@ -13,12 +13,13 @@
 namespace bloscfs::fs {
 namespace {
 
-/// True if SOURCE has the object under its full name, or what the object will replace there.
+/// True if SOURCE has the object, or the file that a pending object will replace, under the
+/// object's full name.
 bool is_stored(const NamedObject& object) {
   return !object.is_pending || object.replaces.has_value();
 }
 
-/// Returns that full name.
+/// Returns the full name of an object, given that is_stored() is true: P in replacement.hpp.
 const std::string& visible_name(const NamedObject& object) {
   return object.is_pending ? object.full_name : object.stored_name;
 }
@@ -34,9 +35,9 @@ bool leads_to(const SourceDirectory& directory, const std::string& name, const I
   return st && identity_of(*st) == object;
 }
 
-/// Makes durable how an object got its present name. Otherwise what it replaced could come back
-/// after it has left the name. The state contains the change time, which a rename sets, so that an
-/// object that has left the name and come back is flushed again.
+/// Makes durable how an object got its present name. Otherwise a file that it replaced under that
+/// name could come back after the object has left the name. `state` contains the change time, which
+/// a rename sets: an object that has left the name and come back is flushed again.
 Need flush_name(NamesWork& work, const SourceDirectory& directory, const std::string& name) {
   const struct stat in = directory.stat();
   const auto st = directory.stat(name);
@@ -46,7 +47,7 @@ Need flush_name(NamesWork& work, const SourceDirectory& directory, const std::st
   return work.once(state, {[in = directory] { in.sync(); }});
 }
 
-/// True if the object has another full name, could have this one, and would be shown as before.
+/// True if the object is not called `full_name`, but could be, and would be shown as before.
 bool can_be_called(TreeChanges& names, const NamedObject& object, const SourceDirectory& directory,
                    const std::string& shown_name, const std::string& full_name) {
   return !object.is_pending && object.stored_name != full_name && !directory.stat(full_name) &&
@@ -107,6 +108,7 @@ Need take_final_name(TreeChanges& names, NameServices& services, const NamedObje
 
 Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
                   const PlacedName& name, std::string& taken) {
+  // `meets`: the new object can have the present full name of the old one.
   const bool meets = old != nullptr && is_stored(*old) &&
                      names.fits(old->directory, name.shown_name, visible_name(*old), name.shown,
                                 {{name.placed, old}});
@@ -133,8 +135,8 @@ Need Replacement::place(const std::string& full_name) {
   return {};
 }
 
-/// Returns what SOURCE has under a name that is about to be taken. Only the object that is replaced
-/// can have it.
+/// Returns the object that SOURCE has under a full name that is about to be taken. This can only be
+/// the old object, or the file that the pending old object was to replace.
 std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   const NamedObject* old = objects_.old;
   const bool is_commit = objects_.precondition != nullptr;
@@ -147,7 +149,8 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   return stored;
 }
 
-/// Gives the object the name. If the name is taken, replaces what has it in the same step.
+/// Gives the placed object the full name. If another object has that name, replaces that one in the
+/// same step.
 void Replacement::put(const std::string& full_name) {
   const bool is_commit = objects_.precondition != nullptr;
   const auto there = occupant(full_name);
@@ -183,6 +186,8 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
     removal_.clear(occupant);
     from.rename(names_.change(), placed.stored_name, objects_.to, full_name);
   } else {
+    // rename(2) can replace neither a file by a directory nor a sparse frame, which is a directory
+    // with files in it.
     from.exchange(names_.change(), placed.stored_name, objects_.to, full_name);
     removal_.remove_stored(occupant, from, placed.stored_name);
   }
@@ -193,7 +198,7 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_name = objects_.placed.stored_name;
-  // Announces the change, since the frame layer does the rename.
+  // The frame layer does the rename, so the change is only announced here.
   static_cast<void>(names_.change());
   const bool has_taken = frame::replace_expected(
       *objects_.precondition->directory, stored_name, full_name,
@@ -202,13 +207,14 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
         return replaced.inode == old.entry.own_stat.st_ino && objects_.precondition->is_unchanged();
       });
   if (!has_taken) throw_overtaken(full_name);
+  // After an exchange the old file has the name that the new file had. Otherwise it is gone.
   if (objects_.to.stat(stored_name))
     removal_.remove_stored(occupant, objects_.to, stored_name);
   else
     names_.link_lost(occupant);
 }
 
-/// Moves the sidecar along with a renamed object, and removes the sidecar of what that replaces.
+/// Moves the sidecar along with a renamed object, and removes the sidecar of the replaced object.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
   const bool is_carried =
@@ -218,8 +224,8 @@ void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) 
     remove_sidecar(names_.change(), objects_.to, placed_as_);
 }
 
-/// Keeps the sidecar of a file that a commit stores anew. For other programs it is the same file,
-/// and they may hold a lock on the sidecar.
+/// Keeps the sidecar of a file that a commit has replaced. For other programs the new file is the
+/// same file, and they may hold a lock on the sidecar. Also sets placed_state().
 void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
   const auto state = stat_anew(to.descriptor(), placed_as_);
@@ -235,6 +241,7 @@ void Replacement::keep_sidecar() {
 void Replacement::remove_old() {
   const NamedObject* old = objects_.old;
   if (old == nullptr) return;
+  // A commit may have stored the contents in the pending object's own file, which is then placed.
   const bool is_placed =
       objects_.precondition != nullptr && old->stored_name == objects_.placed.stored_name;
   if (!is_placed && (old->is_pending || !has_replaced_))
@@ -252,7 +259,8 @@ void Replacement::leave(const NamedObject& object, const std::function<bool()>& 
   if (objects_.precondition == nullptr) return removal_.remove_stored(object, directory, name);
   const auto identity = frame::identity_at(directory.descriptor(), name);
   if (!identity || identity->inode != object.entry.own_stat.st_ino) return;
-  // The displaced name is valid for this object only: another object that gets it is no leftover.
+  // The displaced name is valid for this object only. If another object gets it instead, no sweep
+  // takes that object for a leftover.
   const std::string displaced = frame::displaced_name(*identity);
   directory.rename_to_free(names_.change(), name, directory, displaced);
   bool goes = false;

@@ -32,12 +32,12 @@ Need take_final_name(TreeChanges& names, NameServices& services, const NamedObje
                      const Identity& placed, const std::string& shown_name,
                      const std::string& full_name, bool& is_ours);
 
-/// Throws ESTALE: another program has put something there, which stays.
+/// Throws ESTALE, since another program has put an object under `name`. That object stays.
 [[noreturn]] void throw_overtaken(const std::string& name);
 
 /// The object to place, and the name for it. All referenced objects must outlive this one.
 struct PlacedName {
-  const NamedObject* placed;  ///< before it is placed; null: not shown
+  const NamedObject* placed;  ///< before it is placed; null: it has no shown name yet
   const SourceDirectory& directory;
   const std::string& shown_name;  ///< the name that it gets
   const std::string& full_name;   ///< F in the table below
@@ -49,17 +49,19 @@ struct PlacedName {
 Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
                   const PlacedName& name, std::string& taken);
 
-/// What a commit may replace: the state that it was made from, and nothing else. Another program
-/// may put something else there up to the moment of the replacement. That stays.
+/// The state in SOURCE that a commit may replace: only the one that the commit was made from. Up to
+/// the moment of the replacement, another program may put another object under the name. That
+/// object stays.
 struct CommitPrecondition {
   std::shared_ptr<frame::StoreDirectory> directory;  ///< contains the file
-  /// Called when the old state has left its name, so that no program can change it by that name.
+  /// Returns true if the old file is unchanged. Called after the file has left its name, so that no
+  /// program can change it by that name.
   const std::function<bool()>& is_unchanged;
 };
 
-/// Replaces one object. The caller holds the lock on names. Flushes are done without it, as Needs.
-/// P is the full name of the old object: its stored name, or the name of what a pending object
-/// replaces. F is the full name for the new object.
+/// Replaces one object. The caller holds the lock on names. Flushes are done as Needs, without that
+/// lock. P is the full name of the old object: its stored name, or the name of the file that a
+/// pending object replaces. F is the full name for the new object.
 ///
 ///                                                              shown after a crash in this step
 /// 1. Make it durable that unsynced names that are shown the    the old object
@@ -104,8 +106,8 @@ class Replacement {
   const std::string& placed_as() const { return placed_as_; }
   /// The state of the new object under that name, after a commit.
   const struct stat& placed_state() const { return placed_state_; }
-  /// Does step 4. To be called before the tree forgets the old object. In a commit, what another
-  /// program has put there stays.
+  /// Does step 4. To be called before the tree forgets the old object. In a commit, an object that
+  /// another program has put under the old name stays.
   void remove_old();
 
  private:

@@ -33,6 +33,7 @@ void UnsyncedNames::note(const SourceDirectory& directory, const std::string& fu
 
 void UnsyncedNames::note_exchanged(const SourceDirectory& directory, const std::string& full_name,
                                    ShownAs shown) {
+  // The empty name makes before_taking() flush even if `full_name` itself is taken.
   note(key(directory, full_name, shown), {});
 }
 
@@ -91,6 +92,7 @@ Need UnsyncedNames::before_taking(NamesWork& work, const SourceDirectory& direct
   {
     const MutexLock lock(mutex_);
     const auto given_up = names_.find(taken);
+    // If only this very full name was given up, the new entry overwrites what could come back.
     if (given_up == names_.end() || given_up->second.full_names == std::set{full_name}) return {};
     noted = given_up->second.noted;
   }

@@ -1,6 +1,6 @@
 #pragma once
 // Remembers full names that were given up, as long as a power cut might bring them back. If one
-// came back next to another name that is shown alike, neither would be shown as before.
+// came back next to another full name with the same shown name, neither would be shown as before.
 
 #include <cstdint>
 #include <map>
@@ -28,8 +28,8 @@ class UnsyncedNames {
   /// This only bounds the memory. A flush clears only names that were noted before it began, so it
   /// does not matter which change asks for it.
   Need before_giving_up(NamesWork& work);
-  /// Notes a name that an operation has given up. All notes are made after the change: a flush that
-  /// began before the change forgets the notes that it found.
+  /// Notes a name that an operation has given up. This and the other note functions must be called
+  /// after the change. Otherwise a flush that misses the change could clear its note.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
   /// Notes a name that an object has got by an exchange. Until the exchange is durable, a power cut
   /// may undo it but keep a later rename over the name. That would destroy the object that had the
@@ -41,8 +41,8 @@ class UnsyncedNames {
   /// To be called before another file replaces `file`. Makes it durable that names of `file` are
   /// gone. Otherwise a power cut could bring them back with the old contents.
   Need before_replacing(NamesWork& work, const struct stat& file);
-  /// To be called before something gets a name. Makes it durable that other names that are shown
-  /// alike are gone.
+  /// To be called before an object gets a full name. Makes it durable that other full names with
+  /// the same shown name are gone.
   Need before_taking(NamesWork& work, const SourceDirectory& directory,
                      const std::string& full_name, ShownAs shown);
 
@@ -53,7 +53,7 @@ class UnsyncedNames {
 
   struct GivenUp {
     std::set<std::string> full_names;  ///< contains an empty one after an exchange
-    std::uint64_t noted = 0;           ///< sequence number of the last one
+    std::uint64_t noted = 0;           ///< sequence number of the last note
   };
 
   void note(const Shown& shown, const std::string& full_name);
@@ -61,8 +61,8 @@ class UnsyncedNames {
 
   const SourceRoot& root_;
   Mutex mutex_{LockLevel::table};
-  /// For names and files together. A change that has begun may exceed it by the names that it gives
-  /// up.
+  /// Limit of the notes of names and files together, which before_giving_up() checks. The change
+  /// that follows may exceed it by the names that it gives up.
   std::size_t bound_ GUARDED_BY(mutex_);
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;
   std::map<Shown, GivenUp> names_ GUARDED_BY(mutex_);
