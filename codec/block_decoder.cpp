@@ -20,7 +20,7 @@ namespace {
 constexpr std::int32_t kLongestRunCode = -255;
 constexpr std::uint8_t kReadRunToken = 0x01;
 constexpr std::size_t kStreamSizeBytes = 4;
-constexpr std::size_t kLargeStep = std::size_t{1} << 20;
+constexpr std::size_t kLargeStep = std::size_t{1} << 20;  // smaller steps call no checkpoint
 
 }  // namespace
 
@@ -51,6 +51,7 @@ struct BlockDecoder::State {
   Decompressor& decompressor(CodecId id);
   MutableBytes scratch_of(std::size_t size);
 
+  /// Calls the checkpoint before a large step.
   void pass(std::size_t bytes) const {
     if (checkpoint != nullptr && bytes >= kLargeStep) checkpoint();
   }
@@ -113,8 +114,9 @@ void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes 
   }
 }
 
-/// See codec/formats/chunk.md, "Streams". Returns the stream's contents: in `out`, or, if they are
-/// not compressed, in the stored bytes.
+/// Decodes a stream (codec/formats/chunk.md, "Streams"). A size of 0 to -255 means a run of the
+/// byte 0 to 255. Returns the contents: in `out`, or, if they are not compressed, in the stored
+/// bytes.
 Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size <= 0) {
@@ -124,6 +126,7 @@ Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
     return out;
   }
   const std::size_t length = static_cast<std::size_t>(size);
+  // Blosc1 kept Snappy streams that were longer than their contents.
   if (length > out.size() && job.header().codec != CodecId::snappy) {
     job.fail("stream of " + std::to_string(size) + " bytes for " + std::to_string(out.size()));
   }
@@ -133,7 +136,8 @@ Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   return out;
 }
 
-/// See codec/formats/chunk.md, "VL blocks".
+/// Decodes a VL block (codec/formats/chunk.md, "VL blocks"). Its stream is the rest of the stored
+/// bytes.
 void BlockDecoder::State::decode_vl_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size < 0 || static_cast<std::size_t>(size) != out.size()) {
@@ -163,7 +167,8 @@ void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   }
 }
 
-/// Unshuffles uncompressed streams directly from the stored bytes.
+/// Decodes a block that is only shuffled. Unshuffles uncompressed streams directly from the stored
+/// bytes, without a copy.
 void BlockDecoder::State::decode_shuffled(Job& job, MutableBytes spare, MutableBytes out) {
   std::array<const std::uint8_t*, kMaxShuffleWidth> streams;
   const std::size_t count = job.stream_count(out.size());

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kStreamPrefix = 4;
 constexpr std::uint8_t kRunToken = 0x01;
-constexpr std::size_t kMinStream = 16;
+constexpr std::size_t kMinStream = 16;  // shorter streams are not compressed
 
 /// Writes a run: minus the byte as the size, and a token unless the byte is zero
 /// (codec/formats/chunk.md, "Streams").
@@ -64,7 +64,7 @@ BlockEncoder::StreamEncoder& BlockEncoder::encoder(CodecId id) {
   return found->second;
 }
 
-/// True for noise without repetitions, which slow codecs take long to detect.
+/// True for noise in which LZ4 finds no repetitions. Slow codecs take much longer to see that.
 bool BlockEncoder::is_incompressible(Bytes stream, MutableBytes out) {
   return looks_random(stream) && encoder(CodecId::lz4).compressor->compress(stream, {}, out) == 0;
 }

@@ -26,8 +26,8 @@ class BlockShape {
   /// Returns why blocks of `size` bytes, with items of `typesize` bytes, cannot have this shape, as
   /// text. Empty if they can. No block can have an unknown shape.
   std::string problem(std::int32_t typesize, std::int64_t size) const;
-  /// Returns the bytes of such a block; 0 if an extent is below 1, or the size exceeds the limit of
-  /// blocks.
+  /// Returns the bytes of a block of this shape; 0 if an extent is below 1, or the size exceeds the
+  /// limit of blocks.
   std::int64_t block_size(std::int32_t typesize) const;
 
   bool operator==(const BlockShape&) const = default;

@@ -14,7 +14,8 @@ constexpr std::int32_t kMaxSplitTypesize = 16;
 constexpr std::int32_t kMinSplitItems = 32;
 constexpr std::int32_t kMinSplitItemsBlosc1 = 128;
 
-// By level 0 to 9. For split blocks, the size for each byte of an item.
+// Default sizes by level 0 to 9. The first two are bytes of a block. The last one is bytes of each
+// stream of a split block.
 constexpr std::int32_t kFastBlocks[] = {8 * kKi,   16 * kKi,  32 * kKi,  64 * kKi,  128 * kKi,
                                         128 * kKi, 256 * kKi, 256 * kKi, 256 * kKi, 256 * kKi};
 constexpr std::int32_t kStrongBlocks[] = {16 * kKi,  32 * kKi,  64 * kKi,  128 * kKi, 256 * kKi,

@@ -14,7 +14,8 @@
 namespace bloscfs::codec {
 namespace {
 
-// Virtual blocks exist only for random access. They have the header's block size, up to a limit.
+// Chunks without blocks get virtual blocks, for random access. These have the header's block size;
+// if that exceeds kMaxVirtualBlocksize, kVirtualBlocksize.
 constexpr std::int32_t kMaxVirtualBlocksize = 1 << 20;
 constexpr std::int32_t kVirtualBlocksize = 256 << 10;
 constexpr std::int32_t kDictionarySizeField = 4;

@@ -22,7 +22,8 @@ class Chunk {
   /// size of the dictionary, or header and repeated value. The dictionary itself is a separate
   /// argument.
   static std::int64_t prefix_size(const ChunkHeader& header);
-  /// Returns the place of the dictionary, read from the same prefix. Size 0 if there is none.
+  /// Returns the place of the dictionary, read from these prefix_size() bytes. Size 0 if there is
+  /// none.
   static ByteRange dictionary_range(const ChunkHeader& header, Bytes prefix);
 
   /// `vl_sizes`: uncompressed size of each block, only for chunks with VL blocks (see
@@ -62,7 +63,7 @@ class Chunk {
 
   ChunkHeader header_;
   std::int32_t block_count_ = 0;
-  std::int32_t virtual_blocksize_ = 0;
+  std::int32_t virtual_blocksize_ = 0;  ///< 0 if the chunk has real blocks
   std::vector<std::int32_t> starts_;
   std::vector<std::int32_t> sorted_starts_;  ///< only if starts_ is out of order
   std::vector<std::int64_t> vl_offsets_;  ///< prefix sums of VL block sizes, one more than blocks

@@ -32,7 +32,8 @@ MutableBytes worthwhile(const ChunkHeader& header, MutableBytes out) {
 }
 
 EncodedSize finish(ChunkLayout& layout, const ChunkHeader& header) {
-  // Lossy filters can make zeros too. Chunks for Blosc1 must have blocks.
+  // Contents that are not all zero can be so after a lossy filter. Chunks for Blosc1 cannot be
+  // special.
   if (header.header_size == kExtendedHeaderSize && layout.is_zero()) {
     return {SpecialValue::zero, 0};
   }

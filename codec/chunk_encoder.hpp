@@ -36,13 +36,13 @@ struct BlockUpdate {
 /// Encodes chunks. The result depends only on contents and settings, not on earlier calls.
 class ChunkEncoder {
  public:
-  /// Throws Error as check_settings() does.
+  /// Throws Error (unwritable) if check_settings() refuses the settings.
   explicit ChunkEncoder(const EncodeSettings& settings);
 
   const EncodeSettings& settings() const { return settings_; }
   /// Changes the settings for later calls. Keeps codec contexts if the level stays the same, since
-  /// making one takes as long as compressing some ten KiB. If it throws, as the constructor does,
-  /// nothing changes.
+  /// making one takes as long as compressing some ten KiB. Throws like the constructor, and then
+  /// changes nothing.
   void use(const EncodeSettings& settings);
 
   /// Returns the largest stored size of a chunk of `nbytes`.
@@ -61,9 +61,9 @@ class ChunkEncoder {
   /// the stored bytes of the other blocks. The chunk keeps its codec, filters, block size and
   /// dictionary.
   ///
-  /// Instead decodes the chunk and encodes it again by the settings in these cases:
+  /// In the following cases, decodes the whole chunk and encodes it again by the settings:
   /// - the chunk has no blocks, or is of a kind that is only read
-  /// - its codec or filters lose something each time
+  /// - its codec or filters lose something at each encoding
   /// - all blocks change
   /// - block 0 changes and others refer to it
   /// - the result would exceed max_stored_size()

@@ -50,7 +50,7 @@ void parse_extended(const RawExtendedHeader& raw, ChunkHeader& h) {
   for (std::size_t i = 0; i < kFilterSlots; ++i) {
     h.filters[i] = {static_cast<FilterId>(raw.filters[i]), raw.filters_meta[i]};
   }
-  if (h.version == kVersionAlpha) h.filters[5] = {};  // that writer left garbage in the last slot
+  if (h.version == kVersionAlpha) h.filters[5] = {};  // alpha writers left garbage in this slot
   h.codec_meta = raw.codec_meta;
   if ((raw.flags2 & ~kFlag2VlBlocks) != 0) {
     const std::string what = "flags2 " + std::to_string(raw.flags2);
@@ -69,7 +69,8 @@ void parse_extended(const RawExtendedHeader& raw, ChunkHeader& h) {
   h.instrumented = (raw.blosc2_flags & kBlosc2Instrumented) != 0;
 }
 
-/// Returns the codec of a stream format. `id` is the extended header's codec byte, or 0.
+/// Returns the codec of a stream format; null if there is none. If several codecs have the format,
+/// `id` decides: the extended header's codec byte, or 0.
 const CodecRow* codec_of_stream(int format, std::uint8_t id) {
   const CodecRow* found = nullptr;
   for (const CodecRow& row : codec_rows()) {

@@ -50,7 +50,7 @@ inline bool ChunkHeader::has_filter(FilterId id) const {
 
 inline std::int32_t ChunkHeader::stream_count(std::int64_t block_size) const {
   if (vl_blocks || dont_split || block_size != blocksize) return 1;
-  // Blosc1 had no flag for this, but a rule.
+  // Blosc1 has only a flag against splitting. If it is clear, this rule decides.
   if (version <= kChunkVersionBlosc1 && (typesize > 16 || blocksize / typesize < 128)) return 1;
   return typesize;
 }

@@ -53,6 +53,7 @@ bool ChunkLayout::is_zero() const {
   const std::size_t full = static_cast<std::size_t>(header_.nbytes / header_.blocksize);
   const std::size_t streams =
       full * static_cast<std::size_t>(header_.stream_count(header_.blocksize)) + (blocks_ - full);
+  // A run of zeros is a stream that consists only of a length of 0.
   const Bytes streams_bytes = out_.first(written_).subspan(first_);
   return streams_bytes.size() == kLengthField * streams && streams_bytes[0] == 0 &&
          is_run(streams_bytes);

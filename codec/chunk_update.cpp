@@ -52,16 +52,20 @@ bool depends_on_shape(const ChunkHeader& header) {
   });
 }
 
-/// True if the chunk is of a kind that can be written, and some blocks stay as they are stored.
+/// True if changed blocks can be replaced: the chunk is of a kind that can be written, and some
+/// blocks stay as they are stored.
 bool keeps_layout(const ChunkHeader& header, Changes changes) {
   if (header.version != kChunkVersionBlosc2 || header.header_size != kExtendedHeaderSize ||
       header.vl_blocks || header.blocksize % header.stream_count(header.blocksize) != 0) {
     return false;
   }
   if (!codec_problem(header).empty() || !filter_problem(header).empty()) return false;
-  // New blocks must be read back as written, and kept blocks must not lose more.
+  // With such a loss, new contents would not be read back as written, and the old bytes in a
+  // changed block would lose more.
   if (loss_of(header.codec, header.filters) == Loss::every_time) return false;
+  // plan_chunk() would leave out such filters in a chunk whose last block is shorter.
   if (depends_on_shape(header) && header.nbytes % header.blocksize != 0) return false;
+  // The other blocks refer to block 0.
   if (changes[0] != nullptr && header.has_filter(FilterId::delta)) return false;
   return std::find(changes.begin(), changes.end(), nullptr) != changes.end();
 }
@@ -71,7 +75,8 @@ MutableBytes part_of(MutableBytes contents, ByteRange range) {
                           static_cast<std::size_t>(range.size));
 }
 
-/// Returns the contents of a chunk without blocks, which may have very many virtual blocks.
+/// Returns the contents of a chunk without blocks. Does not go through its virtual blocks, which
+/// may be very many.
 std::vector<std::uint8_t> plain_contents(const Chunk& chunk, Bytes stored) {
   std::vector<std::uint8_t> contents(static_cast<std::size_t>(chunk.nbytes()));
   if (contents.empty()) return contents;
@@ -98,6 +103,7 @@ std::vector<std::uint8_t> ChunkEncoder::decode_reference(const Chunk& old, Bytes
   return reference;
 }
 
+/// Returns the decoded contents of the whole chunk, with the changes.
 std::vector<std::uint8_t> ChunkEncoder::merged_contents(const Chunk& old, Bytes old_stored,
                                                         Changes changes) {
   std::vector<std::uint8_t> contents(static_cast<std::size_t>(old.nbytes()));
@@ -115,7 +121,8 @@ std::vector<std::uint8_t> ChunkEncoder::merged_contents(const Chunk& old, Bytes 
   return contents;
 }
 
-/// Returns stored size 0 if the chunk became too large.
+/// Encodes the changed blocks, and copies the stored bytes of the others. Returns stored size 0 if
+/// the chunk became too large.
 EncodedSize ChunkEncoder::replace_blocks(const Chunk& old, Bytes old_stored, Changes changes,
                                          MutableBytes out) {
   const ChunkHeader& header = old.header();

@@ -54,7 +54,8 @@ std::vector<std::uint8_t> make_dictionary(const ChunkHeader& header, Bytes filte
   const std::size_t sample = filtered.size() / std::max(streams, kMinStreams) / kSamplePart;
   if (most < kMinSize || sample == 0) return {};
   if (header.codec == CodecId::zstd) return train(take_samples(header, filtered, sample), most);
-  // LZ4 encodes near samples best, but any stream may need any sample: takes some of each stream.
+  // For LZ4, the samples themselves are the dictionary. LZ4 encodes near samples best, but any
+  // stream may need any sample. So takes some bytes of each stream.
   Samples samples = take_samples(header, filtered, std::max<std::size_t>(most / streams, 1));
   samples.bytes.resize(std::min(samples.bytes.size(), most));
   return std::move(samples.bytes);

@@ -14,7 +14,7 @@ enum class SplitMode : std::uint8_t {
   always = 1,
   never = 2,
   automatic = 3,           ///< by codec/formats/chunk.md, "Blocks and streams"
-  forward_compatible = 4,  ///< the same rule under its other name
+  forward_compatible = 4,  ///< the same as automatic, by its other name
 };
 
 struct EncodeSettings {
@@ -41,10 +41,11 @@ struct EncodeSettings {
 /// - Blosc1 does not support a setting, for blosc1_header
 void check_settings(const EncodeSettings& settings);
 
-/// Returns the header of a chunk of `nbytes`, without its stored size. Leaves out some filters. One
-/// kind is filters with which C-Blosc2 loses the last bytes if nbytes or blocks are not whole items
-/// (codec/formats/filters.md, "Delta"). The other is filters that need a shape that the chunk's
-/// blocks do not have.
+/// Returns the header of a chunk of `nbytes`, without its stored size. Leaves out filters that do
+/// not fit the chunk:
+/// - filters with which C-Blosc2 loses the last bytes, if nbytes or blocks are not whole items
+///   (codec/formats/filters.md, "Delta")
+/// - filters that need a shape that the chunk's blocks do not have
 ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes);
 
 }  // namespace bloscfs::codec

@@ -10,9 +10,10 @@ constexpr std::uint32_t kPieces = 16;
 constexpr std::uint32_t kPieceSize = kValues;  // on average, each value occurs once
 constexpr std::uint32_t kSample = kPieces * kPieceSize;
 
-// Chi-squared of such counts has a mean of 255 and a standard deviation of 22.6. Noise stays within
-// about six deviations. Most data that a Huffman code would shorten by 1 % does not. The sum over
-// the pieces detects data that is uneven in each place, but even on the whole.
+// Limits for chi-squared of how often each value occurs. For noise, it has a mean of 255 and a
+// standard deviation of 22.6, and stays within about six deviations. Most data that a Huffman code
+// would shorten by 1 % exceeds that. The sum over the pieces detects data that is uneven in each
+// place, but even on the whole.
 constexpr std::uint32_t kMostInSample = 255 + 6 * 23;
 constexpr std::uint32_t kMostInPiece = 255 + 8 * 23;
 constexpr std::uint32_t kMostInPieces = kPieces * 255 + 6 * 4 * 23;
@@ -21,7 +22,8 @@ constexpr std::uint32_t kMostInPieces = kPieces * 255 + 6 * 4 * 23;
 class Counts {
  public:
   void add(std::uint8_t value) { squares_ += 2U * counts_[value]++ + 1U; }
-  /// Returns chi-squared, if the total number of bytes is 256 times `expected`.
+  /// Returns chi-squared. `expected` is the mean count of a value: the total number of bytes is 256
+  /// times that.
   std::uint32_t chi_squared(std::uint32_t expected) const {
     return (squares_ - kValues * expected * expected) / expected;
   }

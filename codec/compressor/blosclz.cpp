@@ -55,7 +55,7 @@ class BloscLz {
     for (;;) {
       const bool good = op < 32 ? literal(op + 1) : match(op);
       if (!good) return false;
-      if (read_ == in_.size()) return op < 32 && written_ == out_.size();  // no match at the end
+      if (read_ == in_.size()) return op < 32 && written_ == out_.size();  // a literal comes last
       op = next();
     }
   }
@@ -70,6 +70,7 @@ class BloscLz {
     const std::size_t room = out_.size() - written_;
     if (size > left || size > room) return false;
     if (left >= kMaxLiteral && room >= kMaxLiteral) {
+      // A fixed size copies faster. Later output overwrites the excess.
       std::memcpy(out_.data() + written_, in_.data() + read_, kMaxLiteral);
     } else {
       std::memcpy(out_.data() + written_, in_.data() + read_, size);

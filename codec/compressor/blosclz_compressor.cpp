@@ -1,5 +1,5 @@
-// The encoder keeps its positions in local variables. It writes bytes, which the compiler must
-// assume to alias any member.
+// Encodes BloscLZ streams. The encoder keeps its positions in local variables, because the compiler
+// must assume that each byte it writes may change a member.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -33,8 +33,8 @@ struct Effort {
   std::ptrdiff_t probe_ratio;  ///< in percent; one of these parts must reach it
 };
 
-/// By level. The higher levels search everything: repetitions at a distance do not show in a small
-/// part.
+/// By level. The higher levels try no parts first, because a small part does not show repetitions
+/// at a large distance.
 constexpr Effort kEfforts[] = {{},
                                {12, 4, 250, 2, 200},
                                {12, 4, 180, 4, 130},
@@ -125,7 +125,7 @@ const std::uint8_t* match_begin(const std::uint8_t* at, std::ptrdiff_t distance,
   return at;
 }
 
-/// Returns the end of that match, extended to the back up to `end`.
+/// Returns the end of the match at `at`, extended to the back up to `end`.
 const std::uint8_t* match_end(const std::uint8_t* at, std::ptrdiff_t distance,
                               const std::uint8_t* end) {
   at += kSequence;
@@ -190,8 +190,8 @@ bool put_match(Output& out, std::uint32_t distance, std::size_t length) {
   return true;
 }
 
-/// Measures how much is saved in each window. If it is little, parts of growing size
-/// are not searched.
+/// Measures how much compression saves in each window of the input. If it saves little, skips parts
+/// of growing size without a search.
 class Gauge {
  public:
   Gauge(const std::uint8_t* in, std::ptrdiff_t min_ratio) : in_(in), min_ratio_(min_ratio) {}
@@ -219,9 +219,8 @@ class Gauge {
   std::ptrdiff_t skip_ = kWindow;
 };
 
-/// Encodes a stream. If `trial` is not 0, gives up after so many input bytes
-/// unless enough was saved.
-/// Returns the bytes written, or 0.
+/// Encodes a stream. If `trial` is not 0, gives up after that many input bytes unless enough was
+/// saved. Returns the bytes written; 0 if it gave up, or `out` is too small.
 std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort,
                    std::ptrdiff_t trial) {
   const Positions positions = table.begin(in);
@@ -235,7 +234,7 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
   const std::uint8_t* at = anchor + 1;  // a stream starts with a literal
   while (at <= limit && (at = find(positions, at, limit, effort.skip_shift, distance)) != nullptr) {
     const std::uint8_t* const from = match_begin(at, distance, in.data(), anchor);
-    const std::uint8_t* const to = match_end(at, distance, end - 1);  // and ends with one
+    const std::uint8_t* const to = match_end(at, distance, end - 1);  // it ends with a literal
     if (to - from < (distance > kNearDistance ? kMinFar : kMinNear)) {
       ++at;
       continue;
@@ -254,7 +253,7 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
     at = gauge.next(to, output.at - out.data(), limit);
   }
   if (!put_literals(output, anchor, end, end)) return 0;
-  out[0] |= 0x20;  // as all writers mark the first literal
+  out[0] |= 0x20;  // all writers set this bit in the first literal
   return static_cast<std::size_t>(output.at - out.data());
 }
 

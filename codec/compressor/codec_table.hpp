@@ -41,7 +41,7 @@ struct CodecRow {
   Loss loss = Loss::none;
   /// The codec needs the shape of an array's blocks, so it can only write arrays.
   bool depends_on_shape = false;
-  bool takes_single_bytes = false;  ///< blocks of larger items are split at each level
+  bool takes_single_bytes = false;  ///< callers must split blocks of larger items, at each level
   /// Returns why streams of `size` bytes cannot be written, as text; empty if they can. Null: never
   /// a problem.
   std::string (*problem)(const CodecUse& use, std::int64_t size) = nullptr;

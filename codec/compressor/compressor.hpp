@@ -26,8 +26,8 @@ class Decompressor {
  public:
   virtual ~Decompressor() = default;
   /// Decodes `in` to exactly `out`. Returns false if the stream is damaged or has another length;
-  /// `out` is then unspecified. Throws Error if a codec needs the shape of an array, and this one
-  /// does not fit.
+  /// `out` is then unspecified. Throws Error if the codec needs the shape of an array, and
+  /// `use.shape` does not fit.
   virtual bool decompress(Bytes in, const CodecUse& use, MutableBytes out) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 const char* chars(const std::uint8_t* bytes) { return reinterpret_cast<const char*>(bytes); }
 char* chars(std::uint8_t* bytes) { return reinterpret_cast<char*>(bytes); }
 
-/// LZ4 takes sizes as int, and refuses larger streams itself.
+/// LZ4 takes sizes as int. Larger sizes become the largest int, which LZ4 refuses for an input.
 int size_of(Bytes bytes) {
   return static_cast<int>(std::min<std::size_t>(bytes.size(), std::numeric_limits<int>::max()));
 }
@@ -96,7 +96,8 @@ std::unique_ptr<Decompressor> make_lz4_decompressor() {
   return std::make_unique<Lz4Decompressor>();
 }
 
-// Acceleration makes streams larger. C-Blosc2 2.17 uses none; here the lower levels use it.
+// Acceleration saves time, but makes streams larger. C-Blosc2 2.17 uses none; here the lower levels
+// use it.
 std::unique_ptr<Compressor> make_lz4_compressor(int clevel) {
   return std::make_unique<Lz4Compressor>(std::max(6 - clevel, 1));
 }

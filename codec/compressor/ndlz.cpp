@@ -29,8 +29,10 @@ struct RowToken {
   std::uint8_t rows;
 };
 
-/// The rows of the first of two pairs. The other two rows have an offset of their own.
+/// Tokens for two pairs of rows, each copied from its own offset. `rows` is the first pair.
 constexpr RowToken kTwoPairs[] = {{0x28, 0b0011}, {0x30, 0b0101}, {0x38, 0b1001}};
+/// Tokens for `rows` that are copied from one offset. The other rows follow as they are. First
+/// cells of side 4, then of side 8.
 constexpr RowToken kRows4[] = {{0x80, 0b1100}, {0x88, 0b0011}, {0x90, 0b0101}, {0x98, 0b1001},
                                {0xB0, 0b0110}, {0xB8, 0b1010}, {0xE0, 0b1110}, {0xE8, 0b0111},
                                {0xF0, 0b1011}, {0xF8, 0b1101}};
@@ -51,6 +53,7 @@ std::uint8_t matched_rows(std::size_t side, std::uint8_t token) {
   return 0;
 }
 
+/// Returns the first pair of rows of a token for two pairs; 0 for another token.
 std::uint8_t first_pair(std::size_t side, std::uint8_t token) {
   for (const RowToken& row : kTwoPairs)
     if (side == 4 && row.token == token) return row.rows;
@@ -116,6 +119,7 @@ class NdlzReader {
     const std::uint8_t rows = pair != 0 ? pair : matched_rows(side_, token);
     if (rows == 0) return false;
     const auto matched = static_cast<std::size_t>(std::popcount(rows));
+    // `there` are the matched rows, `rest` the other rows of the cell.
     const auto there = take_reference(matched * side_);
     const std::size_t others = (side_ - matched) * side_;
     const auto rest = pair != 0 ? take_reference(others) : take(others);
@@ -230,7 +234,7 @@ class NdlzWriter {
       std::memcpy(bytes.data() + row * place.width, in_.data() + place.at + row * columns_,
                   place.width);
     const Bytes cell = Bytes(bytes).first(size);
-    // Other writers store cells at the edge only as literals.
+    // As in other writers, cells that the edge cuts off are always literals.
     if (size < side_ * side_) return put(kLiteralToken, cell);
     if (std::all_of(cell.begin(), cell.end(), [&](std::uint8_t b) { return b == cell[0]; }))
       return put(kFillToken, cell.first(1));

@@ -114,6 +114,7 @@ class Session {
     }
   }
 
+  /// Sets the mode of the codec, and its parameter (codec/formats/plugins.md).
   void set_mode(const CodecUse& use) {
     const auto dimensions = static_cast<unsigned>(use.shape.extents().size());
     if (use.id == CodecId::zfp_accuracy) {
@@ -138,6 +139,7 @@ class Session {
   std::size_t maximum_ = 0;
 };
 
+/// Throws Error if this cannot be a ZFP stream: unsupported without a shape, else malformed.
 void require_stream(const CodecUse& use, std::size_t size) {
   const std::string problem = stream_problem(use, static_cast<std::int64_t>(size));
   if (problem.empty()) return;

@@ -84,7 +84,8 @@ class ZstdCompressor final : public Compressor {
                                     dictionary);
   }
 
-  /// Returns null if the dictionary is damaged, which an old chunk's may be.
+  /// Returns null if the dictionary is damaged. An update of a chunk may bring one, because it uses
+  /// the chunk's own dictionary.
   const ZSTD_CDict* digest(Bytes dictionary) {
     if (!std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
       digested_.reset(ZSTD_createCDict(dictionary.data(), dictionary.size(), level_));

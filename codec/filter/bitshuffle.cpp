@@ -6,8 +6,8 @@
 #include "codec/filter/highest_target.hpp"
 #include "codec/filter/shuffle.hpp"
 
-// Arrays cannot contain vectors of unknown length. Processors with SSSE3 but without SSE4 are too
-// rare to compile for.
+// Without SVE and RVV: the code has arrays of vectors, and theirs have no fixed length. Processors
+// with SSSE3 but without SSE4 are too rare to compile for.
 #define HWY_DISABLED_TARGETS \
   (BLOSCFS_ABOVE_AVX3 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -99,7 +99,7 @@ HWY_INLINE std::size_t stream_to_rows_simd(const std::uint8_t* stream, std::size
   return i;
 }
 
-#else  // g++ before 12.3: nothing is vectorised there
+#else  // g++ before 12.3, with which nothing is vectorised
 
 HWY_INLINE std::size_t rows_to_stream_simd(const std::uint8_t*, std::size_t, std::size_t,
                                            std::uint8_t*) {
@@ -136,6 +136,7 @@ void rows_to_stream(const std::uint8_t* rows, std::size_t stride, std::size_t co
   }
 }
 
+/// Does the reverse of rows_to_stream().
 void stream_to_rows(const std::uint8_t* stream, std::size_t count, std::size_t stride,
                     std::uint8_t* rows) {
   std::size_t i = stream_to_rows_simd(stream, count, stride, rows);

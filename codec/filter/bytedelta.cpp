@@ -15,7 +15,7 @@ namespace bloscfs::codec::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
+#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3, with which nothing is vectorised
 std::size_t running_sum_simd(std::uint8_t*, std::size_t) { return 0; }
 #else
 /// Fills each block of 16 bytes with the last byte of the block `distance` before it. The first

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxMeanSide = 127;  // the parameter of NDMEAN is a signed byte
 
-/// True if a cell of that side has more items than the block.
+/// True if a cell of `side` has more items than the block.
 bool outgrow(const BlockShape& shape, std::int64_t side) {
   std::int64_t items = 1, cell = 1;
   for (const std::int32_t extent : shape.extents()) {
@@ -21,8 +21,8 @@ bool outgrow(const BlockShape& shape, std::int64_t side) {
   return cell > items;
 }
 
-/// True if C-Blosc2 misplaces means. It advances by the cells' extent in the first
-/// dimension, in all dimensions. Example: in blocks of 3x20 with cells of side 4, which are 3x4, it
+/// True if C-Blosc2 misplaces means. In every dimension, it advances by the extent that the cells
+/// have in the first dimension. Example: in blocks of 3x20 with cells of side 4, which are 3x4, it
 /// averages other places than it fills.
 bool misplaced_by_others(const BlockShape& shape, std::int32_t side) {
   const auto extents = shape.extents();

@@ -15,11 +15,12 @@ namespace bloscfs::codec {
 
 class CellGrid {
  public:
-  /// Makes the grid for a slot with NDCELL or NDMEAN, in blocks of `size` bytes. Throws Error:
-  /// unsupported without a shape of blocks, malformed with the text of problem().
+  /// Makes the grid for a filter slot with NDCELL or NDMEAN, in blocks of `size` bytes. Throws
+  /// Error: unsupported without a shape of blocks, malformed with the text of problem().
   CellGrid(const ChunkHeader& header, const FilterStep& step, std::size_t size);
 
-  /// Returns why such a slot cannot be used in blocks of `size` bytes, as text; empty if it can.
+  /// Returns why a slot with NDCELL or NDMEAN cannot be used in blocks of `size` bytes, as text;
+  /// empty if it can.
   static std::string problem(const ChunkHeader& header, const FilterStep& step, std::int64_t size);
 
   /// Convert a block from its own order to the order of its cells, and back. Both arguments have

@@ -29,7 +29,7 @@ std::size_t xor_simd(const std::uint8_t* a, const std::uint8_t* b, std::size_t s
   return i;
 }
 
-#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
+#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3, with which nothing is vectorised
 std::size_t running_xor_simd(std::uint8_t*, std::size_t, std::size_t) { return 0; }
 #else
 /// Computes the running XOR of words of kWord bytes, within 16 bytes, with a carry of the last

@@ -18,6 +18,7 @@ Undoing undoing(const ChunkHeader& header, const FilterStep& step) {
                                                          : Undoing::impossible;
 }
 
+/// Returns how many slots are undone into the other buffer.
 std::ptrdiff_t buffer_changes(const ChunkHeader& header) {
   return std::count_if(header.filters.begin(), header.filters.end(), [&](const FilterStep& step) {
     return undoing(header, step) == Undoing::into_other_buffer;

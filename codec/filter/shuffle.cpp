@@ -6,8 +6,8 @@
 
 #include "codec/filter/highest_target.hpp"
 
-// Arrays cannot contain vectors of unknown length. Processors with SSSE3 but without SSE4 are too
-// rare to compile for.
+// Without SVE and RVV: the code has arrays of vectors, and theirs have no fixed length. Processors
+// with SSSE3 but without SSE4 are too rare to compile for.
 #define HWY_DISABLED_TARGETS \
   (BLOSCFS_ABOVE_AVX3 | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -20,7 +20,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace bloscfs::codec::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
+#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3, with which nothing is vectorised
 
 std::size_t unshuffle_simd(Streams, std::size_t, std::size_t, std::uint8_t*) { return 0; }
 std::size_t shuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uint8_t*) { return 0; }

@@ -19,7 +19,7 @@ namespace bloscfs::codec::HWY_NAMESPACE {
 /// Streams at any addresses.
 using Streams = const std::uint8_t* const*;
 
-#if HWY_TARGET != HWY_SCALAR  // has no vectors of 16 bytes
+#if HWY_TARGET != HWY_SCALAR  // which has no vectors of 16 bytes
 
 // Handles 16 streams at a time, or 8 if no more are left. The last group may overlap another one,
 // with the same result. The distance of streams is often a power of two, so that their cache lines
@@ -85,6 +85,7 @@ HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t stride, std::
   for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], out + (16 + e) * width);
 }
 
+/// Unshuffles the first elements. Returns how many.
 HWY_INLINE std::size_t unshuffle_any(Streams in, std::size_t n, std::size_t width,
                                      std::uint8_t* out) {
   const std::size_t step = hn::Lanes(Wide());
@@ -136,6 +137,7 @@ HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t width, std::siz
   for (std::size_t j = 0; j < 16; ++j) hn::StoreU(v[j], d, out + j * stride);
 }
 
+/// Shuffles the first elements. Returns how many.
 HWY_INLINE std::size_t shuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
                                    std::uint8_t* out) {
   const std::size_t end = tiled_elements(n, width, 16);

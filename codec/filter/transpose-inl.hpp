@@ -25,7 +25,7 @@ namespace bloscfs::codec::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET != HWY_SCALAR  // has no vectors of 16 bytes
+#if HWY_TARGET != HWY_SCALAR  // which has no vectors of 16 bytes
 
 using Block = hn::FixedTag<std::uint8_t, 16>;
 using Wide = hn::CappedTag<std::uint8_t, 32>;  // one or two blocks

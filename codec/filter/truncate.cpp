@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFloatMantissa = 23;
 constexpr int kDoubleMantissa = 52;
-constexpr std::size_t kWord = 8;  // bytes at a time: whole elements
+constexpr std::size_t kWord = 8;  // bytes handled at once, a multiple of each element size
 
 /// `kept` >= 0 is the number of bits to keep of `all`; below 0, the number of bits to clear.
 int bits_to_clear(int kept, int all) { return kept >= 0 ? all - kept : -kept; }

@@ -6,7 +6,7 @@
 #include <hwy/targets.h>
 
 #if defined(__clang__)
-#define _Bool bool  // which the C library's header says, and g++ understands
+#define _Bool bool  // the C library's header uses _Bool, which only g++ accepts in C++
 #endif
 #include <sys/platform/x86.h>
 
