@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kContext = "going into the background";
 
-/// Waits in the caller's process until the child is ready or has ended. Then exits.
+/// Waits in the caller's process until the child reports success through the pipe `told`, or has
+/// ended. Then exits, with 0 or with the child's status.
 [[noreturn]] void wait_for(pid_t child, int told) {
   char byte = 0;
   ssize_t got = -1;

@@ -11,6 +11,7 @@
 namespace bloscfs::fs {
 namespace {
 
+/// True if a FUSE filesystem without a daemon is mounted there: the kernel answers ENOTCONN.
 bool is_dead(const std::string& mountpoint) {
   struct stat st {};
   return ::stat(mountpoint.c_str(), &st) != 0 && errno == ENOTCONN;

@@ -61,6 +61,7 @@ void follow_permission(const std::string& source, MountOptions& options) {
 class FileSource final : public SessionSource {
  public:
   void open(Sandbox& sandbox, SessionSettings& settings) override {
+    // The daemon of an earlier mount may still store its last writes.
     if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
@@ -73,7 +74,7 @@ class FileSource final : public SessionSource {
     source_ = sandbox.open(settings.source, settings.options);
     source_.has_quotas = enforces_quotas(source_.root);
     open_rescue(settings);
-    // Each request applies its caller's umask.
+    // The process needs no umask: each request applies the umask of its caller.
     ::umask(0);
     give_up_reserves();
   }

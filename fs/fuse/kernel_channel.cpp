@@ -36,7 +36,8 @@ Part part_of(codec::Bytes request, std::size_t offset) {
   return part;
 }
 
-/// True if the request clears set-user-ID and set-group-ID bits, which libfuse does not pass on.
+/// True if the request asks the daemon to clear the file's set-user-ID and set-group-ID bits.
+/// libfuse does not pass these flags on.
 bool takes_privileges(codec::Bytes request) {
   const auto header = part_of<fuse_in_header>(request, 0);
   constexpr std::size_t kBody = sizeof header;
@@ -49,14 +50,15 @@ bool takes_privileges(codec::Bytes request) {
       return (part_of<fuse_open_in>(request, kBody).open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
     case FUSE_FALLOCATE:
     case FUSE_COPY_FILE_RANGE:
-      // The kernel does not say so for these requests. Root may keep the bits.
+      // These requests have no such flag. Only root's requests keep the bits.
       return header.uid != 0;
     default:
       return false;
   }
 }
 
-/// libfuse does not know FUSE_HANDLE_KILLPRIV_V2. Before its version 3.14.1 it forgets to accept
+/// Returns the flags of FUSE_INIT that the daemon accepts in addition to those of libfuse. libfuse
+/// does not know FUSE_HANDLE_KILLPRIV_V2. Before version 3.14.1, it forgets to accept
 /// FUSE_PARALLEL_DIROPS.
 std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
   const bool at_once = directory_requests == DirectoryRequests::at_once;
@@ -114,7 +116,8 @@ class KernelChannel::Reader {
 
   codec::MutableBytes all() { return {buffer.get(), kBufferSize}; }
 
-  /// Returns the memory that a large request took of the buffer. The next large writes use cells.
+  /// Returns the buffer's pages beyond kUsualSize to the system, after a large request. The next
+  /// large writes do not need them, because they use cells.
   void shrink() {
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     auto* const end = buffer.get() + kBufferSize;
@@ -164,7 +167,7 @@ void KernelChannel::agree(Reader& reader, std::size_t size) {
     const std::uint32_t flags = part_of<std::uint32_t>(bytes, kFlags) | accepted;
     std::memcpy(bytes.data() + kFlags, &flags, sizeof flags);
   }
-  // If the filesystem was unmounted, the next read reports it.
+  // Ignores errors of an unmounted filesystem: the next read of a request reports the unmount.
   if (::write(fuse_session_fd(session_), bytes.data(), bytes.size()) < 0 && errno != ENOENT &&
       errno != ENODEV && errno != ECONNABORTED)
     frame::throw_errno("session");
@@ -244,11 +247,12 @@ void KernelChannel::give_up() {
 void KernelChannel::end(int error) {
   if (error != 0) error_ = error;
   has_ended_ = true;
-  ::kill(::getpid(), SIGTERM);  // the thread in serve() takes it; all others block it
+  ::kill(::getpid(), SIGTERM);  // wakes the thread in serve(); all others block it
 }
 
-/// The daemon sends itself a signal where the kernel has ended the connection (`is_unmounted`), and
-/// where the mount has been idle.
+/// Returns why serve() ends, from the signal that ended it. The daemon itself sends SIGTERM in two
+/// cases: if the kernel has ended the connection (`is_unmounted`), and if the mount has been idle
+/// for idle_timeout.
 std::string KernelChannel::reason_of(const siginfo_t& info, bool is_unmounted) {
   if (is_unmounted) return kUnmounted;
   if (info.si_code == SI_USER && info.si_pid == ::getpid()) return "idle_timeout has passed";
@@ -269,7 +273,8 @@ int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
   while (::sigwaitinfo(&ends, &info) < 0 && errno == EINTR) continue;
   end_reason_ = reason_of(info, has_ended_.exchange(true));
   fuse_session_exit(session_);
-  // No worker is started any more.
+  // Since has_ended_ is set, no worker is started any more. Those that wait for a request are
+  // cancelled.
   std::list<pthread_t> workers;
   {
     const MutexLock lock(mutex_);

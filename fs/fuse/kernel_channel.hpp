@@ -36,7 +36,8 @@ class KernelChannel {
 
   /// Serves with up to `threads` threads until the filesystem is unmounted or one of the signals
   /// `ends` arrives. `ends` includes SIGTERM; the caller has blocked them in all threads. Returns
-  /// 0, or the errno of a failed read. Throws std::system_error if no thread can be started.
+  /// 0, or the errno of a request that could not be read. Throws std::system_error if no thread can
+  /// be started.
   int serve(unsigned threads, const sigset_t& ends);
   /// What ended serve(): "unmounted", "idle_timeout has passed", or a signal and its sender.
   const std::string& end_reason() const { return end_reason_; }
@@ -66,7 +67,7 @@ class KernelChannel {
 
   fuse_session* const session_;
   PagePool& pages_;
-  const std::uint32_t wanted_;  ///< features that libfuse does not accept
+  const std::uint32_t wanted_;  ///< flags of FUSE_INIT that libfuse does not accept
 
   Mutex mutex_;
   std::list<pthread_t> workers_ GUARDED_BY(mutex_);
@@ -74,11 +75,12 @@ class KernelChannel {
   std::atomic<unsigned> reading_{0};  ///< workers that wait for a request
   std::atomic<bool> has_ended_{false};
   std::atomic<int> error_{0};
-  std::string end_reason_ = kUnmounted;  ///< of the thread in serve()
+  std::string end_reason_ = kUnmounted;  ///< used only by the thread in serve()
 };
 
-// Call the mount's channel for the request that this thread answers. With libfuse's own loop there
-// is no channel: the kernel clears the bits itself, and libfuse has the bytes.
+// These functions ask the mount's KernelChannel about the request that this thread answers. With
+// libfuse's own loop, there is no channel. The result is then false or empty: the kernel clears
+// set-user-ID bits itself, and libfuse has the bytes of a write.
 
 bool request_drops_privileges(fuse_req_t request);
 std::span<PooledBuffer> written_cells(fuse_req_t request);

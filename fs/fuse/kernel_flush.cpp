@@ -50,6 +50,7 @@ struct KernelFlush::State {
     return tasks.front().flushes ? tasks.front().inode : 0;
   }
 
+  /// Has the kernel forget the attributes of the inodes in changed_attributes.
   void tell_changed_attributes() {
     for (;;) {
       fuse_ino_t inode = 0;
@@ -62,7 +63,7 @@ struct KernelFlush::State {
         changed_attributes.erase(changed_attributes.begin());
         is_calling = true;
       }
-      // Called without the lock: the kernel may wait until it has forgotten that inode.
+      // Called without `mutex`: the call may block until the kernel has dropped the inode.
       fuse_lowlevel_notify_inval_inode(session, inode, -1, 0);
     }
   }
@@ -78,7 +79,7 @@ struct KernelFlush::State {
       is_calling = true;
     }
     call();
-    call = nullptr;  // captures may need objects that end soon
+    call = nullptr;  // its captures may use objects that the KernelFlush does not outlive
     const MutexLock lock(mutex);
     tasks.pop_front();
     is_calling = false;
@@ -94,7 +95,8 @@ struct KernelFlush::State {
 
 KernelFlush::KernelFlush(fuse_session* session) : state_(std::make_shared<State>()) {
   state_->session = session;
-  // The thread is not joined: the kernel may complete its call only after the session has ended.
+  // The thread is not joined: it may be in an invalidation that the kernel completes only after the
+  // session has ended.
   std::thread([state = state_] { state->work(); }).detach();
 }
 

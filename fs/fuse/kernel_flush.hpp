@@ -1,5 +1,5 @@
 #pragma once
-// Has the kernel write the cached pages that it still holds.
+// Has the kernel write its dirty pages of a file to the daemon.
 
 #include <functional>
 #include <memory>
@@ -8,10 +8,11 @@
 
 namespace bloscfs::fs {
 
-/// Flushes an inode before the daemon answers where its holes are. Only with all data of the file
-/// can the daemon tell. But the kernel asks without writing what a mapping or the writeback cache
-/// holds. It writes that data when the file's pages are invalidated, by requests that other threads
-/// must serve during that call. So the invalidation has its own thread.
+/// Flushes an inode before the daemon answers an lseek(2) for data or holes. The daemon needs all
+/// data of the file for that, but the kernel sends the lseek(2) without the dirty pages of a
+/// mapping or of the writeback cache. The kernel writes them when the daemon invalidates the
+/// inode's pages: it sends write requests, which other threads must serve during that call. So a
+/// separate thread invalidates the pages.
 class KernelFlush {
  public:
   explicit KernelFlush(fuse_session* session);
@@ -21,8 +22,8 @@ class KernelFlush {
   KernelFlush& operator=(const KernelFlush&) = delete;
 
   /// Calls `reply` once the kernel has written the inode's pages and has forgotten its attributes.
-  /// `reply` must not throw. Tasks are served in the order of the calls. A page that is being read,
-  /// of any inode, delays them.
+  /// `reply` must not throw. Tasks are served in the order of the calls. An invalidation waits for
+  /// pages of its inode that are being read, and delays all later tasks.
   void before(fuse_ino_t inode, std::function<void()> reply);
   /// Has the kernel forget the inode's attributes soon. Does not wait.
   void forget_attributes(fuse_ino_t inode);

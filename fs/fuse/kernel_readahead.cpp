@@ -31,7 +31,7 @@ void KernelReadahead::before_open(bool may_be_mapped) {
   const MutexLock lock(mutex_);
   if (!setting_ || is_for_mapped_ == may_be_mapped) return;
   if (may_be_mapped) {
-    // An administrator may have changed the value since.
+    // Saves the present value, which an administrator may have set, so that it can be restored.
     std::array<char, 32> text;
     const ssize_t size = ::pread(setting_.get(), text.data(), text.size(), 0);
     if (size <= 0) return;

@@ -16,14 +16,14 @@ namespace bloscfs::fs {
 /// the present one. Thread-safe.
 class KernelReadahead {
  public:
-  /// Without a mount, never sets anything. Must be made before FUSE_INIT is answered, which can
-  /// only lower the value, and before the sandbox closes /sys.
+  /// If `mount` is empty, never sets anything. Must be made before FUSE_INIT is answered, since
+  /// that answer can only lower the value. Must also be made before the sandbox closes /sys.
   explicit KernelReadahead(const std::optional<MountEntry>& mount);
   KernelReadahead(const KernelReadahead&) = delete;
   KernelReadahead& operator=(const KernelReadahead&) = delete;
 
-  /// To be called before the daemon replies to an open. Of two files that are opened at the same
-  /// moment, one may get the other's value.
+  /// Sets the value for a file that is being opened. To be called before the daemon replies. Of two
+  /// files that are opened at the same moment, one may get the other's value.
   void before_open(bool may_be_mapped);
 
  private:

@@ -10,15 +10,15 @@
 
 namespace bloscfs::fs {
 
-/// Returns a JSON object whose nesting is small enough to print it. Throws std::runtime_error with
-/// a message for the user.
+/// Parses a JSON object. Refuses deep nesting, because printing it recurses. Throws
+/// std::runtime_error with a message for the user.
 nlohmann::json parse_answer(const std::string& text);
 
 struct DaemonNumbers {
   pid_t pid = 0;  ///< positive, but may be of a process that is unrelated to the mount
   std::uint64_t dirty_bytes = 0, cache_bytes = 0, cache_size = 0;
   std::uint64_t failing_files = 0, rescued_files = 0;
-  std::string version;  ///< empty: a daemon that does not tell
+  std::string version;  ///< empty if the daemon does not report it
 };
 
 /// Parses the value of kStatsAttribute. Throws what parse_answer() throws.

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Replaces invalid UTF-8, which names may contain.
+/// Returns the value as JSON text. Replaces invalid UTF-8, which file names may contain.
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -28,7 +28,8 @@ std::int64_t microseconds(RequestWatch::Clock::duration time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-/// Merges `width` buckets into one. Returns null if there were no such requests.
+/// Describes the requests of one operation; returns null if there were none. Merges `width` buckets
+/// into one.
 json describe(const RequestWatch& watch, Operation operation, std::size_t width) {
   const Latencies& latencies = watch.latencies(operation);
   json buckets = json::object();
@@ -48,6 +49,7 @@ json describe(const RequestWatch& watch, Operation operation, std::size_t width)
           {"buckets", std::move(buckets)}};
 }
 
+/// Widens the buckets until the text fits into an attribute.
 std::string describe_operations(const RequestWatch& watch) {
   for (std::size_t width = 1;; width *= 2) {
     json all = json::object();

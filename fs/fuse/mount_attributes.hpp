@@ -1,5 +1,5 @@
 #pragma once
-// Attributes of the mount's root by which a session describes itself.
+// Extended attributes of the mount's root that describe the session.
 
 #include <optional>
 #include <string>
@@ -30,8 +30,9 @@ inline constexpr std::string_view kOptionsAttribute = "user.bloscfs.options";
 /// True for the owner of the mount and root.
 bool may_manage(fuse_req_t request);
 
-/// Returns the value of such an attribute, or nullopt for other names. A value has at most 64 KiB:
-/// lists are cut, and buckets become wider. Throws std::system_error(EPERM).
+/// Returns the value of one of the attributes above, or nullopt for another name. A value has at
+/// most 64 KiB: lists are cut, and buckets become wider. Throws std::system_error(EPERM) if the
+/// user may not read the attribute.
 std::optional<std::string> mount_attribute(KernelRequest& request, std::string_view name);
 
 }  // namespace bloscfs::fs

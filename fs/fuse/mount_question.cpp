@@ -24,7 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// FUSE checks all these user and group ids. The caller's supplementary groups are dropped.
+/// If the caller is root, takes the user and group of the mount's owner. Sets the real, effective
+/// and saved ids, because FUSE compares them all. Drops root's supplementary groups.
 void become_owner(const MountEntry& mount) {
   if (::geteuid() != 0 || mount.user == 0) return;
   if (::setgroups(0, nullptr) != 0 || ::setresgid(mount.group, mount.group, mount.group) != 0 ||
@@ -41,8 +42,8 @@ void write_all(int file, std::string_view text) {
 }
 
 void enter_root(const MountEntry& mount) {
-  // Opened before the change of user. The owner may have no access to the path, and
-  // only the owner may have access to the mount's root.
+  // Opens the path as the caller, because the owner may have no access to it. Enters the root as
+  // the owner, because others may have no access to that.
   const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!place) frame::throw_errno();
   become_owner(mount);

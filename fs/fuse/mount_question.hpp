@@ -16,15 +16,16 @@ namespace bloscfs::fs {
 
 /// Asks in a child process, which waits as long as needed, while the caller can use a timeout. The
 /// reason: no signal can end a process that waits for a hanging daemon. If root asks, the child
-/// becomes the owner of the mount. FUSE lets only the owner in, unless others are allowed.
+/// takes the user and group of the mount's owner, because FUSE lets only the owner in without
+/// allow_other.
 class MountQuestion {
  public:
-  /// Calls `ask` in the child, whose current directory is the mount's root. To open that may take
-  /// as long as to list it. To be called while there are no other threads. Throws
+  /// Calls `ask` in the child, whose current directory is the mount's root. Opening that directory
+  /// may take as long as listing it. To be called while there are no other threads. Throws
   /// std::system_error.
   MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask);
-  /// Calls `ask` in the child with the caller's rights and directory: for calls that may hang as a
-  /// mount does.
+  /// Calls `ask` in the child with the caller's rights and current directory. For calls that may
+  /// hang on another filesystem, such as that of SOURCE.
   explicit MountQuestion(const std::function<std::string()>& ask);
   /// Kills the child, which ends once its system call returns.
   ~MountQuestion();

@@ -23,6 +23,8 @@ void refuse_options(const MountOptions& options) {
   if (options.unsupported != UnsupportedFiles::refused) refuse("unsupported");
 }
 
+/// Makes the mount read-only if the objects cannot be written. If the user asked for a writable
+/// mount, also warns, or throws.
 void follow_writability(const ObjectSetting& objects, MountOptions& options) {
   if (objects.is_writable) return;
   const bool was_asked_for = !options.read_only && options.unwritable != Unwritable::shown;

@@ -23,7 +23,8 @@ void reply_sized(fuse_req_t request, const std::string& value, std::size_t size)
 }
 
 void op_getxattr(fuse_req_t raw, fuse_ino_t inode, const char* name, std::size_t size) {
-  // The kernel asks for security.capability before each write. An exception would be too expensive.
+  // Refuses other name spaces without an exception, which would be too expensive: the kernel asks
+  // for security.capability before each write.
   if (!is_in_shown_space(name)) {
     fuse_reply_err(raw, EOPNOTSUPP);
     return;

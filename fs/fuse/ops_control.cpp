@@ -19,7 +19,7 @@ void change_options(KernelRequest& request, const std::string& text) {
     mount_state(request).running_options->change(text.substr(0, text.find('\0')));
     fuse_reply_ioctl(request, 0, nullptr, 0);
   } catch (const std::invalid_argument&) {
-    fuse_reply_err(request, EINVAL);  // the command has checked the options before
+    fuse_reply_err(request, EINVAL);  // mount -o remount has checked the options, with a message
   }
 }
 

@@ -13,7 +13,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Offsets of entries: 1 and 2 are "." and "..", then come those of the listing.
+/// "." and ".." come before the entries of the listing. The offset of an entry counts the entries
+/// before it.
 constexpr off_t kDots = 2;
 
 /// The limit of processor time for a listing, which may be as large as memory allows.
@@ -68,26 +69,29 @@ bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
   return true;
 }
 
-/// Adds a name only. A lookup of the name then reports the error.
+/// Adds an entry whose attributes could not be read. A lookup of its name then reports the error.
 bool add_without_attributes(EntryBuffer& buffer, const DirectoryEntry& entry, off_t next) {
   fuse_entry_param param{};  // inode 0: no reference is taken
   param.attr = type_and_inode(entry.type, entry.inode);
   return buffer.add_plus(entry.shown_name.c_str(), param, next);
 }
 
-/// Adds an entry with its attributes, which takes a reference. Returns false if it does not fit.
+/// Adds an entry with its attributes, which gives the kernel a reference to the node. Returns false
+/// if it does not fit.
 bool add_with_attributes(Request& request, EntryBuffer& buffer, Source& source, NodeId directory,
                          const DirectoryEntry& entry, off_t next) {
   std::optional<FoundNode> found;
   try {
     found = source.enter(request, directory, entry);
   } catch (const NoSlot&) {
-    // Other entries have taken references, so the request cannot be served again.
+    // Does not wait for a slot: earlier entries have taken references, which a second run would
+    // take again.
     return add_without_attributes(buffer, entry, next);
   } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
   if (!found) return true;  // removed since the directory was opened
+  // Reading the attributes would take much work.
   if (found->id == 0) return add_without_attributes(buffer, entry, next);
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
   source.forget(found->id, 1);
@@ -114,7 +118,7 @@ void read_directory(KernelRequest& request, fuse_ino_t inode, std::size_t size, 
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
-  // Entries have taken references, so the request must not be served again.
+  // From here on, the request must not be served again: its entries have taken references.
   const Change change(request);
   // After the last entry, reports damage that has left the listing incomplete.
   if (offset >= kDots + static_cast<off_t>(entries.size())) source.require_listed(change, inode);
@@ -122,6 +126,7 @@ void read_directory(KernelRequest& request, fuse_ino_t inode, std::size_t size, 
 }
 
 void op_opendir(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
+  // Read when the request arrives: the listing must begin after that.
   const std::uint64_t begun = mount_of(raw).directories().listings_begun();
   serve(raw, inode, Operation::opendir, [=, given = *info](KernelRequest& request) {
     Mount& mount = mount_of(request);

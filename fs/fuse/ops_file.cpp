@@ -58,12 +58,13 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
     if (drops_privileges) source.drop_privileges(request, inode);
     const Mount::Opened opened = mount.open(request, inode, info.flags);
     reply.fh = opened.handle;
-    // A container's node stands for one state of it, so its cached pages stay valid.
+    // A container's node stands for one state of the container, so the kernel's cached pages stay
+    // valid.
     reply.keep_cache = opened.changed ? 0 : 1;
     // The close of a read-only handle has nothing to report.
     reply.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
     // A truncating open must not wait for a flush, since the kernel writes no pages before the
-    // reply. The kernel knows the new size without it.
+    // reply. The kernel knows the new size without the notice.
     if (opened.changed && (info.flags & O_TRUNC) == 0)
       reply_open_after_notice(request, inode, reply, opened.may_be_mapped);
     else
@@ -72,7 +73,8 @@ void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
 }
 
 void op_release(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
-  // Also serves the close at the end of the session: it may have to turn a plain file into a frame.
+  // Serves a waiting close even after the session has ended: the close may have to turn a plain
+  // file into a frame.
   serve(
       raw, inode, Operation::release,
       [number = info->fh](KernelRequest& request) {
@@ -119,6 +121,7 @@ void op_lseek(fuse_req_t raw, fuse_ino_t inode, off_t offset, int whence, fuse_f
       flushed.limit();
       fuse_reply_lseek(flushed, handle->seek(flushed, offset, whence));
     };
+    // Without writers, the kernel has no dirty pages of the file.
     if (!handle->has_writers()) return reply(request);
     mount_state(request).kernel_flush->before(
         inode,
@@ -127,7 +130,8 @@ void op_lseek(fuse_req_t raw, fuse_ino_t inode, off_t offset, int whence, fuse_f
 }
 
 /// Returns where the bytes of a write request go. If several programs append at once, the kernel
-/// may have a wrong end for some of them. With its writeback cache, only the kernel knows the end.
+/// may send offsets that are not at the end. So the bytes go to the end that the daemon knows. With
+/// the kernel's writeback cache, only the kernel knows the end.
 WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info) {
   const bool are_pages = info.writepage != 0;
   const bool appends =
@@ -135,14 +139,14 @@ WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info
   return {offset, appends, are_pages};
 }
 
-/// Called when the waiting request is interrupted. The bytes are already in the file, so it replies
-/// as if there were room.
+/// Called when a waiting write request is interrupted. Replies that the write succeeded, since the
+/// bytes are already in the file.
 void end_waiting_for_room(fuse_req_t request, void* budget) {
   if (const auto left = static_cast<DirtyBudget*>(budget)->leave(request)) left->reply();
 }
 
-/// Replies to a write. If the user has no room, keeps the request without a thread until there is
-/// room.
+/// Replies to a write. If the user's dirty bytes leave no room, keeps the request until there is
+/// room, without occupying a thread.
 void reply_write_when_there_is_room(KernelRequest& request, const FileHandle& handle,
                                     std::size_t count) {
   DirtyBudget& budget = mount_of(request).dirty_budget();

@@ -15,7 +15,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How long the kernel caches a missing name, with its writeback cache. Without that
+/// How long the kernel caches that a name is missing, if its writeback cache is used. Without that
 /// caching, data can be lost:
 /// 1. One process creates a file while another one looks up the same name, which was missing.
 /// 2. The kernel drops the new inode once the creator has closed the file.
@@ -49,7 +49,7 @@ void op_lookup(fuse_req_t raw, fuse_ino_t parent, const char* name) {
     Source& source = source_of(request);
     request.limit_if_far(parent);
     if (name == "." || name == "..") {
-      // From an NFS server that has a node id without a name for it.
+      // An NFS server sends these names if it has a node id and no name.
       const NodeId id = name == "." ? parent : source.parent(parent);
       const fuse_entry_param entry = entry_param(source.reference(request, id));
       fuse_reply_entry(request, &entry);
@@ -91,8 +91,8 @@ timespec time_of(const timespec& given, bool is_now) {
   return is_now ? timespec{0, UTIME_NOW} : given;
 }
 
-/// Converts all attributes but the size. chown(2) with neither owner nor group sets nothing, except
-/// the ctime where the kernel maintains it: becomes kUnchangedOwner.
+/// Converts all attributes but the size. A chown(2) with neither owner nor group sets nothing, or
+/// only the ctime if the kernel maintains it. It gets kUnchangedOwner.
 NewAttributes new_attributes(const struct stat& st, int set) {
   NewAttributes wanted;
   if ((set & ~FUSE_SET_ATTR_CTIME) == 0) wanted.owner = kUnchangedOwner;
@@ -115,8 +115,8 @@ void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
     Source& source = source_of(request);
     request.limit_if_far(inode);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      // The slot is taken before the change of size: set_attributes() after it may wait for a
-      // commit.
+      // Takes a slot before the size changes. set_attributes() below may wait for a commit, and a
+      // changed request cannot be served again to get a slot.
       request.need_slot();
       if (drops_privileges) source.drop_privileges(request, inode);
       if (handle)

@@ -100,6 +100,7 @@ void op_create(fuse_req_t raw, fuse_ino_t parent, const char* name, mode_t mode,
           Mount& mount = mount_of(request);
           Source& source = source_of(request);
           request.limit_if_far(parent);
+          // Reserved first: without descriptors, no file may be created.
           auto descriptors = source.take_descriptors(request);
           const FoundNode found = source.create_file(request, parent, name, mode);
           Reference reference(source, found.id);

@@ -43,7 +43,7 @@ constexpr std::array<Flag, 10> kFlags = {{{"ro", "rw", MS_RDONLY},
 constexpr std::array<std::string_view, 3> kFixed = {"allow_other", "allow_root",
                                                     "default_permissions"};
 
-/// Returns `flags` as changed by `words`.
+/// Returns the MS_ flags after the mount options `words`.
 unsigned long changed(unsigned long flags, const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const Flag& flag : kFlags) {
@@ -62,6 +62,7 @@ MountEntry require_mount(const std::string& mountpoint) {
   return *std::move(mount);
 }
 
+/// Throws if `words` has an option of kFixed that the mount does not have yet.
 void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words) {
   const auto has = [](const auto& list, std::string_view word) {
     return std::find(list.begin(), list.end(), word) != list.end();
@@ -75,8 +76,8 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
 
 std::string options_of(const MountEntry& mount) { return ask_attribute(mount, kOptionsAttribute); }
 
-/// Asks for something that may take the daemon long. Throws once the daemon does not answer quick
-/// questions any more.
+/// Asks for something that may take the daemon long. Throws once the daemon no longer answers a
+/// quick question, for which this uses options_of().
 std::string ask_with_timeout(const MountEntry& mount, const std::function<std::string()>& ask) {
   options_of(mount);
   MountQuestion question(mount, ask);
@@ -125,7 +126,7 @@ void change_flags(const MountEntry& mount, unsigned long flags) {
     if (errno == EBUSY) throw std::runtime_error("files are open for writing in it");
     frame::throw_errno("remount");
   }
-  // By now the kernel has written all cached data to the daemon.
+  // The remount made the kernel write its cached data to the daemon. Commits that data too.
   if ((flags & MS_RDONLY) != 0) commit_all(mount);
 }
 
@@ -138,7 +139,7 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
         fmt::format("is a mount of user {}: only they and root can change it", mount.user));
   const unsigned long before = changed(0, mount.flags);
   const unsigned long flags = changed(before, options.passed_on);
-  // All checks come first, so that either all changes are made or none.
+  // All checks come first, so that a change that is refused leaves the mount as it was.
   if (flags != before && ::geteuid() != 0)
     throw std::runtime_error("only root can change flags of a mount such as ro");
   refuse_fixed(mount, options.passed_on);
@@ -146,7 +147,7 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
   if (flags != before)
     change_flags(mount, flags);
   else if ((flags & MS_RDONLY) != 0)
-    commit_all(mount);
+    commit_all(mount);  // earlier writes may still be uncommitted
   if (change) notify_kernel_of_change(mount, *change);
 }
 

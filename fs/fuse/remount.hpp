@@ -15,7 +15,8 @@ namespace bloscfs::fs {
 /// Commits everything. Fails with EROFS if the mount was read-only from the start.
 inline constexpr unsigned kCommitRequest = _IO('b', 0x62);
 /// Changes options of bloscfs. The text is a comma-separated list with a zero byte at its end.
-/// Fails with EINVAL for what change_running() refuses.
+/// Fails with EINVAL if change_running() refuses the change: a running mount cannot change the
+/// option, or the value is invalid.
 using ChangeText = std::array<char, 4096>;
 inline constexpr unsigned kChangeRequest = _IOW('b', 0x63, ChangeText);
 
@@ -25,9 +26,10 @@ inline constexpr unsigned kChangeRequest = _IOW('b', 0x63, ChangeText);
 ///
 /// Throws std::system_error, std::invalid_argument, or std::runtime_error with a message for the
 /// user, which does not name the mountpoint:
-/// - if no bloscfs is mounted there, or one that cannot write
+/// - if no bloscfs is mounted there, or it is a mount of another user
 /// - if an option cannot be changed
-/// - if files are open for writing
+/// - if files are open for writing, and the mount should become read-only
+/// - if the mount should become writable, and was read-only from the start
 void remount(const std::string& mountpoint, const MountOptions& options);
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,5 @@
 #pragma once
-// Shared by all operations.
+// What all FUSE operations share.
 
 #include <atomic>
 #include <chrono>
@@ -20,7 +20,8 @@ class KernelChannel;
 class KernelReadahead;
 class RunningOptions;
 
-/// Returns errno_of(error). Logs an error that has no errno, with the name of the operation.
+/// Returns the errno for the reply. Logs an exception that has no errno of its own, with the name
+/// of the operation.
 int errno_of(const std::exception& error, const char* operation, const Request& request) noexcept;
 
 /// The parts of a session that every operation can reach.

@@ -41,7 +41,7 @@ ssize_t RequestCells::read_with_cells(int fd, std::uint8_t* buffer) {
   return ::readv(fd, parts.data(), static_cast<int>(parts.size()));
 }
 
-/// Copies the contents of the cells after the headers, where libfuse expects them.
+/// Copies `size` bytes from the cells to `buffer`, where libfuse expects them after the headers.
 void RequestCells::move_to(std::uint8_t* buffer, std::size_t size) const {
   for (std::size_t i = 0; size > 0; i++) {
     const std::size_t part = std::min(size, kCellSize);
@@ -51,6 +51,7 @@ void RequestCells::move_to(std::uint8_t* buffer, std::size_t size) const {
   }
 }
 
+/// Leaves the `size` bytes of a write in the cells.
 void RequestCells::keep(std::size_t size) {
   filled_ = (size + kCellSize - 1) / kCellSize;
   cells_[filled_ - 1].resize(size - (filled_ - 1) * kCellSize);

@@ -20,7 +20,8 @@ class RunningOptions {
 
   /// Returns the options of bloscfs as given, with later changes, in the form of -o.
   std::string list() const EXCLUDES(mutex_);
-  /// Applies such a list. Throws std::invalid_argument as change_running() does.
+  /// Applies a list of options in the form of -o. Throws std::invalid_argument if a running mount
+  /// cannot change an option, or a value is invalid.
   void change(const std::string& list) EXCLUDES(mutex_);
 
  private:

@@ -17,7 +17,9 @@ Caller sender_of(fuse_req_t request) {
   return {context->uid, context->gid, context->umask, context->pid};
 }
 
-/// If the request is already interrupted, libfuse calls this at once. leave() then finds nothing.
+/// Called when a request that waits for a slot is interrupted. If the request was interrupted
+/// before, libfuse calls this at once. leave() then finds nothing, as the request does not wait
+/// yet.
 void end_waiting(fuse_req_t request, void* slots) {
   if (static_cast<RequestSlots*>(slots)->leave(request)) fuse_reply_err(request, EINTR);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Serves requests of the kernel. A body serves each request. Its last act is to send the reply, or
-// to pass the request on by later().
+// Serves requests of the kernel. Each operation has a function for this, its body. A body ends by
+// sending the reply, or by passing the request on with later().
 
 #include <cstdint>
 #include <exception>
@@ -18,8 +18,8 @@
 
 namespace bloscfs::fs {
 
-/// True if the reply is no longer wanted. A network may delay a request for longer than the mount
-/// lasts.
+/// True if the reply is no longer wanted: the request was interrupted, or the session has ended. A
+/// network may delay a request for longer than the session lasts.
 bool is_given_up(fuse_req_t request);
 
 /// A request of the kernel, on the thread that serves it. It is listed and timed until its end.
@@ -27,17 +27,17 @@ class KernelRequest final : public Request {
  public:
   enum class Slot : std::uint8_t {
     when_needed,
-    not_asked_for,  ///< it already has a slot, or must do without
+    not_asked_for,  ///< the request already has a slot, or must do without
   };
   KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot);
   ~KernelRequest() override;
   KernelRequest(const KernelRequest&) = delete;
   KernelRequest& operator=(const KernelRequest&) = delete;
 
-  // NOLINTNEXTLINE(google-explicit-constructor): it stands for it wherever libfuse is called.
+  // NOLINTNEXTLINE(google-explicit-constructor): passed to libfuse as a fuse_req_t.
   operator fuse_req_t() const { return request_; }
 
-  /// Calls Request::limit() so that check() ends the request when is_given_up().
+  /// Makes check() end the request once is_given_up(), or after `most` of processor time.
   void limit(std::chrono::milliseconds most = kMostProcessorTime);
   /// Calls limit() if one of the nodes is behind a network or in a store. A store's own contents
   /// determine how many leaves a listing opens, and how much work it is to show a leaf as a file.
@@ -46,7 +46,7 @@ class KernelRequest final : public Request {
 
   void add_bytes(std::size_t count) { entry_.add_bytes(count); }
   /// Returns the entry for later(), which serves the request further. This object must not be used
-  /// for it any more.
+  /// for the request any more.
   RequestWatch::Entry hand_over();
 
  private:
@@ -102,8 +102,8 @@ bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work
 /// Gives back this thread's slot, and serves the requests that wait for it.
 void give_back_slot(RequestSlots& slots, uid_t user) noexcept;
 
-/// Serves a request for `node`. If the body needs a slot and none is free, the result of `keep` is
-/// called later in its place, perhaps by another thread.
+/// Serves a request for `node`. If the body throws NoSlot, calls `keep` and then, once the user has
+/// a slot, the function that `keep` has returned. Another thread may make that call.
 template <typename Body, typename Keep>
 void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body& body,
                 const Keep& keep, AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
@@ -128,8 +128,8 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   note_use(state);
 }
 
-/// Calls serve_kept() with a body that may be copied, and whose copy has all that it needs. The
-/// copy is called later.
+/// Like serve_kept(), for a body that owns all that it needs. If the body throws NoSlot, a copy of
+/// it is called once the user has a slot.
 template <typename Body>
 void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
            AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {

@@ -43,18 +43,20 @@ namespace {
 
 constexpr unsigned kDefaultThreads = 8;
 /// Slots for a SOURCE behind a network. A request that waits for the network uses no processor, but
-/// has a slot. So many requests of one user may wait before the user's listings wait too.
+/// has a slot. This many requests of one user may wait for the network at once. Further requests,
+/// such as listings, then wait for a slot.
 constexpr unsigned kRemoteSlots = 128;
 /// Threads that decode ahead for such a SOURCE.
 constexpr unsigned kRemoteWorkers = 16;
 /// Threads for requests that need no slot.
 constexpr unsigned kQuickThreads = 2;
-/// The largest value that the kernel accepts. With a smaller one, a user's requests could wait in
-/// the kernel behind those of others that wait for a slot here.
+/// The limit of the kernel's requests in the background: the largest value that it accepts. With a
+/// smaller one, a user's requests could wait in the kernel behind other users' requests, which wait
+/// for a slot here.
 constexpr unsigned kMaxBackground = 65535;
 
-/// Symlinks are not cached: their texts follow the names that frames are shown by, and nothing
-/// reports a change of those to the kernel.
+/// Without FUSE_CAP_CACHE_SYMLINKS: the texts of symlinks follow the names that frames are shown
+/// by, and nothing reports a change of those to the kernel.
 constexpr auto kWantedCapabilities =
     static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
                           FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
@@ -63,21 +65,22 @@ constexpr auto kWantedCapabilities =
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
-  // The kernel uses the smaller of this and the mount's setting.
+  // The kernel uses the smaller of this value and the one that KernelReadahead sets.
   connection->max_readahead = kRequestSize;
   connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
-  // fs/fuse/kernel_channel.cpp accepts the later version of this feature.
+  // fs/fuse/kernel_channel.cpp accepts FUSE_HANDLE_KILLPRIV_V2 in its place.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
   // The kernel does not wait for asynchronous direct reads, so a user could not interrupt them.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
-  // A listing has judged every file. Its attributes now cost less than a lookup later.
+  // Lets every listing return attributes. The listing has judged every file, so its attributes cost
+  // less now than by a later lookup.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
-  // op_write_buf() takes the bytes from memory.
+  // Without splice for writes: op_write_buf() takes the bytes from memory.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
   // Asynchronous reads could not be interrupted either. If their reader is killed, their pages stay
-  // locked, so that others wait for the reply. Without them, data ahead of a reader is still
-  // fetched.
+  // locked, so that others wait for the reply. The daemon's own readahead still fetches data ahead
+  // of a reader.
   if (static_cast<const MountState*>(state)->is_far)
     connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_READ);
   if (static_cast<const MountState*>(state)->writeback)
@@ -96,7 +99,7 @@ fuse_lowlevel_ops operations() {
   return ops;
 }
 
-/// For the log: without the password that the URL of a proxy may hold.
+/// Returns the options for the log, without the password that the URL of a proxy may hold.
 std::string options_text(const MountOptions& options) {
   constexpr std::string_view kProxy = "proxy=";
   std::vector<std::string> shown = options.own;
@@ -128,6 +131,7 @@ std::string mount_option_list(const SessionSettings& settings, const std::string
     has_type |= option.starts_with("subtype=");
     list += "," + option;
   }
+  // Other users get the access that the modes of files allow.
   if (settings.options.allow_other) list += ",default_permissions";
   if (!has_name) list += ",fsname=" + escaped(name);
   if (!has_type) list += ",subtype=bloscfs";
@@ -158,8 +162,9 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Returns freed memory to the system at once, so that the process stays near its budget. Keeps
-/// pieces of the usual block size, because each small commit needs them again.
+/// Makes the allocator return freed memory to the system at once, so that the process stays near
+/// its cache_size. Freed pieces of the usual block size are kept, because each small commit needs
+/// them again.
 void bound_allocator() {
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, 48 << 10);
@@ -221,7 +226,7 @@ sigset_t ending_signals() {
 /// Blocks the ending signals in this thread and all threads that it starts from now on, so that the
 /// thread that waits for the end receives them.
 void keep_ending_signals() {
-  // A shell starts background commands with SIGINT ignored.
+  // Restores the default: a shell starts background commands with SIGINT ignored.
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = ending_signals();
@@ -273,14 +278,15 @@ class Session {
   int serve(unsigned threads) {
     const int error =
         channel_ ? channel_->serve(threads, ending_signals()) : serve_by_libfuse(threads);
-    // Unmounts before the last commits: a filesystem that is mounted there in that time must not be
-    // taken for this one.
+    // Unmounts before the last commits. Another filesystem that is mounted there during these
+    // commits must not be taken for this one.
     if (janitor_ != nullptr && has_ended()) janitor_->unmount();
     return error;
   }
 
   /// `commit_asked`: when a program last asked for a commit of everything.
   std::string end_reason(std::chrono::steady_clock::time_point commit_asked) const {
+    // `bloscfs --unmount` asks for a commit shortly before it unmounts.
     constexpr std::chrono::seconds kBeforeUnmount{10};
     if (!channel_) return "unmounted, or a signal";
     const bool by_command = commit_asked != std::chrono::steady_clock::time_point{} &&
@@ -305,13 +311,15 @@ class Session {
     return error;
   }
 
+  /// True if the kernel has ended the connection, for example because of an unmount.
   bool has_ended() const {
     pollfd channel{fuse_session_fd(session_), 0, 0};
     return ::poll(&channel, 1, 0) == 1 && (channel.revents & POLLERR) != 0;
   }
 
-  /// Unmounts through the janitor, since libfuse must not try. Replaces the channel by a pipe
-  /// without a reader, from which libfuse takes the mount to have ended.
+  /// Unmounts through the janitor, since the daemon cannot unmount in the sandbox, and libfuse must
+  /// not try. For that, replaces the channel by a pipe without a reader. libfuse finds an error on
+  /// it, and takes the mount to be unmounted already.
   void end_connection() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) == 0) {
@@ -373,7 +381,7 @@ void run_session(SessionSettings settings) {
   state.mount = mount.get();
   RequestSlots slots(threads.slots);
   state.slots = &slots;
-  // Outlives the threads that may still serve requests at the end.
+  // The IdleWatch outlives the threads that may still serve requests at the end.
   IdleWatch idle_watch(*mount, std::chrono::seconds(settings.options.idle_timeout),
                        *settings.clock);
   state.idle_watch = &idle_watch;
@@ -390,7 +398,7 @@ void run_session(SessionSettings settings) {
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
   });
   state.running_options = &running_options;
-  // The current directory of the command may be on a filesystem that is to be unmounted.
+  // Leaves the command's current directory, so that its filesystem can be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)
     log::use(std::move(log_file));
@@ -408,7 +416,7 @@ void run_session(SessionSettings settings) {
     mount->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
-    log::error(failure.what());  // a daemon's exception reaches no user
+    log::error(failure.what());  // no user sees the exception of a daemon
     source->leave_unfinished();
     throw;
   }

@@ -16,7 +16,8 @@ namespace bloscfs::fs {
 struct ObjectSetting {
   std::string shown;  ///< SOURCE without secrets, for the mount table and messages
   bool is_writable = false;
-  /// Files that the daemon reads while it serves, in place of the system's.
+  /// Files that the daemon reads while it serves, such as certificates, in addition to the
+  /// system's.
   std::vector<std::string> files;
   /// Existing folders that the daemon writes to.
   std::vector<std::string> folders;

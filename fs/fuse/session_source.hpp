@@ -20,7 +20,7 @@ class SessionSource {
  public:
   virtual ~SessionSource() = default;
 
-  /// Called before the mount. May make it read-only.
+  /// Called before the mount. May make the mount read-only, in `settings`.
   virtual void open(Sandbox& sandbox, SessionSettings& settings) = 0;
   /// Returns the name for the mount table.
   virtual std::string name(const SessionSettings& settings) const = 0;

@@ -29,8 +29,10 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+/// The interval between two calls of Progress.
 constexpr milliseconds kRedraw{100};
-/// A daemon usually ends sooner after its unmount.
+/// A daemon usually ends within this time after its unmount. From then on, looks for others that
+/// hold the mount.
 constexpr milliseconds kUsualEnd{2000};
 /// The limit for a daemon to end after its unmount; it stores the last writes first.
 constexpr std::chrono::seconds kLongestEnd{30};
@@ -159,7 +161,8 @@ std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
   }
   std::vector<KeptFile> kept = kept_in_source(
       [this] {
-        // The end of a daemon in another namespace is visible only by its lock.
+        // Without a pidfd, as for a daemon in another namespace, only the lock on SOURCE shows its
+        // end.
         if (!daemon_) wait_for_ended_mounts(mount_.source);
       },
       kLongestEnd + kLongestAnswer);

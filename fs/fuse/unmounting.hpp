@@ -59,14 +59,15 @@ class Unmounting {
 
  private:
   DaemonNumbers numbers() const;
-  /// Calls `wait` in another process, and then lists the kept files.
+  /// Calls `wait` in another process, and then lists the kept files there. Throws if that takes
+  /// longer than `limit`.
   std::vector<KeptFile> kept_in_source(const std::function<void()>& wait,
                                        std::chrono::milliseconds limit) const;
 
   const MountEntry mount_;
   pid_t process_ = 0;       ///< reported by the mount
-  frame::UniqueFd daemon_;  ///< a pidfd of that process; empty unless may_serve()
-  std::vector<KeptFile> kept_before_;
+  frame::UniqueFd daemon_;  ///< a pidfd of process_; empty unless it is a bloscfs process
+  std::vector<KeptFile> kept_before_;  ///< as of the beginning of commit()
 };
 
 }  // namespace bloscfs::fs

@@ -48,6 +48,8 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
   const std::uint64_t number = ++begun_;
   std::optional<KeyedMutex::Lock> large;
   Listing shared_listing;  // made by another request of the user
+  // Called once the directory turns out to be large. Returns false if another request's listing
+  // will do.
   const auto if_many = [&] {
     if (large) return true;
     request.need_slot();
@@ -59,7 +61,8 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
   auto entries = source_.list(request, directory, if_many);
   if (!entries) return shared_listing;
   Listing listing = keep(request.payer(), directory, number, *std::move(entries));
-  // The freed working memory lies between the kept strings, in this thread's heap arena.
+  // Returns the freed working memory to the system. It lies between the strings of the listing, in
+  // this thread's heap arena.
   if (large) ::malloc_trim(0);
   return listing;
 }
@@ -123,6 +126,7 @@ std::shared_ptr<const DirectoryListing> DirectoryHandles::entries(Request& reque
         handle->node == kRootId ? list_root(request, begun) : list(request, handle->node, begun);
   }
   handle->was_read = true;
+  // An earlier call has dropped the listing, and failed to make a new one.
   if (!handle->listing) frame::throw_errno(ENOMEM, "directory handle");
   return handle->listing;
 }
@@ -136,7 +140,8 @@ void DirectoryHandles::release(Request& request, std::uint64_t number) {
   if (was_large) request.need_slot();
   handles_.remove(number);
   handle.reset();
-  // The freed listing lies between memory of its files that is still in use.
+  // Returns the memory of the listing to the system. It lies between memory of the listed files
+  // that is still in use.
   if (was_large) ::malloc_trim(0);
 }
 

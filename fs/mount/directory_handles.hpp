@@ -2,7 +2,7 @@
 // Open directories and their listings. The memory of listings counts to cache_size, and each user
 // has a share of it. Making a large listing takes long, and needs several times the memory of the
 // result. Each user therefore makes only one large listing at a time, with a slot. A request that
-// waited for another one uses that one's listing.
+// waited for another request of the user uses the listing that the other request made.
 
 #include <atomic>
 #include <cstdint>
@@ -37,7 +37,8 @@ class DirectoryHandles {
   /// Returns the number of listings begun so far. A request calls this when it arrives, and passes
   /// the result as `begun`. It then gets a listing that began after that call.
   std::uint64_t listings_begun() const { return begun_; }
-  /// Opens the root even if it cannot be listed; then the first entries() call throws.
+  /// Opens and lists a directory. Opens the root even if it cannot be listed; then the first
+  /// entries() call throws.
   std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
   /// Returns the listing of an open directory. Reads the directory again if `from_start`, except
   /// for the first call.
@@ -56,7 +57,7 @@ class DirectoryHandles {
   };
   struct Last {
     std::weak_ptr<const DirectoryListing> listing;
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  ///< it was the number-th listing begun; see listings_begun()
   };
 
   /// Returns a listing that began after `begun`. If a reader still keeps an equal listing, returns
@@ -76,6 +77,7 @@ class DirectoryHandles {
   Mutex mutex_;
   /// The last listing of each directory, as long as a reader keeps it.
   std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);
+  /// Size of last_ from which on entries without a listing are removed.
   std::size_t cleanup_size_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -35,7 +35,7 @@ void WaitNotice::operator()() {
 void wait_for_ended_mounts(const std::string& path, const frame::Clock& clock) {
   const auto end = clock.now() + kMountLockTimeout;
   std::error_code error;
-  // `path` may not exist yet.
+  // Checks `path`, which may not exist yet, and each directory above it.
   for (filesystem::path place = filesystem::weakly_canonical(path, error); !error && !place.empty();
        place = place == place.parent_path() ? "" : place.parent_path()) {
     WaitNotice notice(place, clock);

@@ -27,13 +27,15 @@ LayerChanges changes_of(const std::shared_ptr<const OpenContainer>& file) {
 
 }  // namespace
 
-/// Returns null for a container that was never committed, and for a group without metalayers.
+/// Returns the attributes of the committed state. Null for a container that was never committed,
+/// and for a group without metalayers.
 std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(
     Request& request, NodeId node, const AttributeFacts& facts) {
   std::optional<AttributeKey> key;
   if (facts.state) key = AttributeKey{*facts.state};
   const auto file = source_.opened(node);
-  // The state of the source file may not identify the committed snapshot of a changed file.
+  // If the mount has changed the file, facts.state may not identify the committed snapshot. The
+  // number of the snapshot does.
   const bool is_changed = file && file->leads();
   if (is_changed) key = AttributeKey{{}, file->content->numbered_snapshot().second};
   if (key)
@@ -71,7 +73,7 @@ std::vector<std::string> ExtendedAttributes::list(Request& request, NodeId node)
   return names;
 }
 
-/// Returns the attribute of a container.
+/// Returns the value of an attribute of a container, with uncommitted changes.
 std::optional<std::string> ExtendedAttributes::frame_attribute(Request& request, NodeId node,
                                                                const AttributeFacts& facts,
                                                                const std::string& name) {

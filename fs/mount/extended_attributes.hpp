@@ -53,6 +53,7 @@ class AttributeCache {
   std::shared_ptr<const FrameAttributes> find(const AttributeKey& key) { return known_.find(key); }
   void remember(const AttributeKey& key, const std::shared_ptr<const FrameAttributes>& found) {
     const std::size_t memory = found->memory() + kListedCost;
+    // Takes the memory from the budget until the last user has dropped the attributes.
     struct Charged {
       std::shared_ptr<const FrameAttributes> found;
       MemoryBudget::Part memory;

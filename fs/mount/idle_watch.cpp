@@ -10,7 +10,8 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::chrono::seconds kCheck{1};
-/// A user who comes back later finds the data in the kernel's page cache, or has it decoded again.
+/// After this time without use, the block cache is freed. A user who comes back later finds the
+/// data in the kernel's page cache, or has it decoded again.
 constexpr std::chrono::seconds kRest{20};
 
 }  // namespace
@@ -72,11 +73,11 @@ void IdleWatch::watch() {
 }
 
 IdleWatch::TimePoint IdleWatch::tidy() {
-  // Set before tidy() and forgotten() are asked: a request that leaves work after that sees that
-  // the watch sleeps, and wakes it.
+  // Set before Source::tidy() and forgotten() are called. A request that leaves work after these
+  // calls sees that the watch sleeps, and wakes it.
   is_sleeping_ = is_resting_;
-  // Asked before tidy(): a commit that ends between the two has left its work to the source by
-  // then.
+  // Read before Source::tidy(): a commit that ends between the two calls has left its remaining
+  // work to the source, so that tidy() reports it.
   const bool is_dirty = !mount_.uncommitted().empty();
   if (mount_.source().tidy() || is_dirty || mount_.forgotten() != forgotten_) is_sleeping_ = false;
   const auto now = clock_.now();
@@ -85,6 +86,7 @@ IdleWatch::TimePoint IdleWatch::tidy() {
   return now + std::max<frame::Clock::Duration>(kCheck, limit_ - mount_.idle_time());
 }
 
+/// Calls Mount::rest() once, after kRest without use.
 void IdleWatch::rest_if_unused() {
   const std::uint64_t requests = mount_.requests();
   const std::uint64_t forgotten = mount_.forgotten();

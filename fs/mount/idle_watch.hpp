@@ -42,10 +42,10 @@ class IdleWatch {
   Mount& mount_;
   const frame::Clock& clock_;
   std::chrono::seconds limit_;
-  std::uint64_t requests_ = 0;   ///< Mount::requests() at the last check
-  std::uint64_t forgotten_ = 0;  ///< Mount::forgotten() at the last check
-  TimePoint since_ = clock_.now();
-  bool is_resting_ = false;
+  std::uint64_t requests_ = 0;            ///< Mount::requests() at the last check
+  std::uint64_t forgotten_ = 0;           ///< Mount::forgotten() at the last check
+  TimePoint since_ = clock_.now();        ///< no use since then, as far as the checks have seen
+  bool is_resting_ = false;               ///< Mount::rest() was called, and no use has followed
   std::atomic<bool> is_sleeping_{false};  ///< no checks each second, until a use or the idle limit
 
   std::mutex mutex_;

@@ -9,7 +9,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Larger than for files, because each chunk is an object.
+/// Default chunk size for a SOURCE that is a URL. Larger than for files, because each chunk is an
+/// object.
 constexpr std::int32_t kChunkOfObjects = std::int32_t{4} << 20;
 
 }  // namespace

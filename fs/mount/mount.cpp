@@ -59,7 +59,7 @@ Mount::Mount(const MountOptions& options, std::size_t workers, PagePool& pages,
   committer_.start(std::move(committing));
 }
 
-/// Cancels the readahead of files that are still open.
+/// Closes the files that are still open, which cancels their readahead.
 Mount::~Mount() {
   source_->begin_end();
   committer_.stop();
@@ -107,6 +107,7 @@ void Mount::commit_written() {
 }
 
 void Mount::commit_all() {
+  // Limits the waits for locks of all files together, not of each file.
   const frame::LockTimeout for_all(frame::kLockTimeout);
   source_->begin_end();
   committer_.stop();

@@ -36,8 +36,8 @@ namespace bloscfs::fs {
 /// Thread-safe. Throws what its Source throws, and EBADF for an unknown handle number.
 class Mount {
  public:
-  /// The constructor calls it once, after it has made all services. If the source is writable, the
-  /// constructor then starts the committer.
+  /// Makes the mount's Source. The constructor of Mount calls this once, after it has made all
+  /// services. If the source is writable, the constructor then starts the committer.
   using MakeSource = std::function<std::unique_ptr<Source>(const SourceServices& services)>;
 
   /// `workers`: number of threads that decode and encode. `pages` and `clock` outlive the mount.
@@ -79,7 +79,7 @@ class Mount {
   /// recover`, where possible, and logs a line for each such file. Throws std::runtime_error if a
   /// file was not committed.
   void commit_all();
-  /// To be asked before the reply to a write, if its handle has a dirty_user().
+  /// Its has_room() is to be called before the reply to a write, if the handle has a dirty_user().
   DirtyBudget& dirty_budget() { return budget_; }
   /// A file with uncommitted changes.
   struct Uncommitted {
@@ -95,7 +95,7 @@ class Mount {
   void change_options(const MountOptions& options);
   /// Returns the time since the last file was closed; zero while a file is open.
   frame::Clock::Duration idle_time() const;
-  /// See Source::forget().
+  /// Drops `references` of the kernel's references to a node; see Source::forget().
   void forget(NodeId node, std::uint64_t references) {
     source_->forget(node, references);
     forgotten_++;

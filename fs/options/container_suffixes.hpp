@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 5> kContainerSuffixes = {".b2frame
 inline constexpr std::array<std::string_view, 9> kHiddenSuffixes = {
     ".b2frame", ".b2f", ".b2", ".b2nd", ".blp", ".b2d", ".b2z", ".b2e", ".b2b"};
 
-/// Removed too, from the name of a frame that is a store.
+/// Suffix that is removed only from the name of a frame that is a store.
 inline constexpr std::string_view kFrameStoreSuffix = ".cframe";
 
 }  // namespace bloscfs::fs

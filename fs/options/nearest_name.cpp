@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t kLongestWord = 64;
 
+/// Returns the number of letters to insert, remove or replace, and of adjacent ones to transpose,
+/// that turn `a` into `b`.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
@@ -35,6 +37,7 @@ std::optional<std::string> nearest_name(std::string_view word,
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& name : names) {
     const std::size_t changes = distance(word, name);
+    // Skips also a name of which all letters would change.
     if (changes >= least || changes >= name.size()) continue;
     least = changes;
     nearest = name;

@@ -15,7 +15,8 @@ namespace bloscfs::fs {
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& names);
 
-/// The `count` names that differ least from `word`, counted as above, the nearest first.
+/// Returns the `count` names with the smallest distances from `word`, as nearest_name() counts
+/// them, the nearest first.
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> names,
                                        std::size_t count);
 

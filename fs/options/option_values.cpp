@@ -30,6 +30,8 @@ std::optional<codec::FilterStep> parse_filter(std::string_view step) {
   return std::nullopt;
 }
 
+/// Returns the codec with the parameter `text`, or with its usual one if there is no text. Returns
+/// nullopt if a codec without a parameter gets a text, or one without a usual parameter gets none.
 std::optional<CodecChoice> with_parameter(const codec::CodecRow& codec,
                                           std::optional<std::string_view> text) {
   if (*codec.parameter == '\0')

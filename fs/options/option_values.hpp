@@ -23,8 +23,8 @@ std::optional<std::int64_t> parse_number(std::string_view text);
 /// Parses a number of bytes, or of KiB, MiB, GiB or TiB if K, M, G or T follows it.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
-/// Seconds as a number of decimal digits, or a number with s, m, h or d behind it: seconds,
-/// minutes, hours, days.
+/// Parses a number of seconds, or of minutes, hours or days if m, h or d follows it. An s may
+/// follow seconds. Returns seconds.
 std::optional<std::int64_t> parse_seconds(std::string_view text);
 
 /// A codec that bloscfs can write, and its parameter.

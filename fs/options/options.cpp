@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t kMinCacheSize = std::size_t{1} << 20;
 constexpr unsigned kMaxThreads = 64;
+/// The largest id of a user or group: -1 stands for none.
 constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
 
 template <typename Names>
@@ -63,7 +64,7 @@ std::int64_t seconds_option(std::string_view option, std::string_view value, std
   return *seconds;
 }
 
-/// The number of a user or a group: `text` is the number itself or a name, which `find` looks up.
+/// Parses the id of a user or a group. `value` is the id, or a name that `find` looks up.
 template <typename Find>
 std::uint32_t id_option(std::string_view option, std::string_view value, const Find& find) {
   const auto number = parse_number(value);
@@ -388,6 +389,7 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
   const bool has_value = equals != std::string_view::npos;
+  // `sync=VALUE` is an option of bloscfs, `sync` alone one of mount(8).
   for (const OwnOption& option : kOwnOptions)
     if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
       return apply_own(options, option, item, value);

@@ -46,7 +46,7 @@ struct MountOptions {
   bool verify = false;
   bool allow_other = false;
   bool cross_mounts = false;       ///< enter other filesystems below SOURCE
-  bool remount = false;            ///< the mount exists: only the flags of passed_on count
+  bool remount = false;            ///< change an existing mount
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   std::string log_file;            ///< empty: syslog, or stderr in the foreground
   std::string rescue;              ///< folder; empty: default_rescue_folder(), if available

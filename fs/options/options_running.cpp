@@ -23,6 +23,7 @@ std::vector<std::string> change_running(const std::vector<std::string>& own,
   const MountOptions before = parse_options(own);
   std::vector<std::string> changed = own;
   for (const std::string& change : changes) {
+    // Ignores an option that the mount already has.
     if (std::find(changed.begin(), changed.end(), change) != changed.end()) continue;
     const std::string name = change.substr(0, change.find('='));
     if (std::find(kChangedRunning.begin(), kChangedRunning.end(), name) == kChangedRunning.end())

@@ -40,6 +40,7 @@ void keep(const std::vector<cap_value_t>& wanted) {
   for (const cap_value_t one : wanted)
     for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED})
       if (includes(before, set, one)) ::cap_set_flag(after.get(), set, 1, &one, CAP_SET);
+  // The bounding set limits programs that the process executes. Only CAP_SETPCAP can reduce it.
   if (includes(before, CAP_EFFECTIVE, CAP_SETPCAP))
     for (cap_value_t one = 0; one < ::cap_max_bits(); one++)
       if (!includes(after, CAP_PERMITTED, one) && ::cap_drop_bound(one) != 0)

@@ -5,9 +5,9 @@ namespace bloscfs::fs {
 
 /// Drops all capabilities that serving a mount does not need, also for programs that the process
 /// might execute. Reading needs capabilities to find and read all files. Writing needs those to act
-/// as other users (fs/source/local/files/on_behalf.hpp), and to make and give away what these users
-/// may. A process without capabilities gets none. The process must have only one thread. Throws
-/// std::system_error.
+/// as other users (fs/source/local/files/on_behalf.hpp), and to make files and change their owners
+/// as these users may. A process without capabilities gets none. The process must have only one
+/// thread. Throws std::system_error.
 struct NeededCapabilities {
   bool writes = false;
   bool devices = false;         ///< device files can be made: CAP_MKNOD

@@ -18,8 +18,8 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr const char* kJanitor = "the process that unmounts";
-/// Newer than the C library's headers (Linux 6.8). Requests a mount number that no later mount
-/// gets.
+/// STATX_MNT_ID_UNIQUE of Linux 6.8, which headers of the C library may lack. Requests a mount
+/// number that no later mount gets.
 constexpr unsigned kUniqueMountId = 0x4000;
 
 /// Identifies a mount. A kernel without unique numbers may reuse both values later, but not while
@@ -30,7 +30,8 @@ struct MountIdentity {
   bool operator==(const MountIdentity&) const = default;
 };
 
-/// Does not ask the filesystem: its daemon may be gone, or may be waiting for this call.
+/// Returns the topmost mount at `point`. Does not ask its filesystem, whose daemon may be gone, or
+/// may be waiting for this call.
 std::optional<MountIdentity> mounted_at(const std::string& point) {
   struct statx st {};
   if (::statx(AT_FDCWD, point.c_str(), AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
@@ -81,7 +82,7 @@ class JanitorWork {
     return unmount_lazily(mountpoint_);
   }
 
-  /// Finds the daemon's mount if the daemon ended before it could report it.
+  /// Finds a mount that the daemon made, but did not report before it ended. Sets own_.
   bool has_dead_mount() {
     struct stat st {};
     const auto now = mounted_at(mountpoint_);

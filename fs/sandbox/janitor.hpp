@@ -13,8 +13,8 @@ namespace bloscfs::fs {
 /// program has made at the mountpoint since.
 class Janitor {
  public:
-  /// Forks: the caller must have no other threads, and nothing that the process must not hold for a
-  /// moment. `mountpoint` is absolute. Throws std::system_error.
+  /// Forks: the caller must have no other threads, and no locks or descriptors that the new process
+  /// must not inherit for a moment. `mountpoint` is absolute. Throws std::system_error.
   explicit Janitor(const std::string& mountpoint);
   /// Waits until the process has unmounted and ended.
   ~Janitor();

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kLandlock = "Landlock";
 constexpr int kLeastAbi = 2;
 
-/// The kernel's struct as of ABI 6. Older headers lack a part of it.
+/// The kernel's struct landlock_ruleset_attr as of ABI 6, of which older headers lack a part. Its
+/// bits are the accesses that the ruleset forbids, unless a rule allows them.
 struct Ruleset {
   std::uint64_t files = 0, net = 0, scoped = 0;
 };
@@ -36,7 +37,8 @@ constexpr std::uint64_t kWriting =
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
 
-/// The rules that an ABI supports. The kernel refuses others.
+/// The accesses that a version of Landlock's ABI can forbid, and the size of the struct in that
+/// version. The kernel refuses bits that it does not know.
 struct Known {
   int abi;
   Ruleset rules;
@@ -54,6 +56,7 @@ constexpr std::array kKnown = {
         24},
 };
 
+/// Returns the row for the kernel's ABI, or the last one for a later ABI.
 const Known& known_rules() {
   const long abi =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -88,7 +91,7 @@ frame::UniqueFd make_ruleset(const Ruleset& rules, std::size_t size) {
 }
 
 void apply(const frame::UniqueFd& ruleset) {
-  // Group lists of callers are read there.
+  // The daemon reads the supplementary groups of callers in /proc.
   allow(ruleset.get(), "/proc", LANDLOCK_ACCESS_FS_READ_FILE);
   if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) frame::throw_errno(kLandlock);
 }
@@ -107,6 +110,7 @@ void restrict_to_network(const std::vector<std::string>& read,
                          const std::vector<std::string>& written) {
   const Known& known = known_rules();
   Ruleset rules = known.rules;
+  // What the ruleset does not handle stays allowed.
   rules.net &= ~kConnectTcp;
   const frame::UniqueFd ruleset = make_ruleset(rules, known.size);
   for (const std::string& path : read) allow(ruleset.get(), path, kReading);

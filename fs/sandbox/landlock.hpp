@@ -22,7 +22,7 @@ void restrict_to_source(int source, bool writes, int rescue);
 
 /// Restricts the process for a SOURCE that is a URL. The files and folders `read` can be read, the
 /// folders `written` also written. Missing ones are ignored. The process can connect to TCP ports,
-/// but not listen. Otherwise as restrict_to_source().
+/// but not listen. All other limits are those of restrict_to_source().
 void restrict_to_network(const std::vector<std::string>& read,
                          const std::vector<std::string>& written);
 

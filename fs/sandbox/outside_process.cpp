@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSocket = 3;
 
-/// Closes all inherited descriptors except the socket, which becomes descriptor kSocket.
+/// Closes all inherited descriptors except the socket, which becomes descriptor kSocket. Leaves the
+/// session and directory of the daemon. Returns false on failure.
 bool leave_daemon(int socket, const char* name) {
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing < 0) return false;

@@ -68,7 +68,8 @@ void attach(const UniqueFd& mount, int directory, const char* place) {
   check(::move_mount(mount.get(), "", directory, place, flags));
 }
 
-/// Covers a path in the copy. Does nothing if the path is gone, or another mount covers it.
+/// Covers a path in the copy with an empty file or directory. Does nothing if the path is gone, or
+/// another mount covers it in the copy.
 void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
@@ -96,6 +97,7 @@ void build(const std::function<void(const UniqueFd&)>& furnish) {
   furnish(root);
   set_attributes(root, MOUNT_ATTR_RDONLY, 0, 0);
   check(::fchdir(root.get()));
+  // This puts the old root on top of the new one, from where it is unmounted.
   check(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")));
   check(::fchdir(old_root.get()));
   check(::umount2(".", MNT_DETACH));
@@ -121,7 +123,8 @@ void enter(const std::function<void(const UniqueFd&)>& furnish) {
   }
 }
 
-/// Makes a mountpoint at `path`, which is absolute: a directory or an empty file.
+/// Makes a directory or an empty file as the mountpoint at the absolute `path`, unless something
+/// exists there.
 void make_place(const UniqueFd& root, const std::string& path, bool is_directory) {
   struct stat st {};
   const std::string below = path.substr(1);
@@ -141,7 +144,7 @@ void show(const UniqueFd& root, const std::string& path, bool writes) {
   const UniqueFd there(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
   if (!there || ::fstat(there.get(), &st) != 0) return;
-  // Includes mounts below it: containers have volumes there.
+  // Includes the mounts below `path`, where containers have volumes.
   const UniqueFd copy = checked(::open_tree(
       there.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   set_attributes(

@@ -24,8 +24,8 @@ frame::UniqueFd detached_copy(const frame::UniqueFd& directory, OtherMounts othe
 void enter_private_namespace(const frame::UniqueFd& copy, const std::vector<std::string>& left_out);
 
 /// Gives the process a root directory without SOURCE. It contains the paths `read`, read-only, and
-/// `written`, under their own names. Paths are absolute; missing ones are ignored. Otherwise as
-/// above.
+/// `written`, under their own names. Paths are absolute; missing ones are ignored. All else is as
+/// with the function above.
 void enter_private_namespace(const std::vector<std::string>& read,
                              const std::vector<std::string>& written);
 

@@ -23,7 +23,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// At the end, sanitizers look for leaks by calls that the sandbox forbids.
+/// True in a build with sanitizers, which gets a sandbox only if that is required. At the end,
+/// sanitizers look for leaks with system calls that the sandbox forbids.
 #ifdef BLOSCFS_SANITIZED
 constexpr bool kIsSanitized = true;
 #else
@@ -118,6 +119,7 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   });
   const bool has_no_new = apply("no_new_privs flag", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
   apply("protection from core dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  // The kernel refuses Landlock and seccomp without this flag.
   if (!has_no_new) return;
   const int rescue = source.rescue ? source.rescue->descriptor().get() : -1;
   apply("Landlock rules", [&] { restrict_to_source(source.root.get(), writes, rescue); });
@@ -136,6 +138,7 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
   apply("limit on capabilities", [] { keep_no_capabilities(); });
   const bool has_no_new = apply("no_new_privs flag", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
   apply("protection from core dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  // The kernel refuses Landlock and seccomp without this flag.
   if (!has_no_new) return;
   apply("Landlock rules", [&] { restrict_to_network(read, folders); });
   apply("seccomp filter", [] { allow_needed_calls({true, false, false}); });

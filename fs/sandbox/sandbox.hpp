@@ -53,7 +53,7 @@ class Sandbox {
 
   const SandboxPolicy policy_;
   std::optional<Janitor> janitor_;
-  frame::UniqueFd outer_root_;  ///< until the namespace is entered
+  frame::UniqueFd outer_root_;  ///< SOURCE outside the namespace, for a failure to enter
 };
 
 }  // namespace bloscfs::fs

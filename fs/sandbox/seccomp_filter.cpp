@@ -28,8 +28,8 @@ namespace {
 
 constexpr const char* kSeccomp = "seccomp";
 
-/// Allowed with any arguments, grouped by task. If a call has different names on two architectures,
-/// both are listed.
+/// System calls that are allowed with any arguments, grouped by task. If a call has different names
+/// on two architectures, both are listed.
 constexpr int kCalls[] = {
     // requests of the kernel, and replies
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(splice),
@@ -85,7 +85,7 @@ class Filter {
  public:
   Filter() : context_(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), ::seccomp_release) {
     if (!context_) frame::throw_errno(ENOMEM, kSeccomp);
-    // Optimizes for a tree, so that frequent calls cost no more than others.
+    // Makes the filter a binary tree, so that no call takes many comparisons.
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   }
@@ -115,7 +115,7 @@ scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
 
-/// True if the bits in `mask` are those of `value`.
+/// Holds if the bits in `mask` of the argument are those of `value`.
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
@@ -163,7 +163,8 @@ void allow_files(Filter& filter, const NeededCalls& needed) {
   allow_mode(filter, needed, SCMP_SYS(fchmod), 1);
   allow_mode(filter, needed, SCMP_SYS(fchmodat), 2);
   allow_special_files(filter, needed);
-  // Only to the address that the socket is connected to: the log, the janitor, the service manager.
+  // sendto(2) without an address, so only over connected sockets: to the log, the janitor, the
+  // service manager.
   filter.allow(SCMP_SYS(sendto), {equals(4, 0)});
 }
 

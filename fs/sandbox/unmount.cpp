@@ -38,6 +38,7 @@ std::string read_all(const frame::UniqueFd& file) {
   return text;
 }
 
+/// Runs a program, and returns its status and what it wrote to stderr.
 HelperEnd run_helper(std::vector<std::string> words) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno("pipe");
