@@ -45,7 +45,7 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
         ::pread(fd(), out.data() + done, out.size() - done, static_cast<off_t>(position));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno("pread");
-    // A short read is not an error here. read_exactly_at() turns it into one.
+    // The end of the file is not an error here. read_exactly_at() throws for it.
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
     if (counters_ != nullptr) {

@@ -84,15 +84,15 @@ class ByteSource {
   virtual FileStamp stamp() const = 0;
   /// True if a read costs a network round trip, so that expect() is worth some work.
   virtual bool is_far() const { return false; }
-  /// Announces ranges that will be read soon. A far source requests them at once, as far as it has
-  /// room. Never waits. Ignores ranges outside the source.
+  /// Announces ranges that will be read soon. A far source requests them at once, as far as its
+  /// memory budget has room. Never waits. Ignores ranges outside the source.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
   /// False if reading these ranges would wait for a far source.
   virtual bool is_available(std::span<const ByteRange> ranges) const {
     static_cast<void>(ranges);
     return true;
   }
-  /// Returns nothing if the source is not a local file.
+  /// Returns the users who may read the file, or nothing if the source is not a local file.
   virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 
   /// Throws codec::Error (malformed) if the source ends before `out` is full.

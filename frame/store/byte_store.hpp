@@ -17,7 +17,7 @@
 
 namespace bloscfs::frame::inline store {
 
-/// The attributes that a file's replacement takes over.
+/// The attributes that a new file takes over from the file that it replaces.
 struct FileAttributes {
   struct Extended {
     std::string name;
@@ -60,7 +60,7 @@ class StoreFile : public ByteSource, public ByteSink {
   /// Makes contents and size durable. After a failure, everything written since the last success
   /// may be lost, even if a later call succeeds.
   virtual void sync() = 0;
-  /// Starts writing to disk what sync() would wait for. Guarantees nothing.
+  /// Starts writing changed pages to disk, so that a later sync() waits less. Guarantees nothing.
   virtual void begin_sync() {}
   virtual std::uint64_t link_count() const = 0;
   virtual FileAttributes attributes() const = 0;
@@ -113,11 +113,11 @@ class StoreDirectory {
   virtual std::optional<FileStamp> stamp(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
 
-  // For directories where opening and reading a file costs network round trips. Elsewhere these
-  // functions do nothing.
+  // For directories where opening and reading a file costs network round trips. In other
+  // directories these functions do nothing.
 
   virtual bool is_far() const { return false; }
-  /// Number of bytes worth keeping under way for a reader that reads the files in order.
+  /// Returns how many bytes to request ahead of a reader that reads the files in order.
   virtual std::int64_t max_bytes_in_flight() const { return 0; }
   /// Like ByteSource::expect() and is_available(), for a file that need not be open yet.
   virtual void expect(const std::string& /*name*/, std::span<const ByteRange> /*ranges*/) const {}
@@ -128,10 +128,10 @@ class StoreDirectory {
 
   /// Makes creations, renames and removals durable.
   virtual void sync() = 0;
-  /// Makes creations, renames and removals durable after something got this name. Most FUSE servers
-  /// are not notified of an fsync(2) of a directory. On FUSE this function therefore also flushes
-  /// the file of that name, or a new file inside it if it is a directory. The filesystem below FUSE
-  /// then writes its names, too.
+  /// Like sync(), after a file or directory got this name. Most FUSE servers are not notified of an
+  /// fsync(2) of a directory. On FUSE this function therefore also flushes the file of that name,
+  /// or a new file inside it if it is a directory. The filesystem below FUSE then writes its names,
+  /// too.
   virtual void sync_name(const std::string& /*name*/) { sync(); }
   /// Makes files of this directory durable, as their own sync() does.
   virtual void sync_files(std::span<const std::shared_ptr<StoreFile>> files) {
@@ -139,8 +139,8 @@ class StoreDirectory {
   }
   /// The descriptor by which lock sidecars next to the frames are opened, or -1 if there is none.
   virtual int descriptor() const = 0;
-  /// True if files are never changed in place, and no name except the index's is ever used again
-  /// for another file.
+  /// True if files are never changed in place, and no name is ever used again for another file,
+  /// except that of a sparse frame's index.
   virtual bool is_lasting() const { return false; }
 };
 

@@ -29,8 +29,9 @@ class Clock {
   }
 
   /// Waits for a notification, or until now() reaches the deadline. May return early, like
-  /// std::condition_variable: with a clock that a test sets, a notification can arrive between two
-  /// looks at the clock.
+  /// std::condition_variable. With a clock that a test sets, a notification can arrive between two
+  /// looks at the clock and be lost. The function therefore returns after 50 looks, so that the
+  /// caller checks its condition.
   template <typename Condition, typename Lock>
   void wait_until(Condition& condition, Lock& lock, TimePoint deadline) const {
     constexpr int kMostLooks = 50;

@@ -12,7 +12,7 @@ namespace bloscfs::frame::inline store {
 struct ContainerLock {
   /// Excludes other processes of this project. Null if the file cannot be locked.
   std::shared_ptr<void> file;
-  /// Excludes programs that use the sidecar.
+  /// Excludes other Blosc2 programs, which lock the .b2lock sidecar.
   PeerLock::Exclusive peers;
 };
 

@@ -70,10 +70,11 @@ mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended
   return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
 }
 
-/// True if the file has no attributes of this kind, or this process may not access them.
+/// True if `error`, an errno, says that the filesystem has no such extended attributes, or that
+/// this process may not access them.
 bool has_no_attributes(int error) { return error == ENOTSUP || is_denial(errno_code(error)); }
 
-/// A new file in the directory. The destructor removes it.
+/// A new, empty file, which sync_name() makes in a directory on FUSE. The destructor removes it.
 class Marker {
  public:
   explicit Marker(int directory)
@@ -325,6 +326,8 @@ class LocalDirectory final : public StoreDirectory {
     if (syncing_ != Syncing::at_once || ::fstatfs(fd(), &fs) != 0 || fs.f_type != FUSE_SUPER_MAGIC)
       return;
     const WaitMark mark(WaitReason::disk);
+    // On FUSE, fsync(2) of the directory may do nothing. Flush a file, too (see
+    // StoreDirectory::sync_name()).
     const UniqueFd named(::openat(fd(), name.c_str(), O_RDONLY | kOpenFlags));
     if (!named) {
       if (is_refusal(errno_code(errno))) return;
@@ -335,7 +338,7 @@ class LocalDirectory final : public StoreDirectory {
     check(marker.fd() ? ::fsync(marker.fd().get()) : -1, name);
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
-    // All these files are in the directory's filesystem.
+    // One syncfs(2) covers all these files, because they are in the directory's filesystem.
     if (syncing_ != Syncing::at_once || files.size() < kSharedFlush)
       return StoreDirectory::sync_files(files);
     const WaitMark mark(WaitReason::disk);

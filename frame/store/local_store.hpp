@@ -10,8 +10,8 @@ namespace bloscfs::frame::inline store {
 /// Whether sync() waits for the disk. Files that need not survive a crash can use `never`.
 enum class Syncing { at_once, never };
 
-/// `directory` is open for reading, or with O_PATH. `counters` may be null. It must outlive
-/// everything that is opened through the result.
+/// `directory` is open for reading, or with O_PATH. `counters` may be null. Otherwise it must
+/// outlive everything that is opened through the result.
 std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
                                                  Syncing syncing = Syncing::at_once);
 std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCounters* counters,

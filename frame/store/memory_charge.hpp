@@ -1,7 +1,7 @@
 #pragma once
-// Accounts for the memory of a listing. A server may send any number of names, so the reader
-// announces each allocation in bytes before it makes it. The charge decides whether that is too
-// much (fs/view/memory_budget.hpp).
+// Accounts for the memory of a listing. A server may send any number of names. The code that reads
+// the listing therefore calls MemoryCharge::take() before each allocation, and the charge throws if
+// that would be too much (fs/view/memory_budget.hpp).
 
 #include <atomic>
 #include <cstddef>
@@ -13,11 +13,13 @@ namespace bloscfs::frame::inline store {
 class MemoryCharge {
  public:
   virtual ~MemoryCharge() = default;
-  /// Throws std::system_error (EFBIG or ENOMEM), and takes nothing, if there are too many bytes.
+  /// Adds `bytes` to the charge. Throws std::system_error (EFBIG or ENOMEM), and adds nothing, if
+  /// the sum would be too large.
   virtual void take(std::size_t bytes) = 0;
   virtual void give_back(std::size_t bytes) noexcept = 0;
 
-  /// Takes bytes for memory that the reader needs for a while. The destructor gives them back.
+  /// Charges memory that is needed temporarily, such as a parsed page. The destructor gives the
+  /// bytes back.
   class Part {
    public:
     Part(MemoryCharge& charge, std::size_t bytes) : charge_(charge), bytes_(bytes) {
@@ -39,7 +41,7 @@ class MemoryCharge {
 
 using ChargePointer = std::shared_ptr<MemoryCharge>;
 
-/// Refuses nothing. For programs that read one listing and then end.
+/// Returns a charge that refuses nothing. For programs that read one listing and then end.
 const ChargePointer& uncharged();
 
 /// Allows up to `limit` bytes, then throws EFBIG.
@@ -55,7 +57,8 @@ class LimitedCharge final : public MemoryCharge {
   std::atomic<std::size_t> taken_{0};
 };
 
-/// Heap memory of a std::string with that length, without the object itself.
+/// Returns the heap memory of a std::string with that length, without the object itself. The object
+/// holds up to 15 characters without heap memory.
 constexpr std::size_t heap_size(std::size_t length) {
   constexpr std::size_t kWithin = 15, kOfAllocator = 32;
   return length <= kWithin ? 0 : length + kOfAllocator;

@@ -8,15 +8,16 @@
 
 namespace bloscfs::frame::inline store {
 
-/// Written once, in full. write_at() starts the PUT. sync() waits until the store has the object,
-/// and throws EEXIST if another host has used the same chunk number. The chunk's bytes can then
-/// still be read here.
+/// A chunk is written once, in full. write_at() starts the PUT. sync() waits until the store has
+/// the object, and throws EEXIST if another host has used the same chunk number. After EEXIST,
+/// read_at() still returns the chunk's bytes, so that the commit can store them under another
+/// number.
 class ObjectChunk final : public StoreFile {
  public:
   ObjectChunk(std::shared_ptr<ObjectFrameServices> services, std::string path)
       : services_(std::move(services)), path_(std::move(path)) {}
 
-  /// True if the object of this name in the store is another host's.
+  /// True if another host has stored an object of this name.
   bool is_taken() const { return upload_ && upload_->is_taken(); }
 
   void write_at(std::uint64_t offset, Bytes bytes) override;

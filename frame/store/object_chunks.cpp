@@ -15,13 +15,13 @@ ObjectChunks::Chunk ObjectChunks::find(const std::string& name) {
 void ObjectChunks::keep(const std::string& name, Chunk chunk) {
   std::optional<Chunk> dropped, opening;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);
-  // Another thread has opened it already.
+  // Another thread has opened the chunk already.
   if (!chunk.source && open_.peek(name)) return;
   opening = coming_.take(name);
   dropped = (chunk.source ? open_ : coming_).put(name, std::move(chunk));
 }
 
-/// Forgets a chunk that could not be opened. Failures are not remembered.
+/// Forgets a chunk that could not be opened, so that the next open() asks the store again.
 void ObjectChunks::forget(const std::string& name) {
   std::optional<Chunk> dropped;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);

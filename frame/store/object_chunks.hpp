@@ -15,7 +15,7 @@ namespace bloscfs::frame::inline store {
 /// Thread-safe.
 class ObjectChunks {
  public:
-  /// `tree` must outlive it.
+  /// `tree` must outlive this object.
   ObjectChunks(ObjectTree& tree, std::string directory)
       : tree_(tree), directory_(std::move(directory)) {}
 
@@ -23,7 +23,7 @@ class ObjectChunks {
   std::shared_ptr<const ObjectSource> open(const std::string& name);
   /// Announces ranges of a chunk that will be read soon. Never waits.
   void expect(const std::string& name, std::span<const ByteRange> ranges);
-  /// False if reading these ranges would wait.
+  /// False if reading these ranges would wait for the network.
   bool is_available(const std::string& name, std::span<const ByteRange> ranges);
 
  private:
@@ -40,7 +40,8 @@ class ObjectChunks {
   ObjectTree& tree_;
   const std::string directory_;
   std::mutex mutex_;
-  /// Each open chunk keeps its first 64 KiB in memory.
+  /// The chunks that are open, and those being opened. Few stay open, because each keeps its first
+  /// 64 KiB in memory.
   LruMap<std::string, Chunk> open_{16}, coming_{512};
 };
 

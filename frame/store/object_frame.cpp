@@ -43,6 +43,7 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
     temporaries_[name] = made;
     return made;
   }
+  // The frame exists already, and no earlier attempt of ours stored it: another host was first.
   if (index() && !(known_ && services_->was_attempted(path_, commit_of(*known_)))) {
     services_->note_taken(path_);
     throw_errno(ESTALE, inside(name));
@@ -65,7 +66,7 @@ void ObjectFrame::unlink(const std::string& name) {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
     if (name == kSframeIndexName) return pending_.reset();
-    // The index in the store may name this chunk.
+    // After a PUT whose answer was lost, the index in the store may name this chunk.
     if (state_ == State::unknown) return;
     if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
       given_up = std::move(made->second);
@@ -95,7 +96,8 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
       if (!is_error(error, std::errc(ESTALE)) || before) throw;
     }
   }
-  // A tombstone counts as no frame, so a new frame may replace it.
+  // The store has, or may have, a tombstone. A tombstone counts as no frame, so a new frame may
+  // replace it. place_for() throws ESTALE if the store has a frame.
   const std::optional<ObjectState> place = services_->place_for(path_);
   {
     const std::lock_guard guard(mutex_);
@@ -176,16 +178,17 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
     unnamed_.clear();
     return;
   }
-  // A tombstone where there was nothing before may mean that another host removed the index of this
+  // The store has another index than the last known one, or none. A tombstone where the store had
+  // no object before counts as another index: another host may have removed the index of this
   // commit.
   if (!is_known(present)) return become_overtaken();
   // The PUT did not reach the store, so no index names its chunks. The next commit must make a new
-  // index from the stored one.
+  // index from the stored one. Without a stored one, the commit is tried again with the same index.
   if (stored_) pending_.reset();
 }
 
 bool ObjectFrame::is_known(const std::shared_ptr<const ObjectSource>& present) const {
-  // The tombstone may have been deleted since.
+  // If the last known index is a tombstone, it may have been deleted since.
   if (!present) return !known_ || known_->size == 0;
   return known_ && is_same_state(present->state(), *known_);
 }
@@ -231,7 +234,7 @@ ObjectState ObjectFrame::put_attributes(const FileAttributes& attributes, const 
   const FileAttributes before = index->attributes();
   index->set_attributes(attributes);
   index->set_times(attributes.accessed, attributes.modified);
-  if (is_pending) return base;  // stored with the commit
+  if (is_pending) return base;  // the commit of the pending index stores the attributes
   try {
     commit_ = new_commit_id();
     ObjectState state = put(*index, commit_);
@@ -298,6 +301,7 @@ ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::str
 }
 
 ObjectFrame::~ObjectFrame() {
+  // The index of the last PUT may be in the store, and may name these chunks.
   if (state_ == State::unknown) return;
   for (const auto& [name, chunk] : unnamed_)
     if (!chunk->is_taken()) services_->remove_later(inside(name));
@@ -325,6 +329,7 @@ std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
 std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
   if (name == kSframeIndexName) {
     const std::lock_guard guard(mutex_);
+    // Readers get the stored index, which names only chunks in the store.
     return stored_ ? stored_ : pending_;
   }
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// A sparse frame whose files are objects, as ObjectFrames keeps it in use.
+// A sparse frame whose files are objects. ObjectFrames has one ObjectFrame for each frame in use.
 
 #include <chrono>
 #include <map>
@@ -37,9 +37,9 @@ namespace bloscfs::frame::inline store {
 /// - succeeded: another host has stored an index over our tombstone. PUTs fail with ESTALE.
 ///
 /// In each state there may be a new index that is not stored yet (`pending_`) in addition to the
-/// stored one (`stored_`). create() and rename() set it. It is dropped by the sync() that stores
-/// it, by unlink(), when the frame is removed, and when the answer to its PUT was lost and the
-/// store still has the index before it.
+/// stored one (`stored_`). create() and rename() set `pending_`. It is dropped by the sync() that
+/// stores it, by unlink(), when the frame is removed, and when the answer to its PUT was lost and
+/// the store still has the index before it.
 class ObjectFrame final : public StoreDirectory {
  public:
   /// `index` is null for a frame that is being created.
@@ -55,7 +55,7 @@ class ObjectFrame final : public StoreDirectory {
   }
   /// Returns the index that this object stored last, or null if own_state() returns nothing.
   std::shared_ptr<const ObjectSource> own_index() const;
-  /// True if this object is current and stored that state.
+  /// True if this frame is current and `state` is the last known state of its index.
   bool has_stored(const ObjectState& state) const {
     const std::lock_guard guard(mutex_);
     return state_ == State::current && stored_ && known_ && known_->same_bytes(state);
@@ -64,28 +64,29 @@ class ObjectFrame final : public StoreDirectory {
     const std::lock_guard guard(mutex_);
     return is_overtaken_now();
   }
-  /// True if this host removed it.
+  /// True if this host removed the frame.
   bool is_removed() const {
     const std::lock_guard guard(mutex_);
     return state_ == State::removed || state_ == State::succeeded;
   }
   enum class Comparison { same, outdated, overtaken };
   /// Compares the last known index with `seen`, a state that was seen in the store. `outdated`: the
-  /// store has our last known index, so `seen` is older.
+  /// store has our last known index, so `seen` is older. `overtaken`: the store has another index,
+  /// or none.
   Comparison compare(const ObjectState& seen);
-  /// Finds out whether the store has the commit whose answer was lost.
+  /// If the answer to the last PUT was lost, asks the store whether it has the index of that PUT.
   void resolve() {
     const auto one_at_a_time = Interruption::lock(putting_);
     resolve_locked();
   }
   /// Throws ENOENT if there is no index.
   FileAttributes attributes() const;
-  /// Stores the index of the state `base` again, with these attributes. Returns the new state. A
-  /// pending index takes the attributes with its commit instead.
+  /// Stores the index of the state `base` again, with these attributes. Returns the new state. If
+  /// an index is pending, only notes the attributes for its commit, and returns `base`.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
   /// Removes the frame. If the store still has `base`, puts a tombstone: an empty index, which
   /// readers do not take for a frame. Then deletes the tombstone if the store honours If-Match of
-  /// DELETE. Otherwise the caller must delete it.
+  /// DELETE. If the store does not honour it, the caller must delete the tombstone.
   void remove(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;
@@ -126,7 +127,7 @@ class ObjectFrame final : public StoreDirectory {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
   }
   void become_removed();
-  /// Returns the newest index, or null.
+  /// Returns the pending index if there is one, otherwise the stored one, which may be null.
   const std::shared_ptr<ObjectIndex>& index() const { return pending_ ? pending_ : stored_; }
 
   // The caller holds putting_.
@@ -135,7 +136,8 @@ class ObjectFrame final : public StoreDirectory {
   void resolve_by(const std::shared_ptr<const ObjectSource>& present);
   void remove_tombstone();
   void put_failed(const std::system_error& error);
-  /// Called when a chunk is missing: another host's commit may have removed it.
+  /// Makes the frame overtaken if the store has another index. Called when a chunk is missing,
+  /// because another host's commit may have removed the chunk.
   void compare_with_store() const;
   /// Checks that the store still has these chunks if they are so old that gc may have deleted them.
   /// Throws EIO if any is missing.
@@ -157,13 +159,14 @@ class ObjectFrame final : public StoreDirectory {
   mutable std::mutex mutex_;
   mutable State state_ = State::current;
   bool has_put_ = false;                  ///< `known_` comes from a PUT of this object
-  std::optional<ObjectState> known_;      ///< of the index in the store; nothing: none
+  std::optional<ObjectState> known_;      ///< of the index in the store; nullopt: no index
   std::shared_ptr<ObjectIndex> stored_;   ///< last known; null: none, or a tombstone
   std::shared_ptr<ObjectIndex> pending_;  ///< not stored yet; null: none
-  std::string commit_;                    ///< of the last PUT that was tried
+  std::string commit_;                    ///< commit id of the last PUT that was tried
+  /// New indexes by their temporary names. rename() makes one of them the pending index.
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
-  Chunks unnamed_;                                        ///< named by no stored index yet
-  std::chrono::system_clock::time_point oldest_unnamed_;  ///< at least as old as each of those
+  Chunks unnamed_;                                        ///< new ones, which no stored index names
+  std::chrono::system_clock::time_point oldest_unnamed_;  ///< no chunk of unnamed_ is older
 };
 
 }  // namespace bloscfs::frame::inline store

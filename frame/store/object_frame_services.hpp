@@ -42,24 +42,26 @@ class ObjectFrameServices {
 
   // Planned frames, which have no index yet.
 
+  /// Plans a frame. Its first commit stores this owner, group and mode.
   void set_owner(const std::string& path, const FileAttributes& owner);
   bool is_planned(const std::string& path) const;
   void forget_plan(const std::string& path);
   /// Notes that another host has stored the frame first.
   void note_taken(const std::string& path);
   bool is_taken(const std::string& path) const;
-  /// Notes a commit whose answer was lost. It may have replaced `base`: the commit id of the
-  /// tombstone that was there, or empty if there was nothing. A retry must not take the result for
-  /// another host's commit.
+  /// Notes a commit whose answer was lost. `base` is the commit id of the tombstone that the commit
+  /// may have replaced; empty if the store had no object. A retry that finds this commit in the
+  /// store must not take it for another host's.
   void note_attempt(const std::string& path, const std::string& commit, const std::string& base);
   bool was_attempted(const std::string& path, const std::string& commit) const;
-  /// True if a new frame may be stored where the store now has the tombstone of `commit`, or
-  /// nothing if `commit` is empty. False if an earlier attempt may have been stored and then
+  /// True if a new frame may be stored where the store now has the tombstone with the id `commit`,
+  /// or no object if `commit` is empty. False if an earlier attempt may have been stored and then
   /// removed by another host: a retry must not store the removed frame again.
   bool may_follow(const std::string& path, const std::string& commit) const;
   /// Returns the state that the index of a new frame may replace: a tombstone, an index of an
-  /// earlier attempt (was_attempted()), or nothing. Waits while a plain DELETE of a young tombstone
-  /// may be on its way, then throws EBUSY. Throws ESTALE if another host has stored a frame there.
+  /// earlier attempt (was_attempted()), or nothing. A DELETE without If-Match of a tombstone
+  /// younger than 20 minutes may still arrive: waits up to 2 s for it, then throws EBUSY. Throws
+  /// ESTALE if another host has stored a frame at `path`.
   std::optional<ObjectState> place_for(const std::string& path) const;
   /// Returns `attributes` with the planned owner, group and mode, if the frame is planned.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;
@@ -72,7 +74,7 @@ class ObjectFrameServices {
     FileAttributes owner;
     bool is_taken = false;
     std::set<std::string> attempts = {};  ///< commits whose outcome is unknown
-    std::string base = {};                ///< commit id of what was there before the first of them
+    std::string base = {};  ///< commit id of the tombstone before the first attempt, or empty
   };
 
   const std::shared_ptr<ObjectTree> tree_;

@@ -11,7 +11,7 @@
 
 namespace bloscfs::frame::inline store {
 
-/// A directory of frames.
+/// A directory whose subdirectories are sparse frames.
 class ObjectParent final : public StoreDirectory {
  public:
   ObjectParent(std::shared_ptr<ObjectFrames> frames, std::string path)
@@ -58,13 +58,14 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   auto made = std::make_shared<ObjectFrame>(services_, path, services_->open_index(path));
   const std::lock_guard guard(mutex_);
   auto& known = frames_[path];
-  // Another thread may have opened it first.
+  // Another thread may have opened the frame first.
   if (auto other = known.lock(); other && other != used) return other;
   known = made;
   return made;
 }
 
-/// Does not look for a frame that is about to be created: its PUT fails if the name is taken.
+/// Returns the frame for a writer. Does not ask the store about a planned frame: the frame's first
+/// PUT fails if the name is taken.
 std::shared_ptr<ObjectFrame> ObjectFrames::to_write(const std::string& path) {
   if (in_use(path) || !services_->is_planned(path)) return opened(path);
   auto made = std::make_shared<ObjectFrame>(services_, path, nullptr);

@@ -17,7 +17,7 @@ namespace bloscfs::frame::inline store {
 
 class ObjectFrame;
 
-/// The sparse frames of a tree that are in use, with one object for each. Thread-safe.
+/// The sparse frames of a tree that are in use, with one ObjectFrame for each. Thread-safe.
 class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
  public:
   using RemoveLater = ObjectFrameServices::RemoveLater;
@@ -33,14 +33,14 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
                                                         safe_age, std::move(uploads))) {}
 
   ObjectTree& tree() const { return services_->tree(); }
-  /// For other calls to the tree.
+  /// The threads that upload chunks. They can run other calls to the tree, too.
   StoreCalls& calls() const { return services_->uploads().calls(); }
-  /// Returns the frame at `path` in the state of `index`, an object that was opened there. Users of
-  /// another state then find that frame overtaken. Throws ESTALE if `index` is older than a commit
-  /// of this process.
+  /// Returns the frame at `path` in the state of `index`, an object that was opened there. Handles
+  /// on another state of the frame then find it overtaken. Throws ESTALE if `index` is older than a
+  /// commit of this process.
   std::shared_ptr<StoreDirectory> frame(const std::string& path,
                                         const std::shared_ptr<const ObjectSource>& index);
-  /// Returns a directory whose subdirectories are such frames.
+  /// Returns a directory whose subdirectories are sparse frames of this tree.
   std::shared_ptr<StoreDirectory> directory(const std::string& path);
   /// Returns the open frame if its last known state is `state`, otherwise null.
   std::shared_ptr<StoreDirectory> in_state(const std::string& path, const ObjectState& state);

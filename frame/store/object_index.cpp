@@ -86,6 +86,7 @@ void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit) {
   constexpr std::uint8_t kFixext16 = 0xD8;
   if (index.size() < kMarker || commit.size() != 2 * kFingerprint) return;
   const std::span<std::uint8_t> end = std::span(index).last(kMarker);
+  // A trailer ends with its fingerprint, as a msgpack extension of type 0 with 16 bytes.
   if (end[0] != kFixext16 || end[1] != 0) return;
   for (std::size_t i = 0; i < kFingerprint; i++)
     std::from_chars(commit.data() + 2 * i, commit.data() + 2 * i + 2, end[2 + i], 16);
@@ -102,7 +103,7 @@ std::map<std::string, std::string> metadata_of(const FileAttributes& attributes)
 std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit) {
   std::array<char, HOST_NAME_MAX + 1> host{};
   std::string name = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
-  // HTTP headers allow only these characters.
+  // HTTP headers allow only printable ASCII.
   std::erase_if(name, [](char c) { return c <= ' ' || c > '~'; });
   return {{kCommit, commit}, {"host", name}, {"time", std::to_string(::time(nullptr))}};
 }

@@ -18,7 +18,8 @@ namespace bloscfs::frame::inline store {
 /// `commit`.
 std::string new_commit_id();
 inline constexpr const char* kCommit = "commit";
-/// The metadata that marks our chunk objects: gc deletes no chunk of another program.
+/// The metadata that marks our chunk objects. gc deletes only chunks with this mark, and none of
+/// other programs.
 inline constexpr const char* kMark = "bloscfs";
 /// Returns the commit id in the metadata; empty if there is none.
 std::string commit_of(const ObjectState& state);

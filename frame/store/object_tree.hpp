@@ -45,14 +45,14 @@ class ObjectSource : public ByteSource {
 };
 
 /// An object that is being opened, together with ranges that will be read. Thread-safe. The
-/// destructor gives up.
+/// destructor cancels the requests.
 class ObjectOpening {
  public:
   virtual ~ObjectOpening() = default;
   /// Waits for the object. Errors: as ObjectTree::open().
   virtual std::shared_ptr<const ObjectSource> wait() = 0;
   /// True if opening has failed, or the opening was dropped because no reader came. wait() would
-  /// start again.
+  /// request the object again.
   virtual bool is_lost() const = 0;
   /// Like ByteSource::expect() and is_available().
   virtual void expect(std::span<const ByteRange> ranges) = 0;
@@ -98,7 +98,8 @@ struct ObjectCondition {
 
 /// Thread-safe. Paths are relative, with components separated by '/'. "" is the root. Calls may
 /// take long; the calling thread's Interruption can end them. Errors are std::system_error: ENOENT,
-/// EACCES, ETIMEDOUT if nothing answered, otherwise EIO. Failures are not remembered.
+/// EACCES, ETIMEDOUT if nothing answered, otherwise EIO. A failure is not remembered: the next call
+/// asks the server again.
 class ObjectTree {
  public:
   virtual ~ObjectTree() = default;
@@ -145,10 +146,12 @@ class ObjectTree {
   virtual void remove(const std::string& path, const ObjectCondition& condition);
   /// True if the store honours If-Match of DELETE.
   virtual bool keeps_conditions_of_removals() const { return false; }
-  /// Deletes an object in that state, with If-Match if the store honours it. The request is never
-  /// repeated, because a repetition could arrive after another host has made the name again.
+  /// Deletes an object in that state, with If-Match if the store honours it. The request is
+  /// repeated only if the store answers that it did not carry it out. Another repetition could
+  /// delete a new object that another host has stored under the name since.
   virtual void remove_once(const std::string& path, const ObjectState& state);
-  /// Deletes many objects with few requests, which are never repeated. Failures are ignored.
+  /// Deletes many objects with few requests, which are repeated only as in remove_once(). Ignores
+  /// single objects that the store does not delete. Throws if a request fails.
   virtual void remove_all(std::span<const std::string> paths);
   /// Copies an object on the server. ENOENT if `from` does not exist.
   virtual void copy(const std::string& from, const std::string& to);

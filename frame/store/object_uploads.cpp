@@ -13,6 +13,7 @@
 
 namespace bloscfs::frame::inline store {
 
+/// Limits the bytes of all uploads under way. An upload larger than the limit runs alone.
 class ObjectUploads::Room {
  public:
   explicit Room(std::size_t most) : most_(most) {}
@@ -37,7 +38,7 @@ class ObjectUploads::Room {
 
 struct ObjectUploads::Upload::Sent {
   std::string path;
-  std::vector<std::uint8_t> bytes;  ///< only the call changes it, and only until it ends
+  std::vector<std::uint8_t> bytes;  ///< only put() changes them, before the call ends
   std::shared_ptr<void> memory;
   std::atomic<bool> taken{false};
 

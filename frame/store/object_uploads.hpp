@@ -18,14 +18,15 @@ struct UploadSettings {
   unsigned at_once = 8;
   /// Limit for all uploads under way together. A larger object is sent alone.
   std::size_t bytes = std::size_t{32} << 20;
-  /// Reserves that much memory until its result is destroyed. May be empty.
+  /// Called with the size of each upload. Reserves that much memory until its result is destroyed.
+  /// May be empty.
   std::function<std::shared_ptr<void>(std::size_t)> take_memory = {};
 };
 
 /// Thread-safe.
 class ObjectUploads {
  public:
-  /// `tree` must outlive it.
+  /// `tree` must outlive this object.
   ObjectUploads(ObjectTree& tree, UploadSettings settings);
 
   class Room;
@@ -49,7 +50,7 @@ class ObjectUploads {
 
   /// Starts an upload. First waits until the uploads under way leave enough room.
   std::unique_ptr<Upload> begin(const std::string& path, Bytes bytes);
-  /// For other calls to the same store.
+  /// The threads of the uploads. They can run other calls to the same store, too.
   StoreCalls& calls() { return calls_; }
 
  private:

@@ -8,7 +8,7 @@
 namespace bloscfs::frame::inline store {
 namespace {
 
-/// Beyond all contents, where programs do not lock ranges of their data.
+/// The locked bytes. They are beyond all contents, where programs do not lock ranges of their data.
 constexpr off_t kFrameByte = off_t{1} << 62;
 constexpr off_t kSourceByte = kFrameByte + 1;
 

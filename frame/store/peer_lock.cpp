@@ -138,9 +138,9 @@ void PeerLock::release() noexcept {
   changed_.notify_all();
 }
 
-// All readers of this process share one lock on the descriptor. flock(2) releases it for a moment
-// when it makes it exclusive, and another program could then write. The writer therefore waits for
-// these readers before it locks, and again before it unlocks.
+// All readers of this process share one lock on the descriptor. flock(2) releases a shared lock for
+// a moment when it makes it exclusive, and another program could then write. A writer therefore
+// waits until this process has no readers before it locks, and again before it unlocks.
 void PeerLock::acquire_exclusive() {
   const Clock& clock = wait_clock();
   const auto deadline = clock.now() + kLockTimeout;
@@ -173,6 +173,7 @@ void PeerLock::acquire_exclusive() {
 
 void PeerLock::release_exclusive() noexcept {
   std::unique_lock guard(mutex_);
+  // Keeps new readers out, so that the present ones end.
   writer_ = Writer::waiting;
   changed_.wait(guard, [&] { return readers_ == 0; });
   ::flock(fd_.get(), LOCK_UN);
@@ -202,7 +203,7 @@ void PeerLock::announce_change(StoreFile& sidecar) {
   const std::lock_guard guard(mutex_);
   const std::uint64_t next = generation() + 1;
   std::uint8_t bytes[sizeof(next)];
-  std::memcpy(bytes, &next, sizeof(next));  // host byte order, as above
+  std::memcpy(bytes, &next, sizeof(next));  // host byte order, as in generation()
   sidecar.write_at(kGenerationAt, bytes);
   ++own_changes_;
 }

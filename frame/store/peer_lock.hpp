@@ -28,12 +28,12 @@ class PeerLock {
 
   explicit PeerLock(UniqueFd fd) : fd_(std::move(fd)) {}
 
-  /// While it exists, other programs do not write. An empty one guards nothing. A thread may hold
-  /// one at a time.
+  /// While it exists, other programs do not write. A default-constructed Shared locks nothing. A
+  /// thread may hold one Shared at a time.
   class Shared {
    public:
     Shared() = default;
-    /// Waits for a writer up to 10 s, or half a second if two other threads wait already, for any
+    /// Waits for a writer up to 10 s, or half a second if two other threads already wait for a
     /// sidecar. Then throws LockedByOthers. `lock` may be null.
     explicit Shared(std::shared_ptr<PeerLock> lock);
     Shared(Shared&&) noexcept = default;
@@ -45,7 +45,7 @@ class PeerLock {
   };
 
   /// While it exists, other programs neither read nor write. Readers of this process may read. One
-  /// writer at a time may hold it. An empty one guards nothing.
+  /// writer at a time may hold it. A default-constructed Exclusive locks nothing.
   class Exclusive {
    public:
     Exclusive() = default;
@@ -63,7 +63,8 @@ class PeerLock {
     std::shared_ptr<PeerLock> lock_;
   };
 
-  /// The generation counter, which writers increment before each change. 0 in a new sidecar.
+  /// Returns the generation counter, which writers increment before each change. 0 in a new
+  /// sidecar.
   std::uint64_t generation() const;
   /// Returns how often writers of other processes have incremented the generation counter. Only
   /// differences between two results are meaningful.

@@ -8,7 +8,8 @@ namespace {
 constexpr std::size_t kMostStreams = 8;
 /// How much a sequential reader may skip between two reads.
 constexpr std::uint64_t kGap = std::uint64_t{64} << 10;
-/// Reads of a sequential reader arrive slightly out of order if several threads make them.
+/// How far back a read of a sequential reader may begin. Reads arrive slightly out of order if
+/// several threads make them.
 constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 /// A reader is sequential after so many bytes in so many reads. A chunk's header and one block are
 /// not enough.
@@ -47,6 +48,7 @@ void ReadStreams::Stream::note(const ReadSpan& read) {
     next = read.end;
   }
   if (next - begin <= kMostSpan) return;
+  // Halve the span and its bytes, so that old reads count less.
   begin += (next - begin) / 2;
   taken /= 2;
 }
@@ -124,7 +126,7 @@ std::vector<ReadSpan> ReadStreams::take_left(Clock::time_point now) {
     left.push_back({stream.next, stream.planned});
     return true;
   });
-  // Keep what other streams will read.
+  // Do not return ranges that other streams will read.
   std::erase_if(left, [&](const ReadSpan& extent) {
     return extent.begin >= extent.end ||
            std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {

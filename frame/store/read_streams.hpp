@@ -34,14 +34,14 @@ class ReadStreams {
 
  private:
   struct Stream {
-    std::uint64_t next = 0;     ///< expected offset of the reader's next read
-    std::uint64_t planned = 0;  ///< end of what was requested
-    std::uint64_t in_order = 0;
+    std::uint64_t next = 0;              ///< expected offset of the reader's next read
+    std::uint64_t planned = 0;           ///< end of what was requested
+    std::uint64_t in_order = 0;          ///< bytes that were read beyond `next`
     std::uint64_t begin = 0, taken = 0;  ///< bytes read since offset `begin`
-    int steps = 0;
-    std::uint64_t number = 0;  ///< of the last read
-    Clock::time_point time;    ///< of the last read
-    Clock::time_point since;   ///< time of the first read
+    int steps = 0;                       ///< reads that have moved `next` forward
+    std::uint64_t number = 0;            ///< of the last read, among all reads of the object
+    Clock::time_point time;              ///< of the last read
+    Clock::time_point since;             ///< time of the first read
 
     bool is_in_order() const;
     bool skips_much() const;

@@ -50,8 +50,8 @@ void fill_randomly(Value& value) {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// The length of the message separates the two uses of a secret: 8 bytes for groups of numbers, 16
-/// for objects.
+/// Returns the HMAC-SHA256 of the message. Its length separates the two uses of a secret: 8 bytes
+/// for groups of numbers, 16 for objects.
 template <std::size_t secret_size, std::size_t size>
 Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
                     std::array<std::uint64_t, size> message) {
@@ -76,12 +76,12 @@ class NewNames {
   std::uint64_t next() {
     const std::lock_guard lock(mutex_);
     const std::uint32_t number = next_++;
-    // Computed for a group at once, because it takes longer than the rest.
+    // One HMAC gives the proofs of a group of eight numbers. It takes longer than all other steps.
     const std::uint32_t group = number / kGroup;
     if (group_ != group) proofs_ = TemporaryMaker::self().proofs_of(group);
     group_ = group;
-    // For example .bloscfs-0000002a5f3c9e01.tmp: number 42, and 32 bits that only a process with
-    // the secret can compute.
+    // For example .bloscfs-0000002a5f3c9e01.tmp: number 42 and its proof, 32 bits that only a
+    // process with the secret can compute.
     return std::uint64_t{number} << 32 | proofs_[number % kGroup];
   }
 
@@ -89,7 +89,8 @@ class NewNames {
   static constexpr std::uint32_t kGroup = std::tuple_size_v<TemporaryMaker::Proofs>;
 
   std::mutex mutex_;
-  /// Wraps around only after 2^32 names, when the earlier temporary is long gone.
+  /// Wraps around only after 2^32 names. The earlier temporary with the same number is then long
+  /// gone.
   std::uint32_t next_ = 0;
   std::optional<std::uint32_t> group_;
   TemporaryMaker::Proofs proofs_{};

@@ -58,7 +58,8 @@ class TemporaryMaker {
   using Proofs = std::array<std::uint32_t, 8>;
 
   explicit TemporaryMaker(const Secret& secret) : secret_(secret) {}
-  /// Returns the proofs of a group of consecutive numbers.
+  /// Returns the proofs of eight consecutive numbers, from 8 * `group` on. A proof is 32 bits that
+  /// only a process with the secret can compute.
   Proofs proofs_of(std::uint32_t group) const;
   std::uint64_t displaced_digits(const ObjectIdentity& identity) const;
 

@@ -106,8 +106,8 @@ class Interruption {
   static void check();
   /// To be called before a wait for the network. Calls the thread's `refuse`, which may throw.
   static void before_wait();
-  /// Waits on `changed` until `is_over`. The caller holds the mutex of `lock`. If check() throws,
-  /// the mutex is released.
+  /// Waits on `changed` until `is_over` returns true. The caller holds the mutex of `lock`. If
+  /// check() throws, the mutex is released.
   template <typename Predicate>
   static void wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                    const Predicate& is_over) {
