@@ -27,6 +27,7 @@ std::string take_variable(const char* name) {
   return result;
 }
 
+/// Keeps the secrets for later calls, because it removes them from the environment.
 S3Credentials take_credentials() {
   static S3Credentials kept;
   const std::string access_key = variable("AWS_ACCESS_KEY_ID");

@@ -9,7 +9,7 @@ namespace bloscfs::frame::inline remote {
 
 /// Texts are empty if the variable is not set. Paths are absolute.
 struct AwsEnvironment {
-  S3Credentials credentials;  ///< no access key: none
+  S3Credentials credentials;  ///< without an access key if the variables are not set
   std::string credentials_file, config_file;
   std::string profile;  ///< AWS_PROFILE
   std::string web_identity_token_file, role_arn, role_session_name;
@@ -23,9 +23,9 @@ struct AwsEnvironment {
 };
 
 /// Reads the variables. Removes the secrets from the environment and overwrites them there, so that
-/// child processes do not inherit them and /proc does not show them. Later calls return them again.
-/// No other thread may use the environment during the call. Throws RemoteError if the values cannot
-/// be used.
+/// child processes do not inherit them and /proc does not show them. Later calls return the same
+/// secrets. No other thread may use the environment during the call. Throws RemoteError if the
+/// values cannot be used.
 AwsEnvironment take_aws_environment();
 
 }  // namespace bloscfs::frame::inline remote

@@ -26,9 +26,9 @@ namespace {
 
 constexpr std::size_t kPieceOverhead = sizeof(RawPieceHeader) + sizeof(RawPieceChecksum);
 constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-/// The time of use is updated at most this often.
+/// A read updates the piece's time of use (its mtime) at most this often.
 constexpr std::int64_t kTouchSeconds = 60;
-/// A temporary of this age is abandoned.
+/// A temporary of more than this age counts as left behind by a process that has ended.
 constexpr std::int64_t kLeftSeconds = 600;
 constexpr std::uint64_t kDiskBlock = 4096;
 constexpr std::string_view kNewPrefix = "new-";
@@ -118,7 +118,8 @@ void write_file(int fd, Bytes bytes) {
   }
 }
 
-/// Random, so that names differ between processes, even after a fork.
+/// Returns a random name for a temporary, so that names differ between processes, even after a
+/// fork.
 std::string new_name() {
   std::random_device random;
   return fmt::format("{}{:08x}{:08x}", kNewPrefix, random(), random());
@@ -229,7 +230,7 @@ void CacheFolder::remove(const PieceName& name) const noexcept {
     const UniqueFd level = open_level(name);
     if (level) ::unlinkat(level.get(), PiecePath(name).file.c_str(), 0);
   } catch (const std::bad_alloc&) {
-    // The next read finds it damaged again.
+    // The next read() of a damaged piece removes it.
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Identifies a piece among those of all states of all objects.
+/// Identifies a piece: a hash of the object's URL and state, and of the piece's number.
 using PieceName = std::array<std::uint8_t, 16>;
 
 /// A piece that was read from its file and checked.

@@ -22,7 +22,8 @@ class CachedObject {
   CachedObject(std::shared_ptr<DiskCache> cache, const Url& url, const std::string& etag,
                std::uint64_t size);
 
-  /// Copies cached bytes from `offset` on, up to the first missing one. Returns how many.
+  /// Copies cached bytes from `offset` on, up to the first missing one. Returns the number of
+  /// copied bytes.
   std::size_t read(std::uint64_t offset, MutableBytes out) const;
   /// True if the piece with that byte is on disk. Does not check its contents.
   bool has(std::uint64_t offset) const;
@@ -44,7 +45,8 @@ struct CachedFirst {
   std::shared_ptr<const CachedObject> object;
 };
 
-/// Returns nothing if the headers or the bytes are missing.
+/// Returns the remembered first answer for `url`, or nothing if its headers or bytes are missing
+/// from the cache.
 std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, const Url& url);
 /// Remembers the headers of an answer with status 206 for the first bytes.
 void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,

@@ -64,7 +64,7 @@ class Shell {
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;
 
-  /// Becomes readable when the shell has ended.
+  /// A pidfd, which becomes readable when the shell has ended. Negative if the kernel has none.
   int handle() const { return handle_.get(); }
   bool succeeded() {
     int status = -1;

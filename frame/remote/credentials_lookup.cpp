@@ -29,8 +29,11 @@ constexpr std::uint32_t kMaxAnswer = std::uint32_t{64} << 10;
 constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000};
 /// Longest chain of profiles that name the next one as their source.
 constexpr int kMostProfiles = 8;
-/// If a look finds no other credentials, programs and servers are not asked again within this time.
+/// If a lookup finds the same credentials that a server has refused, programs and servers are not
+/// asked again within this time.
 constexpr std::chrono::seconds kAfterVainLook{5};
+/// Seconds: credentials are looked up again so long before they expire, and so long after a lookup
+/// has failed.
 constexpr std::int64_t kRenewedBefore = 300, kAfterFailure = 10;
 
 /// Sends a request to a server that gives credentials, a second time if it fails. Follows no
@@ -119,6 +122,7 @@ std::optional<S3Credentials> CredentialsLookup::find(Look look) {
   }
   files_.clear();
   was_slow_ = false;
+  // Applies if look_up() throws. kept_ then stays in use until this time.
   due_ = std::time(nullptr) + kAfterFailure;
   auto found = look_up();
   if (look == Look::again && found == kept_) next_look_ = now + kAfterVainLook;

@@ -22,8 +22,8 @@ namespace bloscfs::frame::inline remote {
 /// the metadata of the instance. The first that has credentials wins. A source that should have
 /// credentials but fails is an error.
 ///
-/// Results are kept until a file that was read changes, or they are about to expire: five minutes
-/// before, or when a quarter of their time is left if that is later.
+/// Results are kept until a file that was read changes, or the credentials are about to expire:
+/// five minutes before, or when a quarter of their time is left if that is later.
 class CredentialsLookup final : public CredentialsSource {
  public:
   /// `http`: for requests to servers that give credentials. `region`: of the Security Token
@@ -75,8 +75,8 @@ class CredentialsLookup final : public CredentialsSource {
   std::optional<S3Credentials> kept_;
   /// Time of the next lookup in seconds since 1970. 0: never.
   std::int64_t due_ = 0;
-  /// After a look that found no other credentials, programs and servers are not asked before this
-  /// time.
+  /// Set when a lookup has found the same credentials again although a server had refused them.
+  /// Programs and servers are not asked before this time.
   std::chrono::steady_clock::time_point next_look_;
 };
 

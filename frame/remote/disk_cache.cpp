@@ -16,13 +16,15 @@ namespace {
 constexpr std::size_t kMostWaiting = std::size_t{8} << 20;
 /// The cache leaves a twentieth of the disk free.
 constexpr std::uint64_t kDiskShare = 20;
-/// Other processes fill the folder, too. It is counted again after this process has written a
-/// sixteenth of the size.
+/// Other processes fill the folder, too. The folder is counted again after this process has written
+/// a sixteenth of the size limit.
 constexpr std::uint64_t kCountShare = 16;
-/// Eviction frees a tenth of the limit at once, because finding the oldest pieces takes a look at
-/// all.
+/// Eviction frees a tenth of the limit at once, because the search for the oldest pieces reads the
+/// whole folder.
 constexpr std::uint64_t kRoomShare = 10;
+/// Most pieces that one eviction removes, which limits its memory.
 constexpr std::size_t kMostEvicted = std::size_t{1} << 18;
+/// No piece is written for this time after a failure, or when the disk has no room.
 constexpr std::chrono::seconds kPauseWhenFull{10};
 constexpr std::chrono::seconds kEndTime{2};
 
@@ -121,7 +123,8 @@ bool DiskCache::take(Waiting& next) {
 
 void DiskCache::store(const Waiting& piece) {
   if (Clock::now() < paused_until_) return;
-  // A piece that is on disk seldom arrives again, unless it is damaged. read() checks that.
+  // A piece that is on disk seldom arrives again, unless it is damaged. read() checks the piece,
+  // and removes a damaged one.
   if (!piece.replaces && folder_.has(piece.name) && folder_.read(piece.name)) return;
   const std::uint64_t taken = CacheFolder::taken_by_piece(piece.bytes.size());
   if (!make_room(taken)) {
@@ -144,6 +147,7 @@ void DiskCache::fail(const std::system_error& error) {
   }
 }
 
+/// Evicts pieces if needed. Returns false if `size` more bytes still do not fit.
 bool DiskCache::make_room(std::uint64_t size) {
   if (since_counted_ > size_ / kCountShare) count();
   if (used_ + size <= allowed()) return true;

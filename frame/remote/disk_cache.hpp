@@ -23,15 +23,16 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. Any number of processes may share a folder. Each keeps to the size by its own
-/// count, which it compares with the folder from time to time. A piece that cannot be stored or
-/// read, or is damaged, counts as missing. No disk error reaches a caller.
+/// Thread-safe. Any number of processes may share a folder. Each process keeps the folder within
+/// the size limit. For that it counts the disk space itself, and reads the folder again from time
+/// to time. A piece that cannot be stored or read, or is damaged, counts as missing. No disk error
+/// reaches a caller.
 class DiskCache {
  public:
   using Notice = std::function<void(const std::string&)>;
   using Piece = std::shared_ptr<const CachedPiece>;
 
-  /// `notice`, which may be empty, is called once if something cannot be written. Throws like
+  /// `notice`, which may be empty, is called once, when a piece cannot be written. Throws like
   /// CacheFolder, and std::system_error if no thread can be started.
   DiskCache(const std::string& folder, std::uint64_t size, Notice notice);
   /// Writes the waiting pieces, for two seconds at most.
@@ -44,7 +45,7 @@ class DiskCache {
   /// True if the piece exists. Does not check its contents.
   bool has(const PieceName& name) const noexcept { return folder_.has(name); }
   /// Hands a piece of at most kCachePieceSize bytes to the writing thread, and returns at once.
-  /// Drops the piece if the thread cannot keep up. `replaces`: a piece of that name exists with
+  /// Drops the piece if the thread cannot keep up. `replaces`: a piece of that name may exist with
   /// other bytes.
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
@@ -76,7 +77,7 @@ class DiskCache {
   const Notice notice_;
 
   std::mutex recent_mutex_;
-  /// For readers of less than a piece at a time.
+  /// The pieces that were used last, for readers that read less than a piece at a time.
   LruMap<PieceName, Piece, boost::hash<PieceName>> recent_{16};
 
   std::mutex mutex_;
@@ -89,7 +90,7 @@ class DiskCache {
   // For the writing thread only.
   std::uint64_t used_ = 0;           ///< disk space of all pieces, by this process's count
   std::uint64_t since_counted_ = 0;  ///< written by this process since count()
-  bool was_told_ = false;
+  bool was_told_ = false;            ///< notice_ was called
   Clock::time_point paused_until_;
 
   std::thread thread_;  ///< last, so that it starts after all other members exist

@@ -40,6 +40,7 @@ void FirstFetch::start() noexcept {
     return;
   }
   state_ = State::under_way;
+  // Traffic has counted one request for this load. Count the others.
   for (std::size_t part = 1; part < requests_.size(); part++) traffic_->note_request(0);
   try {
     begin();
@@ -75,6 +76,7 @@ void FirstFetch::on_pause(bool begins) noexcept {
   traffic_->pump();
 }
 
+/// Reports to traffic_ when all requests that are left wait before a retry, and when one goes on.
 /// The caller holds mutex_.
 void FirstFetch::update_pause() {
   if (std::exchange(is_paused_, pausing_ >= left_) == (pausing_ >= left_)) return;
@@ -89,7 +91,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
     try {
       answers_[part] = pending_[part].wait();
     } catch (const std::exception&) {
-      // A reader that comes for it sends the request again, and gets the error.
+      // A reader that needs this answer sends the request again, and gets the error.
     }
     if (--left_ > 0) {
       update_pause();
@@ -112,7 +114,7 @@ void FirstFetch::end_as(State state, std::size_t received) {
   changed_.notify_all();
 }
 
-/// Drops what it has. The caller holds mutex_.
+/// Cancels the requests and drops the answers. The caller holds mutex_.
 void FirstFetch::lose() {
   if (state_ == State::under_way) {
     for (PendingAnswer& pending : pending_) pending.cancel();

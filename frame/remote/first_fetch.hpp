@@ -14,7 +14,7 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Thread-safe. Dropped after a while if no reader comes for it.
+/// Thread-safe. The fetch is lost if no reader waits for it, or takes its answers, for 5 s.
 class FirstFetch final : public Load,
                          public IdleSweep::Keeper,
                          public std::enable_shared_from_this<FirstFetch> {
@@ -34,13 +34,14 @@ class FirstFetch final : public Load,
   bool drop_idle() noexcept override;
 
   /// Waits until all answers have come or failed. Throws what the thread's Interruption throws
-  /// (frame/store/wait_context.hpp). Other readers do not notice. When the last waiting reader
-  /// gives up, the transfers are cancelled.
+  /// (frame/store/wait_context.hpp). Other waiting readers are not affected. When the last waiting
+  /// reader gives up, the transfers are cancelled.
   void wait();
-  /// Returns the answers once, if they are here. The fetch is lost afterwards.
+  /// Returns the answers if they are here, otherwise nothing. A fetch whose answers were taken is
+  /// lost.
   Answers take();
   bool is_here() const;
-  /// True if it will never have answers.
+  /// True if the fetch will never have answers.
   bool is_lost() const;
   /// Cancels the transfers. Nothing is requested afterwards.
   void detach();
@@ -68,9 +69,9 @@ class FirstFetch final : public Load,
   std::vector<PendingAnswer> pending_;
   Answers answers_;
   std::size_t left_ = 0;     ///< answers that are still to come
-  std::size_t pausing_ = 0;  ///< of these, those that wait before a retry
-  bool is_paused_ = false;   ///< all of these wait before a retry
-  bool is_booked_ = false;
+  std::size_t pausing_ = 0;  ///< requests of `left_` that wait before a retry
+  bool is_paused_ = false;   ///< all requests of `left_` wait before a retry
+  bool is_booked_ = false;   ///< traffic_ counts `size_` as held until gone()
   int readers_ = 0;
   Clock::time_point used_ = Clock::now();
 };

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kHtmlPiece = std::size_t{16} << 10;
 /// The parser takes time for each open element, and for each pair of attributes.
 constexpr int kMaxOpenElements = 256, kMaxAttributes = 64;
-/// Elements and errors in them. The parser formats a message for each error.
+/// Most elements and markup errors of a page together. The parser formats a message for each error.
 constexpr std::size_t kMaxSteps = 4'000'000;
 /// The parser keeps an incomplete tag, comment or the like until its end has come.
 constexpr std::size_t kMaxUnparsed = std::size_t{128} << 10;
@@ -49,8 +49,8 @@ class LinkReader {
         ::htmlCreatePushParserCtxt(&handler, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
     if (!parser_) throw std::bad_alloc();
     ::htmlCtxtUseOptions(parser_.get(), HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
-    // Without this, the parser ignores what follows a tag that closes an element which the page has
-    // not opened.
+    // Without this start, the parser ignores what follows a tag that closes an element which the
+    // page has not opened.
     constexpr std::string_view kStart = "<html><body>";
     feed({reinterpret_cast<const std::uint8_t*>(kStart.data()), kStart.size()}, false);
   }

@@ -7,7 +7,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// Well-behaved servers send no longer ones.
+/// Well-behaved servers send no longer ETags and dates.
 constexpr std::size_t kMaxEtag = 1024, kMaxDate = 64;
 /// File offsets are signed.
 constexpr std::uint64_t kMaxTotal = std::numeric_limits<std::int64_t>::max();

@@ -26,11 +26,11 @@ struct ContentRange {
 /// Returns nothing for units other than bytes, for an unknown total, and for impossible ranges.
 std::optional<ContentRange> parse_content_range(std::string_view value);
 
-/// Returns the entity tag if it may be sent back, otherwise an empty text.
+/// Returns the entity tag if it is valid, so that a request can repeat it, otherwise an empty text.
 std::string parse_etag(std::string_view value);
 inline bool is_strong(std::string_view etag) { return etag.starts_with('"'); }
 
-/// Returns the date if it may be sent back, otherwise an empty text.
+/// Returns the date if it is printable, so that a request can repeat it, otherwise an empty text.
 std::string parse_date(std::string_view value);
 
 struct AnswerHeaders {
@@ -45,7 +45,7 @@ struct AnswerHeaders {
   /// name counts.
   std::map<std::string, std::string> fields = {};
 
-  /// Returns a value of `fields`, or an empty text.
+  /// Returns the value of that name in `fields`, or an empty text.
   std::string field(const std::string& name) const;
   /// Returns the user metadata of an object: the x-amz-meta-* fields, by names without that prefix.
   std::map<std::string, std::string> metadata() const;

@@ -72,7 +72,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{100}, kLongestPause{5000};
-/// Longest wait for events, which wake the thread earlier.
+/// Longest wait of the client's thread. Events wake it earlier.
 constexpr milliseconds kIdle{60'000};
 
 struct FreeMulti {
@@ -84,7 +84,7 @@ struct Task {
   std::shared_ptr<Exchange> exchange;
   HttpPlace place;
   int redirects = 0, attempts = 0;
-  bool answered = false;
+  bool answered = false;               ///< the server has answered one of the attempts
   bool is_paused = false;              ///< when_paused(true) was called
   Clock::TimePoint began, due;         ///< by wait_clock()
   std::unique_ptr<Transfer> transfer;  ///< of an attempt that is under way, or was refused
@@ -314,6 +314,7 @@ class HttpClient::Loop {
 
   void resume(Task task) {
     if (task.transfer && settings_.signer->version() == task.version)
+      // The lookup found the same credentials, so the refusal stands.
       return act_on_verdict(std::move(task));
     task.transfer.reset();
     task.place = task.exchange->request.place;

@@ -21,7 +21,8 @@ struct HttpSettings {
   unsigned connections = 16;  ///< simultaneous transfers; further requests wait
   /// No attempt begins later than this after the first one. 0: only one attempt.
   std::chrono::milliseconds retry_time{60'000};
-  /// Also retry before a server has answered once. Otherwise a mistyped URL fails at once.
+  /// If false, no request is retried before a server has answered once, so that a mistyped URL
+  /// fails at once.
   bool retries_first_contact = true;
   /// Certificate authorities to trust instead of the system's. Empty: the system's.
   std::string cafile;
@@ -60,8 +61,8 @@ struct HttpHeader {
   std::string name, value;  ///< both without line breaks
 };
 
-/// Limit for retries of requests that must not be carried out twice. A plain DELETE of a tombstone
-/// must arrive before another host may use its name again.
+/// Limit for the time of retries of requests that must not be carried out twice. A DELETE without
+/// If-Match of a tombstone must arrive before another host may use its name again.
 inline constexpr std::chrono::milliseconds kRetriesOfOnce{60'000};
 
 struct WebRequest {
@@ -83,7 +84,7 @@ struct WebRequest {
   /// If true, a status from 400 on that is not retried is returned as an answer, with its body.
   bool takes_errors = false;
 };
-/// Most requests are for ranges.
+/// Used where a request is for a range.
 using RangeRequest = WebRequest;
 
 /// An answer with one of these statuses:
@@ -116,7 +117,7 @@ class RequestSigner {
     static_cast<void>(version);
     done();
   }
-  /// Stops what renew() has begun. No `done` is called after stop() has returned.
+  /// Stops the lookups that renew() has begun. No `done` is called after stop() has returned.
   virtual void stop() {}
 };
 

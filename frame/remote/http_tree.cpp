@@ -30,7 +30,8 @@ Url HttpTree::url_of(const std::string& path) const {
   return url;
 }
 
-/// The single object may turn out to be the directory of a sparse frame.
+/// True if the tree may have the object. A single object may turn out to be the directory of a
+/// sparse frame, which has objects below it.
 bool HttpTree::is_below_root(const std::string& path) const {
   return !single_ || path == *single_ || path.starts_with(*single_ + "/");
 }

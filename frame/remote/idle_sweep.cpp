@@ -30,8 +30,8 @@ IdleSweep::~IdleSweep() {
   }
   shared_->changed.notify_all();
   if (!thread_.joinable()) return;
-  // The sweep's thread may own the last reference to a keeper, and that keeper the last one to this
-  // object.
+  // The sweep's thread may own the last reference to a keeper, and that keeper the last reference
+  // to this object.
   if (thread_.get_id() == std::this_thread::get_id())
     thread_.detach();
   else

@@ -1,5 +1,5 @@
 #pragma once
-// Regularly drops what is kept for readers that do not come.
+// Regularly drops data that was fetched for readers that do not come.
 
 #include <memory>
 #include <thread>
@@ -12,7 +12,8 @@ class IdleSweep {
   class Keeper {
    public:
     virtual ~Keeper() = default;
-    /// Drops what no reader has used for a while. Returns false once there is nothing left to drop.
+    /// Drops data that no reader has used for a while. Returns false once there is nothing left to
+    /// drop.
     virtual bool drop_idle() noexcept = 0;
   };
 
@@ -22,7 +23,7 @@ class IdleSweep {
   IdleSweep(const IdleSweep&) = delete;
   IdleSweep& operator=(const IdleSweep&) = delete;
 
-  /// Calls `keeper` until it returns false or is destroyed.
+  /// Calls drop_idle() of `keeper` regularly, until it returns false or `keeper` is destroyed.
   void watch(std::weak_ptr<Keeper> keeper);
 
  private:

@@ -18,8 +18,8 @@ bool is_entry_name(std::string_view name);
 /// Collects entries one level below a page. Names may come in any order, and repeatedly.
 class IndexNames {
  public:
-  /// `page`: the URL of the page with the links. `charge`: the entries' memory is taken from it. It
-  /// must outlive this object.
+  /// `page`: the URL of the page with the links. `charge`: the entries' memory is taken from it.
+  /// `charge` must outlive this object.
   IndexNames(const Url& page, MemoryCharge& charge);
 
   /// Adds a name. Ignores names that no entry may have, and names of more than 1,024 bytes. Throws

@@ -53,6 +53,7 @@ class PrivateBytes {
   std::size_t step_ = 0;
 };
 
+/// Reverses PrivateBytes: returns the bytes that the private characters stand for.
 std::string public_bytes(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); i++) {
@@ -107,6 +108,7 @@ class IndexEvents {
     return true;
   }
 
+  /// Refuses an array directly inside the list, whose elements are objects.
   bool start_array(std::size_t) { return depth_++ != 1; }
   bool end_array() {
     depth_--;

@@ -5,7 +5,8 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// How much of the best value is forgotten with each transfer.
+/// Each transfer lowers the best rate, and raises the shortest delay, by this share, so that the
+/// estimates follow a link that becomes slower.
 constexpr double kRateLoss = 1.0 / 32, kDelayGain = 1.0 / 256;
 
 }  // namespace

@@ -15,7 +15,7 @@ class LinkSpeed {
   /// The start of a transfer.
   struct Mark {
     Clock::time_point at;
-    std::uint64_t received = 0;
+    std::uint64_t received = 0;  ///< bytes of all transfers that had ended before
   };
 
   Mark begin() const;

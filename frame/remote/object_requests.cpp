@@ -111,13 +111,13 @@ void ObjectRequests::detach() {
   client_ = nullptr;
 }
 
-/// Servers may ignore conditions, so this compares the answer, too. A tag that is weak now may be
-/// strong a second later.
+/// Servers may ignore conditions, so this compares the answer's tag and date, too. It ignores
+/// whether a tag is weak: a tag that is weak now may be strong a second later.
 void ObjectRequests::accept(const HttpAnswer& answer) {
   const AnswerHeaders& headers = answer.headers;
   if (headers.status != kHttpPartial || headers.range->total != size()) throw_changed();
   if (opaque(headers.etag) != opaque(headers_.etag)) throw_changed();
-  // Copies of one object may have different dates.
+  // Several servers may have copies of an object with one strong tag and different dates.
   if (!is_strong(headers_.etag) && headers.last_modified != headers_.last_modified) throw_changed();
   const std::lock_guard guard(mutex_);
   place_ = answer.place;

@@ -26,14 +26,15 @@ class ObjectRequests {
   std::uint64_t size() const { return state_.size; }
   const AnswerHeaders& headers() const { return headers_; }
 
-  /// Returns a request for bytes that the object has, on the condition that it is still in that
-  /// state. The request goes where redirects led last.
+  /// Returns a request for bytes that the object has, on the condition that it is still in state().
+  /// The request goes to the address to which redirects led last.
   RangeRequest request_for(std::uint64_t offset, std::size_t size) const;
-  /// Returns the request for the URL that was opened. The target of a redirect may have been valid
-  /// only for a while.
+  /// Returns the request with the URL that was opened. Used when the target of a redirect, which
+  /// may have been valid only for a while, refuses the request.
   RangeRequest at_home(RangeRequest request) const;
   bool is_at_home(const RangeRequest& request) const { return request.place.url == home_.url; }
-  /// Throws RemoteError(EIO) unless the answer belongs to that state. Remembers where it came from.
+  /// Throws RemoteError(EIO) unless the answer belongs to state(). Sends later requests to the
+  /// address that has answered.
   void accept(const HttpAnswer& answer);
 
   /// See HttpClient::send(). Throws RemoteError(ECANCELED) after detach().

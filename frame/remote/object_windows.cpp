@@ -11,6 +11,7 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Windows of up to kSmallWindow are kept after a read, kKept bytes of them at most.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
+/// Bounds for the usual size of a range that a reader waits for.
 constexpr std::size_t kSmallestInNeed = std::size_t{128} << 10,
                       kLargestInNeed = std::size_t{1} << 20;
 /// The least to request ahead of a sequential reader, on any link.
@@ -23,14 +24,16 @@ constexpr std::chrono::milliseconds kUnwanted{2000};
 ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin)
     : source_(std::move(source)), begin_(begin), size_(source_->requests->size()) {}
 
-/// Leaves an eighth of the budget to other expected ranges.
+/// Returns the most bytes to request ahead of a sequential reader. Leaves an eighth of the memory
+/// budget to other expected ranges.
 std::size_t ObjectWindows::most_ahead() const {
   const std::size_t budget = source_->traffic->budget();
   return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
 }
 
-/// Urgent ranges may exceed the budget. With 16 transfers of a sixteenth of the budget each, they
-/// exceed it at most by as much again.
+/// Returns the size of the ranges for a read of `size` bytes. These ranges are urgent, so they may
+/// exceed the memory budget. With 16 transfers of a sixteenth of the budget each, they exceed it by
+/// its own size at most. A large read gets larger ranges while the budget has room.
 std::size_t ObjectWindows::range_of_read(std::size_t size) const {
   const Traffic& traffic = *source_->traffic;
   const std::size_t in_need = std::clamp(traffic.budget() / 16, kSmallestInNeed, kLargestInNeed);
@@ -57,7 +60,8 @@ ReadSpan ObjectWindows::in_pieces(const ReadSpan& extent) const {
           std::min((extent.end + kCachePieceSize - 1) / kCachePieceSize * kCachePieceSize, size_)};
 }
 
-/// Returns where the first piece on disk begins, or `begin` if that is on disk.
+/// Returns where the first piece on disk from `begin` on begins. Returns `begin` if that byte is on
+/// disk.
 std::uint64_t ObjectWindows::end_of_missing(std::uint64_t begin, std::uint64_t limit) const {
   std::uint64_t end = begin;
   while (end < limit && !source_->cached->has(end))
@@ -72,7 +76,7 @@ void ObjectWindows::fill(ReadSpan extent, std::size_t range, Fetches& fresh, boo
   extent = in_pieces(extent);
   for (std::uint64_t at = extent.begin; at < extent.end;) {
     auto next = find(at);
-    // Failures are not remembered.
+    // Drop failed windows, so that their bytes are requested again.
     while (next != windows_.end() && next->first < extent.end && next->second.fetch->is_lost())
       next = windows_.erase(next);
     if (next != windows_.end() && next->first <= at) {
@@ -109,9 +113,9 @@ ReadSpan ObjectWindows::widened(const ReadSpan& gap) const {
 }
 
 /// Calls `work`, which adds windows, and adds their fetches to the traffic. The caller holds
-/// mutex_, so that a reader finds only windows that it can make_urgent. The range that holds
-/// `wanted` is urgent, the others are only expected. Returns true if idle windows are to be watched
-/// from now on.
+/// mutex_, so that a reader finds no window whose fetch is not queued yet, and cannot be made
+/// urgent. The range that holds `wanted` is urgent, the others are only expected. Returns true if
+/// idle windows are to be watched from now on.
 template <typename Work>
 bool ObjectWindows::queue(std::uint64_t wanted, const Work& work) {
   Fetches fresh;
@@ -126,6 +130,8 @@ bool ObjectWindows::queue(std::uint64_t wanted, const Work& work) {
   return !fresh.empty() && !std::exchange(is_watched_, true);
 }
 
+/// Starts fetches that queue() has queued. `is_new` is what queue() returned. Called without
+/// mutex_.
 void ObjectWindows::begin_queued(bool is_new) {
   if (is_new) source_->traffic->sweep().watch(weak_from_this());
   source_->traffic->pump();
@@ -190,6 +196,8 @@ void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
     const std::shared_ptr<RangeFetch> window = window_at(offset);
     if (!window || window->is_lost()) {
       const std::size_t count = window ? 0 : read_cached(offset, out);
+      // The fetch was given up, or a piece that was found on disk is damaged or was evicted.
+      // Request the bytes from the server.
       if (count == 0) plan_read(offset, out.size(), false);
       offset += count;
       out = out.subspan(count);
@@ -232,7 +240,8 @@ void ObjectWindows::forget(const std::shared_ptr<RangeFetch>& fetch) {
   if (found != windows_.end() && found->second.fetch == fetch) windows_.erase(found);
 }
 
-/// Keeps the most recently used of the small windows that were read.
+/// Keeps the small windows that were read, up to kKept bytes. Moves the least recently used ones
+/// beyond that to `dropped`.
 void ObjectWindows::trim(Fetches& dropped) {
   std::vector<Windows::iterator> kept;
   std::size_t bytes = 0;
@@ -266,6 +275,8 @@ void ObjectWindows::drop_abandoned(Clock::time_point now, Fetches& dropped) {
     }
 }
 
+/// Returns how many bytes of windows no reader has read. Returns the largest number if there are
+/// too many windows, so that nothing more is requested ahead.
 std::uint64_t ObjectWindows::unread() const {
   if (windows_.size() >= kMostWindows) return ~std::uint64_t{0};
   std::uint64_t bytes = 0;
@@ -315,6 +326,7 @@ void ObjectWindows::expect(std::span<const ByteRange> ranges) {
   bool is_new = false;
   {
     const std::lock_guard guard(mutex_);
+    // No range holds the byte at size_, so none is urgent.
     is_new = queue(size_, [&](Fetches& fresh) {
       for (const ReadSpan& extent : joined)
         if (unread() < source_->traffic->budget()) fill(extent, largest_range(), fresh);

@@ -19,12 +19,12 @@ namespace bloscfs::frame::inline remote {
 class ObjectWindows final : public IdleSweep::Keeper,
                             public std::enable_shared_from_this<ObjectWindows> {
  public:
-  /// Bytes before `begin` are never requested.
+  /// Bytes before `begin` are never requested, because the caller has them.
   ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin);
 
-  /// Reads bytes that the object has from `begin` on. Throws like RangeFetch::wait().
+  /// Reads bytes of the object that are not before `begin`. Throws like RangeFetch::wait().
   void read(std::uint64_t offset, MutableBytes out);
-  /// Adds bytes that came before the object was opened, unless a window overlaps them.
+  /// Adds bytes that arrived before the object was opened, unless a window overlaps them.
   void insert(std::uint64_t offset, std::vector<std::uint8_t> bytes);
   /// See ByteSource::expect().
   void expect(std::span<const ByteRange> ranges);
@@ -72,7 +72,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   std::mutex mutex_;
   Windows windows_;  ///< by their first byte
   ReadStreams streams_;
-  bool is_watched_ = false;
+  bool is_watched_ = false;  ///< the traffic's IdleSweep calls drop_idle()
 };
 
 }  // namespace bloscfs::frame::inline remote

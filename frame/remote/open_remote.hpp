@@ -1,5 +1,5 @@
 #pragma once
-// Opens what a URL stands for.
+// Opens the tree of objects that a URL names.
 
 #include <memory>
 #include <string>

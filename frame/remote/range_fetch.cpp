@@ -10,7 +10,7 @@
 namespace bloscfs::frame::inline remote {
 namespace {
 
-/// True if the remembered place is not valid any more. The target of a redirect may be valid only
+/// True if the server refuses the request, perhaps because the target of a redirect was valid only
 /// for a while.
 bool is_refusal(const RemoteError& error) {
   return error.code() == std::errc(EACCES) || error.code() == std::errc(ENOENT);
@@ -40,6 +40,7 @@ RangeFetch::~RangeFetch() {
 void RangeFetch::start() noexcept {
   const std::lock_guard guard(mutex_);
   is_booked_ = true;
+  // The last waiting reader was interrupted before the start.
   if (state_ != State::waiting) {
     source_->traffic->ended(size(), 0, false);
     return;
@@ -95,7 +96,8 @@ void RangeFetch::on_answer() noexcept {
   source_->traffic->pump();
 }
 
-/// Returns false if it has sent the request again.
+/// Returns false if the target of a redirect refused the request, which is now sent to the URL that
+/// was opened.
 bool RangeFetch::take_answer() {
   try {
     HttpAnswer answer = pending_.wait();

@@ -42,13 +42,13 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   std::size_t size() const override { return static_cast<std::size_t>(end_ - begin_); }
   void start() noexcept override;
 
-  /// Waits for the bytes. They are valid as long as this object. Returns none if another reader,
-  /// which waited alone, has given up. Throws RemoteError like PendingAnswer::wait(), and EIO if
-  /// the object has changed. Also throws what the thread's Interruption throws
-  /// (frame/store/wait_context.hpp). Other readers do not notice; when the last waiting reader
-  /// gives up, the transfer is cancelled.
+  /// Waits for the bytes. They are valid as long as this object. Returns no bytes if the fetch was
+  /// given up before, because the last waiting reader was interrupted. Throws RemoteError like
+  /// PendingAnswer::wait(), and EIO if the object has changed. Also throws what the thread's
+  /// Interruption throws (frame/store/wait_context.hpp). Other waiting readers are not affected.
+  /// When the last waiting reader gives up, the transfer is cancelled.
   Bytes wait();
-  /// True if it will never have bytes.
+  /// True if the fetch will never have bytes.
   bool is_lost() const;
   bool is_here() const;
   bool is_waited_for() const;
@@ -72,7 +72,7 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   State state_ = State::waiting;
-  bool is_booked_ = false;
+  bool is_booked_ = false;  ///< the traffic counts `size()` as held until gone()
   bool is_paused_ = false;  ///< waits before a retry
   int readers_ = 0;
   RangeRequest request_;

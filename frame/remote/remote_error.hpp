@@ -15,7 +15,7 @@ class RemoteError : public std::system_error {
   RemoteError(int error, std::string explanation)
       : std::system_error(errno_code(error), explanation), explanation_(std::move(explanation)) {}
   const std::string& explanation() const { return explanation_; }
-  /// The explanation and the text of the errno. That of EIO says nothing more, and is left out.
+  /// The explanation and the text of the errno. The text of EIO adds nothing, and is left out.
   const char* what() const noexcept override {
     return code() == std::errc::io_error && !explanation_.empty() ? explanation_.c_str()
                                                                   : std::system_error::what();

@@ -22,8 +22,8 @@ FileStamp make_stamp(const ObjectState& state) {
   return stamp;
 }
 
-/// Asks again, without a range, if the object is empty: the 416 for its first byte need not report
-/// its state.
+/// Sends the first request. If the object is empty, sends it again without a range: the 416 for the
+/// first byte need not report the object's state.
 HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
   HttpAnswer answer = client.send(request).wait();
   if (answer.headers.status != kHttpBadRange || !answer.headers.etag.empty()) return answer;
@@ -98,7 +98,7 @@ std::shared_ptr<const RemoteObject> RemoteObject::open(
   traffic->note_request(first.body.size());
   if (known) {
     if (first.headers.status == kHttpNotModified) return known;
-    // Servers may ignore conditions.
+    // Servers may ignore conditions, and send an object that has not changed.
     if (state_of(first).same_bytes(known->state())) return known;
   }
   return make(std::move(client), std::move(place), std::move(first), {}, std::move(earlier),
@@ -119,6 +119,7 @@ std::shared_ptr<const RemoteObject> RemoteObject::make(std::shared_ptr<HttpClien
   } else {
     cached = keep_answer(cache, place.url, first);
   }
+  // Only the first 64 KiB stay in memory. The bytes after them go into a window.
   if (first.headers.status == kHttpPartial && first.body.size() > kFirstBytes) {
     more.insert(more.begin(), first);
   }

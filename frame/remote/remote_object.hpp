@@ -24,10 +24,12 @@ RangeRequest first_request(HttpPlace place, std::uint32_t size, const AnswerHead
 class RemoteObject final : public ObjectSource {
  public:
   /// Requests the first 64 KiB. A small object is then in memory, and so is one of up to 8 MiB if
-  /// the server sends no ranges. Throws RemoteError as said above; ENOENT for a directory.
+  /// the server sends no ranges. Throws RemoteError like PendingAnswer::wait(); ENOENT for a
+  /// directory.
   ///
   /// - `known`, which may be null, is returned if the object is still in that state.
-  /// - `traffic` holds the budget that objects share. Null: the object has one of its own.
+  /// - `traffic` has the memory budget and the transfers that objects share. Null: the object has a
+  ///   Traffic of its own.
   /// - `cache`, which may be null, keeps what arrives of objects with a strong ETag.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,

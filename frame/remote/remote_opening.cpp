@@ -59,7 +59,8 @@ std::vector<RangeRequest> RemoteOpening::requests_for(std::span<const ByteRange>
   }
   end = std::min(end, kLargestFirst);
   far_end = std::min(far_end, far_begin + kLargestFirst);
-  // The cache has one state. Only the first answer tells whether the object still has that state.
+  // Only the first answer tells whether the object still has the state in the cache. If it has, no
+  // more than its first bytes are needed from the server.
   const AnswerHeaders* known = earlier_ ? &earlier_->headers : nullptr;
   if (known != nullptr) end = kFirstBytes;
   // Only whole pieces are kept on disk.
@@ -104,6 +105,7 @@ std::shared_ptr<const ObjectSource> RemoteOpening::wait() {
   traffic_->pump();
   fetch_->wait();
   if (auto there = object()) return there;
+  // The fetch has failed, or its answers were dropped.
   auto opened = RemoteObject::open(client_, place_, nullptr, traffic_, cache_);
   const std::lock_guard guard(mutex_);
   if (!object_) object_ = std::move(opened);

@@ -34,7 +34,7 @@ class RemoteOpening final : public ObjectOpening {
   void expect(std::span<const ByteRange> ranges) override;
   bool is_available(std::span<const ByteRange> ranges) const override;
 
-  /// Leaves an eighth of the budget to others.
+  /// Returns the most bytes to request ahead of a reader: seven eighths of the memory budget.
   static std::int64_t most_ahead(const Traffic& traffic) {
     return static_cast<std::int64_t>(traffic.budget() - traffic.budget() / 8);
   }
@@ -42,7 +42,8 @@ class RemoteOpening final : public ObjectOpening {
  private:
   std::vector<RangeRequest> requests_for(std::span<const ByteRange> ranges) const;
   std::shared_ptr<const RemoteObject> object() const;
-  /// Makes the object from the answers that are here. Returns null if they are of no use.
+  /// Makes the object from the answers of fetch_. Returns null if there are none, or if they report
+  /// neither the object nor its cached state.
   std::shared_ptr<const RemoteObject> make_object() const;
 
   const std::shared_ptr<HttpClient> client_;

@@ -41,7 +41,7 @@ HttpSettings http_settings(const RemoteSettings& settings) {
   result.connections = settings.connections;
   result.retry_time = settings.retry_time;
   result.retries_first_contact = settings.retries_first_contact;
-  // An attempt must not take longer than retry_time.
+  // A stalled attempt must not last longer than retry_time.
   if (settings.retry_time.count() > 0)
     result.stall_time = std::min(result.stall_time, settings.retry_time);
   result.cafile = settings.cafile;

@@ -1,5 +1,5 @@
 #pragma once
-// How to access what is behind a URL.
+// How to access the objects behind a URL.
 
 #include <chrono>
 #include <cstddef>
@@ -40,7 +40,7 @@ struct RemoteSettings {
 /// may read the file, EINVAL if it has no token.
 std::string read_bearer(const std::string& path);
 
-/// Throws UrlError unless it is http://HOST:PORT.
+/// Throws UrlError unless `url` has the form http://HOST:PORT.
 void check_proxy(const std::string& url);
 
 /// Returns the settings of a client without a signer.

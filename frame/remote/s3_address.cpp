@@ -69,7 +69,7 @@ S3Source parse_s3(std::string_view text) {
 S3Address::S3Address(const std::string& bucket, const std::string& endpoint,
                      const std::string& region, bool virtual_host)
     : bucket_(bucket), base_(store_url(endpoint, region)) {
-  // The '*' in a certificate stands for one component only.
+  // The '*' in Amazon's certificate stands for one component of the host name only.
   const bool has_dots = bucket.find('.') != std::string::npos;
   if (virtual_host || (endpoint.empty() && !has_dots))
     base_ = parse_url((base_.secure ? "https://" : "http://") + bucket + "." + base_.authority());

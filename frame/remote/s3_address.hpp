@@ -31,7 +31,7 @@ class S3Address {
   Url object(std::string_view key) const;
   /// `query` begins with '?' and is encoded.
   Url whole_bucket(const std::string& query) const;
-  /// Returns the source of a copy, as the header names it.
+  /// Returns the key as the header x-amz-copy-source names it.
   std::string copy_source(std::string_view key) const;
   /// For messages, and to tell objects apart: objects of two endpoints differ.
   std::string shown(std::string_view key) const;

@@ -41,6 +41,8 @@ enum class Outcome : std::uint8_t {
   may_be_done  ///< the store failed, perhaps after carrying out the request
 };
 
+/// Some stores report a failure with status 200 or 400. HttpClient retries the statuses that mean a
+/// temporary failure.
 Outcome outcome_of(const HttpAnswer& answer) {
   if (answer.headers.status == kHttpConflict) return Outcome::not_done;
   if (answer.headers.status != kHttpOk && answer.headers.status != kHttpBadRequest)
@@ -184,7 +186,7 @@ std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
   const HttpAnswer answer = ask(wanted);
   const int status = answer.headers.status;
   if (status == kHttpConditionFailed) return std::nullopt;
-  // Some stores answer this if the condition names a state, but the object no longer exists.
+  // Some stores answer 404 to If-Match if the object no longer exists.
   if (status == kHttpNotFound && !wanted.if_match.empty() &&
       parse_s3_problem(answer.body).code == "NoSuchKey")
     return std::nullopt;
@@ -208,6 +210,7 @@ bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition,
   if (!wanted.if_match.empty() && is_unknown_request(answer))
     throw RemoteError(EOPNOTSUPP, told_problem(status, answer.body));
   if (status == kHttpNotFound && parse_s3_problem(answer.body).code != "NoSuchBucket")
+    // An object that does not exist does not have the state that the condition names.
     return condition.kind != ObjectCondition::Kind::same;
   if (!is_success(status)) fail(answer);
   return true;

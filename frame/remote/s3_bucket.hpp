@@ -42,7 +42,7 @@ class S3Bucket {
     std::string prefix;
     /// The token of the previous page, or the key to start after; at most one is set.
     std::string token, start_after;
-    /// Without a delimiter: also keys with a '/' after the prefix.
+    /// If true, the listing has no delimiter, and shows also keys with a '/' after the prefix.
     bool is_flat = false;
     unsigned most = 0;
   };
@@ -52,8 +52,8 @@ class S3Bucket {
   /// Returns nothing if the object does not exist.
   std::optional<ObjectState> state(const std::string& key) const;
 
-  /// Returns nothing if the condition does not hold. Sends the request again while the store is
-  /// busy with the object.
+  /// Stores an object. Returns nothing if the condition does not hold. Sends the request again
+  /// while the store is busy with the object.
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
   /// `once`: the request is repeated only if the store answers that it did not carry it out.
@@ -62,9 +62,10 @@ class S3Bucket {
   /// not know the condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
-  /// Deletes up to kMostRemoved keys with one request, which is sent once. Keys that XML cannot
-  /// express are deleted with a request each. So are all keys if the store has no multi-object
-  /// delete. Ignores objects that the store does not delete.
+  /// Deletes up to kMostRemoved keys with one request, which is repeated only if the store answers
+  /// that it did not carry it out. Keys that XML cannot express are deleted with a request each. So
+  /// are all keys if the store has no multi-object delete. Ignores objects that the store does not
+  /// delete.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 
@@ -82,7 +83,7 @@ class S3Bucket {
   const std::shared_ptr<HttpClient> client_;
   const std::chrono::milliseconds retry_time_;
   S3Capabilities capabilities_;
-  mutable std::atomic<bool> removes_many_{true};
+  mutable std::atomic<bool> removes_many_{true};  ///< the store may have multi-object delete
 };
 
 }  // namespace bloscfs::frame::inline remote

@@ -174,7 +174,7 @@ class PageParser {
     if (!page_.entries.empty() && page_.entries.back().is_directory && entry.is_directory &&
         page_.entries.back().name == entry.name) {
       add_inside(page_.entries.back(), entry);
-      // Only the tag of the index stays charged.
+      // `entry` was merged into the one before it. Only the tag of the index stays charged.
       return charge_.give_back(cost_of(directory_named(entry.name)));
     }
     page_.entries.push_back(std::move(entry));

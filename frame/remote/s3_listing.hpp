@@ -43,7 +43,7 @@ inline constexpr const char* kS3SlowDown = "SlowDown";
 /// any.
 std::string told_problem(int status, Bytes body);
 
-/// The answer to AssumeRole and the like. Missing values are empty.
+/// The answer to AssumeRole or AssumeRoleWithWebIdentity. Missing values are empty.
 struct StsAnswer {
   std::string access_key, secret_key, session_token, expiration;
 };
@@ -53,7 +53,8 @@ StsAnswer parse_sts_answer(Bytes xml);
 /// tells why.
 std::optional<std::string> parse_s3_copy(Bytes xml);
 
-/// Merges into `directory` what another page shows of it.
+/// Merges `more` into `directory`: two entries of one directory, each of which shows some of its
+/// keys.
 void add_inside(ObjectEntry& directory, const ObjectEntry& more);
 
 /// Returns the entity tag in quotes, which `text` may lack. Returns an empty text for a weak or

@@ -28,7 +28,7 @@ std::string with_single_spaces(const std::string& text) {
   return result;
 }
 
-/// Sorts a query by names, and then by values. Each part gets a '='.
+/// Sorts a query by names, and then by values. A part without '=' gets one.
 std::string sorted_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parts;
   query.remove_prefix(query.starts_with('?') ? 1 : 0);

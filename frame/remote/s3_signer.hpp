@@ -16,12 +16,12 @@
 namespace bloscfs::frame::inline remote {
 
 /// Thread-safe. A thread of its own asks `source` for credentials: once a second while requests are
-/// signed, and when a server has refused the credentials. Requests do not wait for the look-ups
-/// once a second.
+/// signed, and when a server has refused the credentials. Requests do not wait for the regular
+/// lookups.
 class S3Signer final : public RequestSigner {
  public:
-  /// `source`: null if the credentials stay the same. `notice`, which may be empty, is called once
-  /// if they cannot be looked up any more.
+  /// `source`: null if the credentials stay the same. `notice`, which may be empty, is called when
+  /// lookups begin to fail: once until a lookup succeeds again.
   S3Signer(S3Credentials first, std::string region,
            std::shared_ptr<CredentialsSource> source = nullptr,
            std::function<void(const std::string&)> notice = {}, std::string service = "s3");
@@ -44,7 +44,7 @@ class S3Signer final : public RequestSigner {
   const std::string region_, service_;
   const std::shared_ptr<CredentialsSource> source_;
   const std::function<void(const std::string&)> notice_;
-  bool told_ = false;  ///< for the thread only
+  bool told_ = false;  ///< notice_ was called; for the thread only
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -20,15 +20,15 @@ namespace {
 using Wanted = ObjectCondition::Kind;
 
 constexpr unsigned kKeysAtOnce = 1000;
-/// Memory for the first listing, which comes before the shared budget exists.
+/// Memory for the first listing, which comes before the memory budget of all listings exists.
 constexpr std::size_t kFirstListing = std::size_t{32} << 20;
 /// Memory that a page takes for its token, which is remembered.
 constexpr std::size_t kPageCost = 64;
 constexpr std::size_t kLongestKey = 1024;
 /// Most keys of one directory. No well-meant directory has more.
 constexpr std::size_t kMaxKeys = 10'000'000;
-/// Keys for each name in a flat page. More of them indicate a few large frames, or deep
-/// directories.
+/// Most keys for each name in a flat page. More of them indicate a few large frames or deep
+/// directories. The listing then continues with a delimiter, because that needs fewer pages.
 constexpr std::size_t kMostKeysEach = 4;
 /// Most directories that are remembered as not flat.
 constexpr std::size_t kMostDeep = 10'000;
@@ -176,11 +176,11 @@ void S3Tree::find_root(const std::string& prefix, bool may_be_empty) {
   const auto is_of_frame = [](const ObjectEntry& entry) {
     return !entry.is_directory && (entry.name == kSframeIndexName || chunk_file_number(entry.name));
   };
-  // Chunks sort before their index, and may fill the page.
+  // Chunks sort before their index, so a page of chunks only may belong to a frame.
   const bool may_be_frame =
       is_there && std::all_of(page.entries.begin(), page.entries.end(), is_of_frame);
   first_page_ = {std::move(page), std::chrono::steady_clock::now()};
-  // A bucket exists even without keys.
+  // An empty bucket can be opened for reading, because it exists without keys.
   const auto require_there = [&] {
     if (is_there || may_be_empty || (prefix.empty() && !writable_)) return;
     throw RemoteError(

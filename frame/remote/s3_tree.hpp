@@ -49,8 +49,8 @@ class S3Tree final : public ObjectTree {
 
   bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }
-  /// If the store has an object with the same `commit` in its metadata, this call has stored it:
-  /// the answer may have been lost.
+  /// If the store has an object with the same `commit` in its metadata, put() takes that object for
+  /// its own, because the answer to its request may have been lost.
   ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                   const std::map<std::string, std::string>& metadata) override;
   void remove(const std::string& path, const ObjectCondition& condition) override;
@@ -85,12 +85,12 @@ class S3Tree final : public ObjectTree {
   std::optional<std::string> single_;
 
   std::mutex mutex_;
-  std::set<std::size_t> deep_;  ///< hashes of directories that are not listed flat
+  std::set<std::size_t> deep_;  ///< hashes of directories to list with a delimiter
   struct FirstPage {
     S3Page page;
     std::chrono::steady_clock::time_point when;
   };
-  std::optional<FirstPage> first_page_;  ///< of the root
+  std::optional<FirstPage> first_page_;  ///< of the root's listing
   std::optional<Opened> first_;          ///< the single object, from the first answer
 };
 

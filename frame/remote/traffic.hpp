@@ -14,12 +14,13 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// A range. It takes memory from its request on, and a transfer until it has arrived.
+/// A range to fetch. It takes memory from its request until gone(), and one of the client's
+/// transfers until it has arrived.
 class Load {
  public:
   virtual ~Load() = default;
   virtual std::size_t size() const = 0;
-  /// Starts the transfer, once. From then on the load calls Traffic::ended() and gone(), once each.
+  /// Starts the transfer, once. The load must later call Traffic::ended() and gone(), once each.
   /// Must not block.
   virtual void start() noexcept = 0;
 };
@@ -32,14 +33,15 @@ struct TrafficNumbers {
 };
 
 /// Thread-safe. A range that a reader waits for begins as soon as a transfer is free. A range that
-/// is only expected begins while all held bytes are within the budget, and while a quarter of the
-/// transfers stays free for others. Both kinds begin round robin between objects, so that many
-/// ranges of one object do not delay a single range of another.
+/// is only expected begins while all held bytes are within the memory budget, and while a quarter
+/// of the transfers stays free for others. Both kinds begin round robin between objects, so that
+/// many ranges of one object do not delay a single range of another.
 class Traffic {
  public:
   static constexpr std::size_t kDefaultBudget = std::size_t{32} << 20;
 
-  /// `transfers` is how many the client makes at once.
+  /// `budget` is in bytes; at least 1 MiB is used. `transfers` is how many the client makes at
+  /// once.
   explicit Traffic(std::size_t budget = kDefaultBudget, unsigned transfers = 16);
 
   std::size_t budget() const { return budget_; }
@@ -51,8 +53,8 @@ class Traffic {
   void add(const void* object, const std::shared_ptr<Load>& load, bool urgent);
   /// Makes a waiting load urgent, because a reader waits for it now. Does nothing if it has begun.
   void make_urgent(const void* object, const Load& load);
-  /// Starts the loads that may begin. To be called after any other call, without locks that loads
-  /// take.
+  /// Starts the loads that may begin. To be called after each change by another function, such as
+  /// add() or ended(). The caller must not hold a lock that Load::start() takes.
   void pump();
 
   /// A load that has begun waits before a retry. Until resumed() it has no transfer, so that a
@@ -83,7 +85,7 @@ class Traffic {
   Lines::iterator line_of(const void* object);
 
   const std::size_t budget_;
-  const unsigned most_, most_expected_;  ///< numbers of transfers
+  const unsigned most_, most_expected_;  ///< limits of transfers_: for urgent loads, for others
 
   mutable std::mutex mutex_;
   Lines lines_;  ///< the next one to be served is in front

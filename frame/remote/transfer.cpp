@@ -220,7 +220,8 @@ void Transfer::set_method() {
   }
   if (request_.method != HttpMethod::get)
     set(handle(), CURLOPT_CUSTOMREQUEST, name_of(request_.method));
-  // libcurl sends a request again if a connection that it kept turns out to be dead.
+  // If a connection that libcurl kept turns out to be dead, libcurl sends the request again. With a
+  // fresh connection it does not.
   if (!request_.retries) set(handle(), CURLOPT_FRESH_CONNECT, 1L);
 }
 
@@ -252,7 +253,7 @@ void Transfer::set_headers() {
   };
   // Ranges of a body that is encoded anew for each answer would not fit together.
   add("Accept-Encoding: identity");
-  // Disable the pause before a body, and the content type of a form.
+  // Keep libcurl from pausing before a body, and from sending the content type of a form.
   add("Expect:");
   add("Content-Type:");
   for (const HttpHeader& header : headers_to_send()) {

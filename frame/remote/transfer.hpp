@@ -15,7 +15,8 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// How an attempt ended.
+/// How an attempt ended. After a `passing` failure a retry may help, after a `final` one it does
+/// not.
 struct Verdict {
   enum class Kind { good, redirect, passing, final } kind = Kind::final;
   int error = 0;          ///< if passing or final
@@ -90,9 +91,9 @@ class Transfer {
   std::vector<std::uint8_t> body_;
   std::size_t body_memory_ = 0;  ///< taken from request_.memory
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
-  bool head_is_whole_ = false;          ///< the empty line after it has come
+  bool head_is_whole_ = false;          ///< the empty line after all headers has come
   std::optional<std::string> refused_;  ///< why this class ended the transfer
-  int refusal_ = EIO;
+  int refusal_ = EIO;                   ///< errno for `refused_`
   char error_[CURL_ERROR_SIZE] = {};
 };
 
