@@ -65,6 +65,7 @@ void ArrayCutter::set_fortran_strides() {
 }
 
 void ArrayCutter::recognise_runs() {
+  // True if `is_whole` holds for all dimensions behind the first one for which `exceeds_one` holds.
   const auto behind_first = [&](const auto& exceeds_one, const auto& is_whole) {
     const auto first = std::find_if(dimensions_.begin(), dimensions_.end() - 1, exceeds_one);
     return std::all_of(first + 1, dimensions_.end(), is_whole);

@@ -187,8 +187,8 @@ void add_box(std::vector<BoxCursor>& boxes, const Grid& grid, const Extents& pre
 }
 
 /// Cuts the bytes [offset, offset + length), length > 0, into boxes that ascend in the array. First
-/// the rest of the first row, the rest of its plane, and so on; then whole slices; then the same
-/// downwards to the last row.
+/// the rest of the first row, the rest of its plane, and so on; then whole slices; then the
+/// beginning of the last slice, in ever smaller parts down to the last row.
 std::vector<BoxCursor> boxes_of(const Grid& grid, std::int64_t offset, std::int64_t length) {
   const Extents first = unravel(offset, grid.strides);
   const Extents last = unravel(offset + length - 1, grid.strides);
@@ -270,6 +270,7 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
   std::vector<BoxCursor> boxes = boxes_of(grid, offset, length);
   std::vector<Rows> rows;
   for (;;) {
+    // Several boxes may have parts in the same block, which is visited once.
     const BoxCursor* next = nullptr;
     for (const BoxCursor& box : boxes)
       if (box.valid() && (next == nullptr || box.at() < next->at())) next = &box;

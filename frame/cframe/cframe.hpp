@@ -31,7 +31,8 @@ struct WrittenEnds {
 };
 
 /// Opens the state that its writer has just left in the file. `stamp` is the stamp of that state.
-/// The snapshot never reads what the writer knows. `lock` is the sidecar's, or null.
+/// The snapshot keeps the bytes in `ends` in memory, and never reads them from the file. `lock` is
+/// the sidecar's, or null.
 std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSource> source,
                                                    const FileStamp& stamp, WrittenEnds ends,
                                                    std::shared_ptr<ExpectedState> expected,

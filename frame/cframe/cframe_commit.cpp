@@ -34,7 +34,7 @@ constexpr std::size_t kMostKept = std::size_t{64} << 10;
 /// Most chunks that a commit considers for moving. It reads a header for each of them.
 constexpr int kMostMoves = 1024;
 
-/// Frames with more live bytes are not rewritten because of readers.
+/// Most live bytes of a frame that should_rewrite_for_readers() lets the commit rewrite.
 constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20;
 
 /// Returns the number of leading bytes that cover all differences.
@@ -200,18 +200,19 @@ bool CframeCommit::fits_first_sector(const FrameEdit& edit) {
 bool CframeCommit::must_rewrite(const FrameEdit& edit) {
   if (new_file_ == NewFile::always) return true;
   if (!edit.base()) return false;
-  // Another fixed metalayer changes the length of the header, so that everything behind it would
-  // have to move.
+  // A changed fixed metalayer may change the length of the header. Everything behind the header
+  // would then have to move.
   if (edit.changes_metalayers()) return true;
   // A frame that becomes empty needs its trailer right behind the header. The reserve there has
   // room only for a plain trailer.
   if (edit.info().nchunks == 0 && !fits_reserve(edit)) {
-    // A new file cannot take the place of a file with several names.
+    // A file with one name can be replaced. If it has several names, the other names would still
+    // lead to the old state.
     if (state_.file->link_count() < 2 || state_.settings.anew) return true;
     const bool was_empty = edit.base()->info().nchunks == 0;
     if (was_empty && !fits_first_sector(edit)) return true;
-    // A reader may still use an earlier state, or chunks that FrameWriter::prepare_to_empty() has
-    // moved.
+    // Readers may still need bytes where the new trailer has to be: those of an earlier state, or
+    // of chunks before FrameWriter::prepare_to_empty() moved them.
     const FrameSpace& space = state_.notes.space;
     if (was_empty ? space.dead_size() != space.free_size() : !is_front_free(edit))
       throw_errno(EBUSY, state_.name + ": has several hard links, and others have it open");
@@ -228,8 +229,7 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) {
 void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   info_ = edit.info();
   rewritten_.reset();
-  // write() may be called again after an error such as ENOSPC. What the first call wrote is then
-  // free.
+  // write() may be called again after an error such as ENOSPC. Frees what the first call wrote.
   state_.notes.space.give_back(std::exchange(tail_, {}));
   tail_bytes_.clear();
   new_front_.clear();
@@ -243,7 +243,8 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   try {
     rewrite_frame(edit);
   } catch (const std::system_error&) {
-    // There is no room for a second file. The frame then gets longer than it should be.
+    // For example, there may be no room for a second file. The commit in place then leaves the
+    // frame longer than it should be.
     rewritten_.reset();
     write_in_place(edit);
   }
@@ -257,7 +258,8 @@ void CframeCommit::rewrite_frame(const FrameEdit& edit) {
 CframeCommit::ExpectedLength CframeCommit::expected_length(const FrameEdit& edit,
                                                            const ExtentSet& gone) const {
   const FrameSpace& space = state_.notes.space;
-  // About the size of the old tail. Entries of moved chunks compress less well.
+  // Assumes the size of the old tail, and 8 bytes for each chunk that was put, because entries of
+  // moved chunks compress less well.
   const std::uint64_t tail = old_tail_size(edit) + 8 * edit.chunks().size();
   const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
   return {live, tail, state_.notes.max_frame_len(live)};
@@ -270,7 +272,8 @@ std::uint64_t CframeCommit::expected_end(const ExpectedLength& length,
 }
 
 /// True if readers of earlier states keep the frame from shrinking for long. A new file then leaves
-/// the old one to them. Only the owner of the file, or root, can make another file like it.
+/// the old file to these readers. Only the owner of the file, or root, can make another file like
+/// it.
 bool CframeCommit::should_rewrite_for_readers(const FrameEdit& edit) const {
   if (!readers_hold_space_ || new_file_ != NewFile::if_shorter || !edit.base()) return false;
   if (edit.info().nchunks == 0 || state_.file->link_count() != 1) return false;
@@ -297,6 +300,7 @@ void CframeCommit::write_in_place(const FrameEdit& edit) {
   start_->flush();
 }
 
+/// Returns the extents of the old state that the new state does not use.
 std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
   std::vector<Extent> gone;
   if (!edit.base()) return gone;
@@ -356,8 +360,9 @@ void CframeCommit::move_to_front(FrameEdit& edit) {
   const std::uint64_t wanted = all ? length.live : length.most;
   const auto end = [&] { return expected_end(length, gone); };
   if (space.free_size() == 0 || end() <= wanted) return;
-  // The place that a moved chunk leaves joins the free space on both sides. A later commit may need
-  // such a large gap, so this one also moves chunks before the last one, up to a limit.
+  // Also moves chunks in front of a last chunk that cannot move. Their old places join the free
+  // space on both sides, and a later commit may need so large a gap. `left` limits the bytes of
+  // these moves.
   std::uint64_t left = std::max(chunks_.total(), end() - wanted);
   int tries = kMostMoves;
   for (const KeptChunk& kept : last_kept_chunks(edit, space.first_free(), decoder_)) {
@@ -447,14 +452,14 @@ void CframeCommit::move_chunk(const FoundChunk& chunk, const Extent& room, Frame
 void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
   const FrameSpace& space = state_.notes.space;
   EditedIndex entries(edit, decoder_);
-  // The tail goes behind the last chunk that stays. The file can then be cut there once the old
-  // tail is free.
+  // The tail goes behind the last chunk that stays. The file can then be cut behind the new tail,
+  // once the old tail is free.
   const std::uint64_t front = moves_ == ChunkMoves::off_front ? state_.front_end : 0;
   const std::uint64_t from = std::max(space.live_end(gone()), front);
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
   Extent room = space.find_tail(most, from);
-  // The worst-case size does not fit before the end, but most indexes compress well. If an index
-  // like the last one would fit, encodes this one an extra time to count its bytes.
+  // The worst-case size does not fit before the end, but most indexes compress well. If an index of
+  // the old size would fit, encodes the new one an extra time, only to count its bytes.
   const auto is_at_end = [&](const Extent& extent) {
     return extent.start == space.end_of_file().start;
   };
@@ -486,7 +491,8 @@ bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, Frame
   return true;
 }
 
-// Readers look for the trailer right behind the header, and for its length at the end.
+// Readers look for the trailer of an empty frame right behind the header, and for its length at the
+// end of the frame.
 void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   const std::uint64_t size = tail.trailer_len();
   std::uint64_t end = state_.header_len + size;
@@ -506,6 +512,8 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
     end = write_empty_trailer(tail, *state_.file, state_.header_len, state_.notes.lengths);
     if (end != state_.header_len + size) tail_ = {end - size, size};
   } else if (state_.notes.lengths.next_unused(end) != end) {
+    // The reserve already is the trailer behind the header. The frame has had this length before,
+    // so a second trailer gives it a new length.
     Extent room = state_.notes.space.find_tail(size, state_.chunks_at());
     end = state_.notes.lengths.next_unused(room.start + size);
     if (end > room.end())
@@ -620,7 +628,8 @@ void CframeCommit::open_written() {
   state_.notes.space.watch(state_.current);
 }
 
-/// If the largest chunk is gone, the next largest is not known. The average is a lower bound of it.
+/// Updates largest_chunk. If the largest chunk is gone, the next largest is not known. The average
+/// is a lower bound of it.
 void CframeCommit::note_largest_chunk() {
   CframeNotes& notes = state_.notes;
   if (all_dropped_)

@@ -55,11 +55,13 @@ class CframeCommit final : public CommitTarget {
 
   std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
   bool must_rewrite(const FrameEdit& edit);
-  /// True if the trailer of a frame without contents equals the reserve behind the header.
+  /// True if the reserve behind the header is exactly the trailer that the frame needs once it is
+  /// empty.
   bool fits_reserve(const FrameEdit& edit) const;
-  /// True if the current state uses no bytes where that trailer has to be.
+  /// True if the current state uses no bytes where the trailer of the empty frame has to be, right
+  /// behind the header.
   bool is_front_free(const FrameEdit& edit);
-  /// Returns the position of the bytes.
+  /// Writes bytes to free space, and returns their position.
   std::uint64_t store(codec::Bytes bytes);
   void give_back(const Extent& extent);
   void write_in_place(const FrameEdit& edit);
@@ -69,7 +71,8 @@ class CframeCommit final : public CommitTarget {
   /// Prepares the trailer of an empty frame whose old state is empty too. Both trailers have the
   /// same place, so one write replaces header and trailer.
   void prepare_front(FrameTail& tail);
-  /// True if one write can do that: headers and trailers of both states are in the first sector.
+  /// True if one write can replace header and trailer atomically: those of both states are in the
+  /// first sector.
   bool fits_first_sector(const FrameEdit& edit);
   void move_chunks(FrameEdit& edit);
   void rewrite_frame(const FrameEdit& edit);

@@ -32,6 +32,8 @@ class PackedIndex final : public TableContent {
 
   std::int64_t count() const override { return old_.count(); }
   std::optional<std::int64_t> uniform_entry() const override {
+    // Chunks that share a position in the old file are copied one by one, and so get different
+    // positions.
     const auto entry = old_.uniform_entry();
     return entry && *entry < 0 ? entry : std::nullopt;
   }
@@ -151,8 +153,8 @@ FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
 }
 
 void CframeRewrite::take_name() {
-  // The exchange compares the file that it brings back. If another program puts a file there at the
-  // last moment, the exchange is undone.
+  // replace_expected() exchanges the two names, and then compares the file that had the name. If
+  // another program has put its own file there, it undoes the exchange.
   const bool has_taken =
       replace_expected(*state_.directory, name_, state_.name, [&](const FileStamp& replaced) {
         return replaced.inode == state_.file->stamp().inode &&

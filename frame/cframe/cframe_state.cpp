@@ -11,8 +11,8 @@
 namespace bloscfs::frame::inline cframe {
 namespace {
 
-/// Finds out which superseded extents share bytes with live chunks. Another program may let two
-/// index entries name the same chunk, or overlapping ones.
+/// Finds out which superseded extents (claims) share bytes with live chunks. Another program may
+/// let two index entries name the same chunk, or overlapping ones.
 class SharedBytes {
  public:
   explicit SharedBytes(const std::vector<Extent>& extents) {

@@ -45,8 +45,9 @@ struct CframeNotes final : WriterNotes {
   Clock::TimePoint untouched_since{};
   /// The disk may still have an older header, which uses other chunks than the current one.
   bool sync_is_due = false;
-  std::uint64_t largest_chunk = 0;                ///< stored bytes, as far as known
-  ChunkMoves next_moves = ChunkMoves::as_needed;  ///< the moves that may make the frame shorter
+  std::uint64_t largest_chunk = 0;  ///< stored bytes, as far as known
+  /// The moves that the next commit of CframeWriter::shorten() makes.
+  ChunkMoves next_moves = ChunkMoves::as_needed;
   /// With this much free space or less, no moves make the frame shorter.
   std::uint64_t useless_free = 0;
   std::weak_ptr<StoreFile> file;  ///< the writer's open file

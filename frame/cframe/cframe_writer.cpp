@@ -70,6 +70,7 @@ class CframeWriter final : public FrameWriter {
       keep_times(times);
       state_.expected->end_writing(*state_.file);
     }
+    // If earlier moves did not help, tries again only with a quarter more free space.
     if (frame_len() > max_frame_len() &&
         state_.notes.space.free_size() > state_.notes.useless_free / 4 * 5)
       shorten(times);
@@ -77,6 +78,7 @@ class CframeWriter final : public FrameWriter {
 
   void prepare_to_empty(std::uint64_t growth) override {
     if (!state_.current || state_.current->info().nchunks == 0) return;
+    // Such a frame is emptied by writing a new file, which needs no room in this one.
     if (state_.file->link_count() < 2 || state_.settings.anew) return;
     const auto trailer_len = static_cast<std::uint64_t>(state_.current->info().trailer_len);
     state_.front_end = state_.header_len + trailer_len + growth + kMetalayerHeads;
@@ -136,8 +138,9 @@ class CframeWriter final : public FrameWriter {
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<CframeCommit>(state_, std::move(lock), new_file, moves));
-    // Announced before anything changes. A reader of another program that checks the counter
-    // between its reads then drops what it has read.
+    // Raises the counter in the sidecar before anything changes. Another program that reads the
+    // frame checks the counter between its reads, and drops what it has read if the counter has
+    // changed.
     if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
     state_.expected->begin_writing();
     reclaim(false);
@@ -235,8 +238,8 @@ class CframeWriter final : public FrameWriter {
     return lock;
   }
 
-  /// Finds out which space is free now, and gives it back if it is much. Ignores errors, because
-  /// they must not fail a commit.
+  /// Finds out which space is free now. Returns large pieces of it to the filesystem; with `all`,
+  /// also small ones. Ignores errors, because they must not fail a commit.
   void reclaim(bool all) {
     try {
       find_old_space(state_, decoder_);

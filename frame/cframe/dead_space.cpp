@@ -76,6 +76,7 @@ class ChunkSweep {
     std::sort(starts_.begin(), starts_.end());
   }
 
+  /// Keeps only the kMaxChunks starts that are nearest to the end.
   void keep_last() {
     is_cut_ = true;
     const auto last = starts_.begin() + kMaxChunks;
@@ -98,7 +99,7 @@ class ChunkSweep {
     widest.resize(kMaxHeaders);
     std::size_t left = kMaxHeaders;
     for (const std::size_t i : widest) {
-      // Chunk i, and the chunks before it that could reach as far.
+      // Reads the headers of chunk i, and of chunks before it that could reach beyond its start.
       for (std::size_t back = 0; back < std::min(kMaxBeforeGap, i + 1); ++back) {
         if (back > 0 && starts_[i - back] + reach_ <= starts_[i]) break;
         if (left > 0 && !chosen_[i - back]) --left, chosen_[i - back] = true;
@@ -119,6 +120,7 @@ class ChunkSweep {
     return bytes <= end_ - starts_[i] ? std::optional(bytes) : std::nullopt;
   }
 
+  /// Returns the largest possible end of a chunk whose size is unknown.
   std::uint64_t unknown_end(std::size_t i) const {
     return std::max(next_start(i), starts_[i] + reach_);
   }

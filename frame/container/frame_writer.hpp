@@ -34,18 +34,19 @@ struct WriterSettings {
   /// Shared by the writers of a process that opens the same files again and again; may be null.
   std::shared_ptr<RecentWriters> recent_writers = nullptr;
   /// The file that must be opened, or the directory of a sparse frame. The writer throws ESTALE if
-  /// the name leads to another one.
+  /// the name leads to another file or directory.
   std::optional<FileId> meant = std::nullopt;
-  /// Opens that file; called at most once. If null, the writer opens the file by its name.
+  /// Opens the file `meant`; called at most once. If null, the writer opens the file by its name.
   std::function<std::shared_ptr<StoreFile>()> open = nullptr;
-  /// Every commit makes a new file, as compact() does. Readers of the old state keep the old file,
-  /// and so do other hard links. Ignored for sparse frames.
+  /// Every commit writes a new file, which takes the name of the old one. Readers of the old state
+  /// keep the old file, and so do its other hard links. Ignored for sparse frames.
   bool anew = false;
   /// A commit makes a new file if readers of earlier states keep a contiguous frame from shrinking.
   bool new_file_to_shrink = false;
   /// Writers on many hosts share the directory of a sparse frame, and cannot list it. The writer
-  /// draws the numbers of chunk files at random below 0xF0000000. It deletes the chunk files that
-  /// it has superseded when it ends.
+  /// draws the numbers of chunk files at random below 0xF0000000, so that writers that count
+  /// upwards find free numbers above. It deletes the chunk files that it has superseded when it
+  /// ends.
   bool shared = false;
 };
 
@@ -85,9 +86,9 @@ class FrameWriter {
   /// EIO. The caller can open the container again.
   virtual bool is_broken() const = 0;
 
-  /// Frees the space of earlier states that no reader can need any more. begin() does a cheap
-  /// version of this. If a contiguous frame can then become shorter, commits the same contents with
-  /// chunks moved, so that snapshot() changes.
+  /// Frees the space of earlier states that no reader can need any more. begin() also frees such
+  /// space, but only where that costs little time. If a contiguous frame can then become shorter,
+  /// commits the same contents with chunks moved, so that snapshot() changes.
   virtual void tidy() = 0;
   /// Prepares for a transaction that removes all contents and lets the metalayers grow by `growth`
   /// bytes. Makes room behind the header for the trailer of the empty frame, if a new file cannot

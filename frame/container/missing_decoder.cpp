@@ -22,7 +22,8 @@ std::optional<std::string> missing_decoder(const FrameInfo& info) {
   return std::nullopt;
 }
 
-/// False also if the index is damaged. Such an index says nothing about the decoder.
+/// True if all chunks are special, and so need no decoder. False if the index is damaged, because
+/// the chunks are then unknown.
 bool has_no_stored_bytes(const Snapshot& snapshot) {
   if (snapshot.info().nbytes == 0) return true;
   try {

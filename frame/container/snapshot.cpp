@@ -12,7 +12,7 @@ namespace bloscfs::frame::inline container {
 namespace {
 
 constexpr std::size_t kChecksumWindow = std::size_t{256} << 10;
-/// Largest size of a vlmetalayer's block starts, in addition to its contents.
+/// Most memory for the block starts of a vlmetalayer, in addition to its contents.
 constexpr std::size_t kMaxLayerStarts = std::size_t{4} << 20;
 
 void check_size(const MetalayerEntry& entry, std::int64_t size, std::size_t max_size) {

@@ -26,7 +26,7 @@ struct ChunkPlace {
   std::int32_t nbytes = 0;          ///< decoded size that the container promises
   codec::SpecialValue special = codec::SpecialValue::none;  ///< other than none: no stored bytes
   std::uint64_t stored_offset = 0;  ///< file position; sparse: number of the chunk file
-  std::uint64_t stored_limit = 0;   ///< most bytes that the chunk may take there
+  std::uint64_t stored_limit = 0;   ///< most bytes that the chunk may take from stored_offset on
 };
 
 /// A run of consecutive chunks of the index. Immutable.
@@ -109,9 +109,9 @@ class Snapshot {
   /// Like is_unchanged_without_wait(), for the state that a commit has just made and already
   /// checked.
   virtual bool is_unchanged_since_commit() const { return is_unchanged_without_wait(); }
-  /// True if other programs may use the container's lock.
+  /// True if the container has a lock sidecar, so that other programs may lock it.
   virtual bool has_peers() const { return false; }
-  /// True once another program, holding that lock, has announced a change.
+  /// True once another program that holds the lock sidecar has announced a change.
   virtual bool is_changed_by_peer() const { return false; }
   /// Waits for a program that holds the lock sidecar, as unchanged() does, but checks nothing else.
   virtual void wait_for_peers() const {}
@@ -121,14 +121,14 @@ class Snapshot {
 
   // --- index, page by page
 
-  /// True if a map saves work between pages. read_chunk_map() makes it.
+  /// True if a ChunkMap saves work when a caller reads several index pages.
   virtual bool has_chunk_map() const { return needs_chunk_map(); }
   /// True if only a pass over the chunk headers tells sizes or positions of chunks. read_page()
-  /// then needs the map. For other frames the map only avoids repeated reads.
+  /// then needs a ChunkMap. For other frames a map only avoids repeated reads.
   virtual bool needs_chunk_map() const = 0;
   /// Returns roughly how many bytes of memory making the map takes.
   virtual std::int64_t chunk_map_memory() const { return 0; }
-  /// Makes the map, which takes at most `max_memory` bytes.
+  /// Makes a ChunkMap of at most `max_memory` bytes.
   virtual std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
                                                          codec::BlockDecoder& decoder) const = 0;
   /// Return the page that holds a chunk, or a content offset. `map` is null or a map of this
@@ -165,7 +165,7 @@ class Snapshot {
   virtual void expect(std::span<const StoredRange> ranges) const;
   virtual bool is_available(std::span<const StoredRange> ranges) const;
   /// Returns the ranges that reading `content` of an unopened chunk will probably need. `next` is
-  /// the place of the next chunk, or null. Empty if it cannot guess.
+  /// the place of the next chunk, or null. Returns an empty list if it cannot guess.
   virtual std::vector<StoredRange> likely_stored(const ChunkPlace& /*place*/,
                                                  const ChunkPlace* /*next*/,
                                                  const ByteRange& /*content*/) const {

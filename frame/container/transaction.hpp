@@ -43,8 +43,8 @@ class Transaction {
  public:
   virtual ~Transaction() = default;
 
-  /// Returns the container as it will be. frame_len, cbytes and trailer_len are those of the last
-  /// commit.
+  /// Returns the container as it will be after the commit. frame_len, cbytes and trailer_len are
+  /// those of the last commit.
   virtual const FrameInfo& info() const = 0;
 
   // --- changes
@@ -90,17 +90,18 @@ class Transaction {
 
   /// Lets the disk begin to write the chunks. The caller has put all chunks and will flush soon.
   virtual void begin_flush() = 0;
-  /// Writes all that is left to places that no committed state uses.
+  /// Writes everything that is not written yet, to places that no committed state uses.
   virtual void write() = 0;
   /// True if write() has also moved chunks that the caller did not put. Positions of opened chunks
   /// are then out of date.
   virtual bool moves_chunks() const { return false; }
-  /// Makes durable what write() wrote. After publish(), makes that durable.
+  /// Makes durable what write() wrote. After publish(), makes the published state durable.
   virtual void flush() = 0;
   /// Replaces flush() if the caller has made everything durable by other means, such as syncfs(2).
   virtual void flushed() = 0;
-  /// Makes readers find the new state. A new container is complete before that. Returns the stamp
-  /// of the file that holds the state now, even if its name leads to another file.
+  /// Makes readers find the new state. A new container is complete before readers can find it.
+  /// Returns the stamp of the file that holds the state now, even if its name leads to another
+  /// file.
   virtual FileStamp publish() = 0;
   /// Ends the flushed transaction and returns the new state. The next transaction may begin.
   virtual std::shared_ptr<const Snapshot> finish() = 0;

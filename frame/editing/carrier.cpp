@@ -27,16 +27,17 @@ constexpr char kFetchedChunksLayer[] = "proxy-fetched";
 /// One bit for each block: first the blocks of the first chunk, then those of the second one, and
 /// so on.
 constexpr char kFetchedBlocksLayer[] = "proxy-fetched-blocks";
-/// Present while a proxy is being written to. The bits above are then not valid.
+/// Present while a proxy is being written to. The bits of the two layers above are then not valid.
 constexpr char kDirtyLayer[] = "proxy-dirty";
 /// Marks an array that has its full size and arrives chunk by chunk. kFillStateLayer tells the
 /// progress.
 constexpr char kFillLayer[] = "fill_nonce";
 constexpr char kFillStateLayer[] = "fill_state";
 
-/// A marker tells the kind of an object. It takes some dozens of bytes.
+/// Most bytes of a marker (b2o or LazyArray), which tells the kind of an object in some dozens of
+/// bytes.
 constexpr std::size_t kMaxMarker = 4096;
-/// One bit for each chunk that a frame can have.
+/// Most bytes of a layer of bits: one bit for each chunk that a frame can have.
 constexpr std::size_t kMaxFetched = std::size_t{32} << 20;
 /// Most blocks of a proxy whose bits can be read.
 constexpr std::int64_t kMostBits = 8 * static_cast<std::int64_t>(kMaxFetched);
@@ -193,6 +194,7 @@ std::optional<std::string> carried_object(const Snapshot& snapshot) {
     return describe(kind_in(read_marker(snapshot, *layer)));
   if (const auto* layer = find_layer(snapshot.metalayers(), kLazyArrayLayer)) {
     const auto marker = read_marker(snapshot, *layer);
+    // The layer holds the integer 1 for a function (frame/formats/metalayers.md).
     return describe(first_value(marker).unsigned_integer == 1 ? "lazyudf" : "lazyexpr");
   }
   return std::nullopt;
@@ -210,6 +212,7 @@ std::optional<FetchedPart> fetched_part(const Snapshot& snapshot, codec::BlockDe
   if (chunks == 0) return FetchedPart{};
   const Cut cut(snapshot.info());
   const bool is_dirty = find_layer(layers, kDirtyLayer) != nullptr;
+  // Returns the bits of a layer; empty if python-blosc2 would not trust them.
   const auto believed = [&](const char* name, std::int64_t count) {
     auto bits = is_dirty ? std::vector<std::uint8_t>() : read_bits(snapshot, layers, name, decoder);
     if (std::ssize(bits) != codec::ceil_div<std::int64_t>(count, 8)) bits.clear();

@@ -10,7 +10,7 @@
 
 namespace bloscfs::frame::inline editing {
 
-/// True if the functions below may return something. Costs no reads.
+/// False if carried_object() returns nullopt and is_proxy() is false. Costs no reads.
 bool may_lack_contents(const Snapshot& snapshot);
 
 /// Returns what a frame carries, as a noun phrase ("a lazy expression"). nullopt for ordinary

@@ -78,9 +78,10 @@ std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t fro
     const auto found = starts_[which].lower_bound(from);
     return found == starts_[which].end() ? UINT64_MAX : *found;
   };
+  // All extents of larger classes are large enough.
   for (std::size_t i = size_class(size) + 1; i < starts_.size(); ++i)
     lowest = std::min(lowest, lowest_of(i));
-  // Some extents of the same class may be too small.
+  // Some extents of the size class of `size` itself may be too small.
   if (const std::size_t own = size_class(size); own < starts_.size()) {
     const auto& starts = starts_[own];
     for (auto i = starts.lower_bound(from); i != starts.end() && *i < lowest; ++i)

@@ -177,7 +177,7 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
   } catch (const codec::Error& error) {
     throw_errno(EINVAL, error.what());
   }
-  // A change of another dimension changes the numbers of chunks.
+  // A change of any dimension but the first changes the numbers of chunks.
   const bool renumbers = !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
                                      info_.array->shape.begin() + (shape.empty() ? 0 : 1));
   if (renumbers && info_.nbytes != 0 && sizes.nbytes != 0)
@@ -283,6 +283,7 @@ std::optional<std::int32_t> FrameEdit::partial_zeros(codec::BlockDecoder& decode
   return nbytes;
 }
 
+/// Throws EINVAL if a chunk of the base changes its size and was not put, unless it reads as zeros.
 void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const {
   // Only the last chunk of the old state and the last chunk of the new one can change their size.
   if (number < 0 || number >= kept_ || chunks_.count(number) != 0 || keeps_size(number)) return;

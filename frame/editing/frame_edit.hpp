@@ -40,8 +40,8 @@ class FrameEdit {
   /// Null for a new frame.
   const std::shared_ptr<const FrameSnapshot>& base() const { return base_; }
 
-  // --- changes; errors as in Transaction. Functions return the chunks that the edit no longer
-  // needs.
+  // --- changes; errors as in Transaction. put(), resize() and set_shape() return chunks that were
+  // put before and that the edit no longer needs.
 
   /// Throws unless `number` exists and its chunk may be put.
   void check_chunk(std::int64_t number) const;
@@ -90,7 +90,7 @@ class FrameEdit {
   const std::vector<Layer>& vlmetalayers() const { return layers_; }
   /// The fixed metalayers, in order. Empty for a new frame, whose settings list them.
   const std::vector<Layer>& metalayers() const { return metalayers_; }
-  /// True if the base's header has to be written anew.
+  /// True if a fixed metalayer was set or removed, so that the header must be written anew.
   bool changes_metalayers() const { return changes_metalayers_; }
   /// True if the new state has checksums. False also if those of the base cannot be read, because
   /// computing them for all chunks would cost more than the edit.
@@ -120,7 +120,8 @@ class FrameEdit {
 
 std::vector<LayerSize> sizes_of(const std::vector<FrameEdit::Layer>& layers);
 
-/// Reads entries of a snapshot's index. The caller should ask in ascending order.
+/// Reads entries of a snapshot's index. Keeps one page of the index, so the caller should ask in
+/// ascending order.
 class EntryReader {
  public:
   EntryReader(const FrameSnapshot& snapshot, codec::BlockDecoder& decoder)

@@ -72,7 +72,8 @@ std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_
   tail.write_trailer(file, header_len);
   const std::uint64_t end = header_len + tail.trailer_len();
   // Readers look for the trailer behind the header, and for its length at the end of the frame. If
-  // the frame has had this length before, the trailer is also written at an end that it never had.
+  // the frame has had this length before, writes the trailer once more, where it ends at a length
+  // that the frame never had.
   if (lengths.next_unused(end) == end) return end;
   const std::uint64_t other_end = lengths.next_unused(end + tail.trailer_len());
   tail.write_trailer(file, other_end - tail.trailer_len());

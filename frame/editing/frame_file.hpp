@@ -13,8 +13,9 @@ namespace bloscfs::frame::inline editing {
 /// Returns the length of the header that a committed frame has after `edit`.
 std::int64_t header_len_after(const FrameEdit& edit);
 
-/// Writes that header to the start of `file`, with the fields from `info`, whose header_len must be
-/// right. Returns the part of the header that snapshots keep.
+/// Writes the header that a committed frame has after `edit` to the start of `file`, with the
+/// fields from `info`, whose header_len must be right. Returns the part of the header that
+/// snapshots keep.
 std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameInfo& info,
                                              bool has_vlmetalayers, StoreFile& file);
 

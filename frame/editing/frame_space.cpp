@@ -9,8 +9,8 @@ namespace bloscfs::frame::inline editing {
 namespace {
 
 constexpr std::uint64_t kPunchAlignment = 4096;
-/// A size class of ExtentSet begins here. A search for this size therefore meets no smaller
-/// extents.
+/// Least size of a hole that punch() makes. A size class of ExtentSet begins at 80 KiB, so that a
+/// search for this size meets no smaller extents.
 constexpr std::uint64_t kMinPunch = std::uint64_t{80} << 10;
 /// Most free extents to remember. If there are more, new ones stay unused.
 constexpr std::size_t kMaxExtents = 65536;
@@ -36,6 +36,7 @@ std::uint64_t FrameSpace::take(std::uint64_t size, Placing placing) {
     const std::uint64_t end = end_of_file().start;
     place = Extent{align_place(end, place_step(size, placing)), size};
     take_at({end, place->end() - end});
+    // The alignment leaves a gap in front of the chunk.
     give_back({end, place->start - end});
   }
   take_at(*place);
@@ -44,6 +45,8 @@ std::uint64_t FrameSpace::take(std::uint64_t size, Placing placing) {
 
 std::optional<Extent> FrameSpace::find(std::uint64_t size, Placing placing) const {
   const std::uint64_t step = place_step(size, placing);
+  // An extent of this size has a multiple of `step` where the chunk fits. Without one, any extent
+  // does.
   const auto wide = free_.first_fit(size + step - 1);
   return wide ? Extent{align_place(wide->start, step), size} : free_.first_fit(size);
 }
@@ -113,6 +116,7 @@ void FrameSpace::quarantine(std::vector<Extent> extents) {
 void FrameSpace::add_dead(const std::vector<Extent>& extents, Clock::TimePoint since) {
   ExtentSet unknown;
   for (const Extent& extent : extents) unknown.add(extent);
+  // Space that is already known as dead keeps its own waiting time.
   for (const auto& [start, end] : dead_.extents()) unknown.remove({start, end - start});
   std::vector<Extent> found;
   for (const auto& [start, end] : unknown.extents()) found.push_back({start, end - start});
@@ -122,8 +126,7 @@ void FrameSpace::add_dead(const std::vector<Extent>& extents, Clock::TimePoint s
 
 void FrameSpace::supersede(const std::vector<Extent>& extents) {
   quarantine_.begin_state();
-  // This commit is durable. No header on disk can reach the extents that a failed switch had left
-  // in doubt.
+  // This commit is durable, so no header on disk can refer to the extents of distrust() any more.
   std::vector<Extent> unshared = std::exchange(distrusted_, {});
   for (const Extent& extent : extents)
     (is_doubtful(extent) ? doubtful_ : unshared).push_back(extent);

@@ -33,11 +33,12 @@ class FrameSpace {
 
   /// Takes space for a chunk: the lowest free extent that is large enough, or the end of the file.
   std::uint64_t take(std::uint64_t size, Placing placing);
-  /// Frees space that no header has ever reached.
+  /// Frees space at once. No header on disk may ever have referred to it.
   void give_back(const Extent& extent);
-  /// Returns the lowest free extent at `from` or later that has at least `size` bytes, or the
-  /// unbounded one at the end. Takes nothing.
+  /// Returns the lowest free extent at `from` or later that has at least `size` bytes. If none has,
+  /// returns end_of_file(). Takes nothing.
   Extent find_tail(std::uint64_t size, std::uint64_t from) const;
+  /// Returns the free space at the end of the file, which has no bound.
   Extent end_of_file() const;
   /// Returns the lowest free extent of `size` bytes, if it ends at `before` or earlier.
   std::optional<Extent> find_before(std::uint64_t size, std::uint64_t before,
@@ -61,7 +62,8 @@ class FrameSpace {
   void watch(std::weak_ptr<const Snapshot> snapshot) { quarantine_.watch(std::move(snapshot)); }
   /// Called when a commit is durable. The current state no longer uses `extents`.
   void supersede(const std::vector<Extent>& extents);
-  /// Like supersede(), if no chunk of the current state is older than this object.
+  /// Does what supersede() does, for a state of which this writer has put all chunks. No two of
+  /// them share bytes, so no extent is doubtful.
   void supersede_all(const std::vector<Extent>& extents);
   /// Records extents of a state that may or may not be on disk. The next durable commit supersedes
   /// them.

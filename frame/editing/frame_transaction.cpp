@@ -61,7 +61,8 @@ void FrameTransaction::discard(const std::vector<PutChunk>& chunks) {
 }
 
 void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
-  // No header has reached a chunk that this transaction put before, so its space is free at once.
+  // No header refers to a chunk that this transaction itself put before, so its space is free at
+  // once.
   if (const auto replaced = edit_.put(number, chunk)) discard({*replaced});
 }
 
@@ -82,14 +83,15 @@ void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
   changing().check_chunk(number);
   if (value == SpecialValue::nan && info().typesize != 4 && info().typesize != 8)
     throw_errno(EINVAL, fmt::format("NaNs of {} bytes", info().typesize));
-  // With chunks of one size the index entry is enough. In a variable-size frame it does not tell
-  // the size, and so a chunk is stored.
+  // In a fixed-size frame the index entry is enough. In a variable-size frame it does not tell the
+  // chunk's size, so a stored chunk must.
   if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
   const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
   if (nbytes > 0) put_chunk(number, store_special(value, nbytes, info()));
 }
 
-// C-Blosc2 reads special chunks only if they consist of whole items.
+// Stores a chunk instead of a special index entry. C-Blosc2 reads special chunks only if they
+// consist of whole items.
 void FrameTransaction::store_partial_zeros() {
   if (const auto nbytes = edit_.partial_zeros(decoder_))
     put_chunk(info().nchunks - 1, store_special(SpecialValue::zero, *nbytes, info()));

@@ -21,8 +21,8 @@ class CommitTarget {
   /// Stores chunks where no state uses the space. Returns their index entries.
   virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
   /// Waits for chunks that are being stored in the background. Some of them may end up elsewhere:
-  /// returns their new entries by the entries that store_chunks() returned. After an error the
-  /// caller can only destroy the transaction.
+  /// returns a map from the entries that store_chunks() returned to the new ones. After an error
+  /// the caller can only destroy the transaction.
   virtual std::map<std::int64_t, std::int64_t> await_chunks() { return {}; }
   /// Frees a chunk that the transaction no longer needs.
   virtual void discard_chunk(const PutChunk& chunk) = 0;

@@ -24,7 +24,7 @@ class Quarantine {
     readers_.push_back({state_, std::move(snapshot)});
   }
 
-  /// Called when a commit is durable. watch() now registers readers of its state.
+  /// Called when a commit is durable. watch() then registers readers of the committed state.
   void begin_state() { ++state_; }
   /// Keeps items that only states before the current one use.
   void add(std::vector<Item> items) { add(std::move(items), grace_.clock->now()); }
@@ -59,7 +59,7 @@ class Quarantine {
     std::weak_ptr<const Snapshot> snapshot;
   };
   struct Batch {
-    std::uint64_t state;  ///< earlier states use the items
+    std::uint64_t state;  ///< states before this one use the items
     Clock::TimePoint since;
     std::vector<Item> items;
   };

@@ -10,15 +10,19 @@ bool is_same(const std::optional<FileStamp>& a, const std::optional<FileStamp>& 
   return a && b && a->device == b->device && a->inode == b->inode;
 }
 
+/// Undoes the exchange: `to` gets its old file back, and `from` gets ours. If another program has
+/// changed `to` since, its change stays, and the old file is removed.
 void put_back(StoreDirectory& directory, const std::string& from, const std::string& to,
               const std::optional<FileStamp>& ours) {
   try {
     directory.rename(from, to, RenameMode::exchange);
     if (is_same(directory.stamp(from), ours)) return;
-    // Another program replaced our file before the exchange. Its file must keep the name.
+    // Another program had replaced our file under `to`. Its file must keep that name, so exchanges
+    // again.
     directory.rename(from, to, RenameMode::exchange);
   } catch (const std::system_error& error) {
-    // Another program removed our file under this name. The file that had the name before goes too.
+    // Another program has removed our file under `to`, and the name with it. The file that had this
+    // name before is then removed, too.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   directory.unlink(from);

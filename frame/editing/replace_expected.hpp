@@ -10,10 +10,10 @@
 namespace bloscfs::frame::inline editing {
 
 /// Renames `from` to `to` in one step, if `is_expected` accepts the file that has the name `to`.
-/// Returns true if it did. The old file is then called `from`, or is gone. Otherwise returns false
-/// and leaves both names as they were. If the filesystem cannot exchange names, `is_expected` is
-/// asked just before the rename. Errors are std::system_error: ENOENT if one of the two files does
-/// not exist.
+/// Returns true if it has renamed. The old file is then called `from`, or is gone. Otherwise
+/// returns false and leaves both names as they were. If the filesystem cannot exchange names,
+/// `is_expected` is asked just before the rename. Errors are std::system_error: ENOENT if one of
+/// the two files does not exist.
 bool replace_expected(StoreDirectory& directory, const std::string& from, const std::string& to,
                       const std::function<bool(const FileStamp&)>& is_expected);
 

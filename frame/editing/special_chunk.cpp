@@ -36,7 +36,7 @@ Buffer repeat(const Buffer& item, codec::ChunkHeader header) {
   return finish(header, item);
 }
 
-/// Makes a chunk with one empty stream for each block.
+/// Makes a chunk with one empty stream for each block, which decodes to zeros.
 Buffer blocks_of_zeros(codec::ChunkHeader header) {
   constexpr std::size_t kStart = 4, kEmptyStream = 4;
   const auto blocks = static_cast<std::size_t>(header.block_count);

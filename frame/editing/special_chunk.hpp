@@ -11,7 +11,8 @@
 namespace bloscfs::frame::inline editing {
 
 /// Returns a chunk of `nbytes` (at least one) of zero, nan or uninit, in items of the frame's size.
-/// It repeats one item; zeros that end within an item become blocks of zeros.
+/// The chunk repeats one item, which is zero for uninit. If zeros end within an item, it consists
+/// of blocks of zeros.
 std::vector<std::uint8_t> store_special(codec::SpecialValue value, std::int32_t nbytes,
                                         const FrameInfo& frame);
 

@@ -97,17 +97,21 @@ class FlatTable {
   }
 
  private:
+  /// Returns `position` + `step`. Throws Error if the sum is negative.
   static std::uint64_t offset_from(std::uint64_t position, std::int64_t step) {
     const std::int64_t moved = static_cast<std::int64_t>(position) + step;
     if (moved < 0) throw_bad_stream("an offset before its start");
     return static_cast<std::uint64_t>(moved);
   }
+  /// Returns the position of a field, from the vtable; nullopt if the table does not have the
+  /// field.
   std::optional<std::uint64_t> find(unsigned field) const {
     const unsigned slot = 4 + 2 * field;
     if (slot + 2 > vtable_size_) return std::nullopt;
     const auto offset = bytes_.at<std::uint16_t>(vtable_ + slot);
     return offset == 0 ? std::nullopt : std::optional(position_ + offset);
   }
+  /// Returns the position that the offset in a field points to.
   std::optional<std::uint64_t> target(unsigned field) const {
     const auto position = find(field);
     return position ? std::optional(*position + bytes_.at<std::uint32_t>(*position)) : std::nullopt;
@@ -125,7 +129,7 @@ class FlatTable {
   std::uint16_t vtable_size_ = 0;
 };
 
-// The numbers come from Arrow's Schema.fbs and Message.fbs.
+// These numbers, and the numbers of the fields below, come from Arrow's Schema.fbs and Message.fbs.
 enum class ArrowType : std::uint8_t {
   null = 1,
   integer = 2,
@@ -167,6 +171,8 @@ void set_number(const FlatTable& type, ArrowField& field) {
       static_cast<std::uint8_t>((is_signed ? 0xd0 : 0xcc) + std::countr_zero(field.width));
 }
 
+/// Reads a table Field. Its fields are 0 name, 2 kind of the type, 3 type, 4 dictionary, and 5
+/// children.
 ArrowField read_field(const FlatTable& table, int depth, std::size_t& fields) {
   if (depth > kMaxMsgpackDepth / 2 || ++fields > kMaxFields)
     throw_bad_stream("fields that nest too deeply, or too many");
@@ -279,6 +285,7 @@ class MsgpackValues {
     }
   }
 
+  /// Appends a marker and a size of 32 bits.
   void head(std::uint8_t marker, std::uint64_t size) {
     if (size > std::numeric_limits<std::uint32_t>::max())
       throw_bad_stream("a list that is too long");
@@ -297,6 +304,7 @@ class MsgpackValues {
   void number(const ArrowArray& array, std::uint64_t index) {
     const unsigned width = array.field->width;
     const Bytes value = array.data.part(index * width, width);
+    // The bytes are little-endian. msgpack stores integers below 128 in one byte.
     const bool is_small =
         array.field->type == ArrowType::integer && value[0] < 0x80 &&
         std::all_of(value.begin() + 1, value.end(), [](std::uint8_t byte) { return byte == 0; });
@@ -348,6 +356,7 @@ class StreamReader {
     values_.head(0xdd, 0);
     while (read_message()) {
     }
+    // Stores the number of values, which is known only now, in the head of the array.
     std::vector<std::uint8_t> out = values_.bytes();
     for (std::size_t i = 0; i < 4; i++)
       out[1 + i] = static_cast<std::uint8_t>(count_ >> (24 - 8 * i));

@@ -18,8 +18,8 @@ namespace {
 
 using codec::throw_malformed;
 
-/// Reads fields by position. The marker in front of 16 dimensions (0x90 + 16) is no msgpack array,
-/// and a msgpack parser would fail.
+/// Reads the fields of a b2nd metalayer by position. A msgpack parser would fail: the marker of 16
+/// extents is 0x90 + 16, which is that of a string in msgpack.
 class MetalayerCursor {
  public:
   explicit MetalayerCursor(codec::Bytes bytes) : rest_(bytes) {}
@@ -60,6 +60,7 @@ class MetalayerCursor {
   codec::Bytes rest_;
 };
 
+/// Returns nullopt for a dtype that is not in NumPy's format, or too long to parse.
 std::optional<std::string> take_dtype(MetalayerCursor& cursor) {
   constexpr std::uint8_t kNumpyFormat = 0;
   const std::uint8_t format = cursor.take(1, "dtype format")[0];
@@ -82,6 +83,8 @@ bool is_empty(const ArrayInfo& array) {
   return std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
 }
 
+/// Throws Error for zeros in chunkshape or blockshape that would be divisors. An array without
+/// elements may have zeros.
 void check_extents(const ArrayInfo& array) {
   const bool empty = is_empty(array);
   for (std::size_t i = 0; i < array.shape.size(); ++i) {
@@ -135,6 +138,7 @@ ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize) {
     chunk = multiply(chunk, codec::ceil_div(c, b) * b, kMax32, "padded chunk bytes");
     block = multiply(block, b, kMax32, "block bytes");
   }
+  // Only checks that the size without padding does not overflow.
   multiply(items, typesize, kMax64, "array bytes");
   return {chunk, block, multiply(chunks, chunk, kMax64, "padded array bytes")};
 }

@@ -22,7 +22,7 @@ struct RawFrameStart {
   std::uint8_t general_flags;
   std::uint8_t frame_type;
   std::uint8_t codec_flags;  ///< codec in the low nibble, level in the high one
-  std::uint8_t split_mode;   ///< minus 1, in bits 0 and 1
+  std::uint8_t split_mode;   ///< the split mode minus 1, in bits 0 and 1
   std::uint8_t nbytes_marker;
   boost::endian::big_int64_buf_t nbytes;
   std::uint8_t cbytes_marker;
@@ -54,7 +54,7 @@ struct RawFrameHeader {
 };
 static_assert(sizeof(RawFrameHeader) == 0x57 && alignof(RawFrameHeader) == 1);
 
-/// The layout of before 2.0. It has no block size, and a pipeline of eight filters.
+/// The layout of C-Blosc2 before 2.0. It has no block size, and a pipeline of eight filters.
 struct RawEarlyHeader {
   RawFrameStart start;
   std::uint8_t chunksize_marker;

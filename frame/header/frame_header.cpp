@@ -117,6 +117,7 @@ void read_early(const RawEarlyHeader& raw, FrameHeader& header) {
   header.early = true;
   header.metalayers_at = sizeof(RawEarlyHeader);
   header.offset_width = early_offset_width(raw.start.general_flags);
+  // Frames of the early layout are contiguous and have no VL blocks, whatever the header says.
   header.frame_type = 0;
   info.chunksize = raw.chunksize.value();
   info.vl_blocks = false;

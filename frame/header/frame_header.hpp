@@ -11,7 +11,7 @@ namespace bloscfs::frame::inline header {
 
 struct FrameHeader {
   FrameInfo info;      ///< without trailer and array, and without nchunks of variable-size frames
-  bool early = false;  ///< the 13-element layout of before 2.0
+  bool early = false;  ///< the 13-element layout of C-Blosc2 before 2.0
   std::uint8_t frame_type = 0;  ///< 0 contiguous, 1 sparse
   bool has_vlmetalayers = false;
   int offset_width = 8;            ///< bytes of an index entry
@@ -26,7 +26,7 @@ bool has_frame_magic(codec::Bytes first_bytes);
 /// the field, or unsupported for a future version.
 FrameHeader parse_frame_header(codec::Bytes first_bytes);
 
-/// Returns the number of chunks of a fixed-size frame.
+/// Returns the number of chunks of a fixed-size frame. Throws Error for an impossible number.
 std::int64_t count_chunks(std::int64_t nbytes, std::int32_t chunksize);
 
 }  // namespace bloscfs::frame::inline header

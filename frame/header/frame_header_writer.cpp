@@ -11,11 +11,14 @@
 namespace bloscfs::frame::inline header {
 namespace {
 
-/// Readers ignore these numbers. C-Blosc2 writes the number of threads that it used.
+/// Readers ignore the header's two numbers of threads. C-Blosc2 writes the number of threads that
+/// it used.
 constexpr std::int16_t kThreads = 1;
 constexpr std::uint8_t kOffsetWidth64 = 1 << kOffsetWidthShift;
-constexpr std::uint8_t kPlainVersion = 2;  ///< without variable-size chunks and VL blocks
+constexpr std::uint8_t kPlainVersion = 2;  ///< of frames without variable-size chunks and VL blocks
 
+/// Returns codec and level. Codecs from 6 on are named in RawFrameHeader::codec_id, and the nibble
+/// is 6.
 std::uint8_t codec_flags(const FrameInfo& info) {
   const auto id = static_cast<std::uint8_t>(info.codec.value_or(codec::CodecId::blosclz));
   return static_cast<std::uint8_t>(std::min(id, kCodecElsewhere) | info.clevel << 4);

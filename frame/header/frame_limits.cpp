@@ -69,6 +69,7 @@ void check_vlmetalayers(const Snapshot* base, const VlmetalayerSizes& changes) {
     sizes.push_back({name, *size + codec::kExtendedHeaderSize});
   }
   sizes.push_back({kChecksumLayerName, static_cast<std::uint64_t>(checksums)});
+  // Throws if the layers do not fit. The layout itself is not needed.
   lay_out_trailer(sizes);
 }
 

@@ -26,7 +26,7 @@ bool keeps_checksums(const Snapshot& snapshot);
 /// Returns the number of chunks of an array; nullopt if its shapes exceed the size of any frame.
 std::optional<std::int64_t> array_chunk_count(const ArrayInfo& array, std::int32_t typesize);
 
-/// Name to size in bytes of a vlmetalayer; nullopt: remove it.
+/// Changes of vlmetalayers: name to new size in bytes, or to nullopt if the layer is removed.
 using VlmetalayerSizes = std::map<std::string, std::optional<std::size_t>>;
 
 /// Throws like Transaction::set_vlmetalayer() if the frame cannot hold these changes in addition to

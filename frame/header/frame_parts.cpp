@@ -28,8 +28,9 @@ void load_end(WindowReader& reader, std::uint64_t frame_len, std::size_t size) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, size), size);
 }
 
-/// Returns where the trailer begins. In a frame without contents that is right behind the header,
-/// wherever the frame ends, because other readers look there (frame/formats/cframe.md, "Trailer").
+/// Returns where the trailer begins. In a frame without contents the trailer is right behind the
+/// header, wherever the frame ends, because other readers look for it at that position
+/// (frame/formats/cframe.md, "Trailer").
 std::int64_t trailer_start(const FrameInfo& info, bool early) {
   const std::int64_t start =
       info.nbytes == 0 && !early ? info.header_len : info.frame_len - info.trailer_len;
@@ -39,7 +40,7 @@ std::int64_t trailer_start(const FrameInfo& info, bool early) {
   return start;
 }
 
-/// Reads the early trailer: array, version, bin32 with one chunk.
+/// Reads a trailer of the early layout: array, version, and a bin32 that holds one chunk.
 std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, const FrameInfo& info) {
   constexpr std::uint32_t kHead = 7;
   const auto start = static_cast<std::uint64_t>(trailer_start(info, true));
@@ -71,7 +72,7 @@ class PartsReader {
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type,
               const FirstReads& first)
       : reader_(source, file_size), first_(first) {
-    // If first.start is smaller, the caller already has the bytes that follow.
+    // If first.start is smaller, the caller already has header and trailer in memory.
     const bool reads_whole =
         file_size <= kSmallFrame && !source.is_far() && first.start == kHeaderBytesKept;
     reader_.load(0, reads_whole ? kSmallFrame : first.start);
@@ -116,7 +117,7 @@ class PartsReader {
   }
 
   /// Announces to a remote source that all bytes behind the chunks will be read, unless they are
-  /// many.
+  /// more than kExpectedEnd. Then announces only the end, where most trailers are.
   void expect_end(const ByteSource& source) const {
     const FrameInfo& told = parts_.header.info;
     const bool is_sparse = parts_.header.frame_type == 1;
@@ -129,7 +130,7 @@ class PartsReader {
 
   void read_trailer() {
     const std::int64_t frame_len = info().frame_len;
-    // The first read covers most trailers.
+    // One read at the end of the frame covers most trailers.
     load_end(reader_, static_cast<std::uint64_t>(frame_len), first_.end);
     RawTrailerEnd end;
     const Bytes bytes = reader_.at(static_cast<std::uint64_t>(frame_len) - sizeof(end), sizeof(end),
@@ -172,11 +173,12 @@ class PartsReader {
         parse_b2nd(reader_.at(found->stored_offset, found->stored_size, "b2nd metalayer"), info());
     if (const auto order = named(kOrderLayer); order != parts_.metalayers.end())
       info().array->fortran_order = is_fortran(*order);
-    // No writer lets codecs or filters use the shape of the older metalayer.
+    // No writer lets codecs or filters use the block shape of the older metalayer, caterva.
     if (found->name == "b2nd") info().block_shape = codec::BlockShape(info().array->blockshape);
   }
 
-  /// Any content but the text F means C order, as if the metalayer did not exist.
+  /// True if the layer holds the msgpack text F. Any other content means C order, as if the
+  /// metalayer did not exist.
   bool is_fortran(const MetalayerEntry& layer) {
     const Bytes content =
         reader_.at(layer.stored_offset, std::min(layer.stored_size, 2U), "metalayer bloscfs.order");

@@ -14,7 +14,8 @@
 namespace bloscfs::frame::inline header {
 namespace {
 
-constexpr std::size_t kEntryRest = 6;     // of a map entry: the name's marker, int32
+// Bytes of a map entry in addition to the name: the name's marker, and an int32.
+constexpr std::size_t kEntryRest = 6;
 constexpr std::size_t kContentsHead = 3;  // array16
 constexpr std::uint8_t kTrailerVersion = 1;
 
@@ -42,7 +43,8 @@ void check_section(const SectionSize& size, const MapRules& rules) {
     throw_errno(ENOSPC, fmt::format("metalayers of {} bytes", end));
 }
 
-/// Rules for a trailer, whose first two bytes are its array marker and version.
+/// The map of a trailer follows the trailer's array marker and version. Its size field is one less
+/// than the map's size (frame/formats/metalayers.md).
 constexpr MapRules kTrailerRules{2, kMaxVlmetalayers, 1};
 
 }  // namespace

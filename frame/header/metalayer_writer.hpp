@@ -20,7 +20,7 @@ struct LayerSize {
 struct MapRules {
   std::uint64_t map_at = 0;  ///< position that the offsets in the map count from
   int max_entries = 0;
-  int uncounted = 0;  ///< bytes at the start of the map that its size field does not count
+  int uncounted = 0;  ///< bytes at the start of the map that its size field leaves out
 };
 
 /// A map. The contents follow it in order, each behind its content_head().

@@ -50,7 +50,8 @@ int read_map_head(Cursor& cursor, const MetalayerSection& section) {
   return count;
 }
 
-/// Reads name and offset of an entry. stored_offset holds the offset until locate_content().
+/// Reads name and offset of an entry. Until locate_content() replaces it, stored_offset counts from
+/// the section's start.
 MetalayerEntry read_map_entry(Cursor& cursor, const MetalayerSection& section) {
   const std::uint8_t marker = cursor.take(1)[0];
   if ((marker & kMsgpackFixstrMask) != kMsgpackFixstr)
@@ -68,6 +69,7 @@ MetalayerEntry read_map_entry(Cursor& cursor, const MetalayerSection& section) {
   return entry;
 }
 
+/// Replaces the offset in `entry` by the content's position in the source, and reads its size.
 void locate_content(WindowReader& reader, const MetalayerSection& section, MetalayerEntry& entry) {
   const std::uint64_t offset = entry.stored_offset;
   if (offset > section.size || section.size - offset < kContentHead)

@@ -26,7 +26,7 @@ json hex_object(codec::Bytes bytes) {
 /// level, and trusts the lengths in the input.
 class TreeBuilder : public nlohmann::json_sax<json> {
  public:
-  /// `depth` and `values` count what surrounds the parsed value.
+  /// `depth` and `values` count the levels and values around the parsed value.
   explicit TreeBuilder(Marks marks, std::size_t depth = 0, int values = 0)
       : marks_(marks), depth_(depth), values_(values) {}
 
@@ -74,6 +74,8 @@ class TreeBuilder : public nlohmann::json_sax<json> {
       if (auto map = inner_map(value)) return {{"$ref", *std::move(map)}};
     return {{"$ext", type}, {"$binary", base64(value)}};
   }
+  /// Returns the msgpack map in an extension; nullopt if it holds none. Counts its values and
+  /// levels against the same limits.
   std::optional<json> inner_map(const binary_t& value) {
     const std::size_t depth = depth_ + open_.size() + 1;
     if (depth >= kMaxMsgpackDepth) return std::nullopt;
@@ -84,6 +86,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     return is_value && inner.root_.is_object() ? std::optional(inner.take()) : std::nullopt;
   }
 
+  /// Puts a value into the innermost open array or object. Returns where it is.
   json* place(json value) {
     if (open_.empty()) {
       root_ = std::move(value);

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Metalayers of lists. The first one that a frame has decides.
+/// The metalayers that describe a list of objects. The first one that a frame has decides.
 struct ListLayer {
   std::string_view name;
   ObjectList::Layout layout;
@@ -25,7 +25,7 @@ constexpr std::array<ListLayer, 2> kListLayers = {
     ListLayer{"batcharray", ObjectList::Layout::batch_in_block},
     ListLayer{"vlarray", ObjectList::Layout::object_in_chunk}};
 
-/// A description takes some hundred bytes, plus the schema of its columns.
+/// Most bytes of such a metalayer. It takes some hundred bytes, plus the schema of its columns.
 constexpr std::uint32_t kMaxDescription = 1 << 20;
 
 constexpr std::string_view kTupleMark = "__tuple__";
@@ -37,6 +37,7 @@ ObjectList::Serializer serializer_of(std::string_view layer, const json& descrip
   const auto& name = found->get_ref<const std::string&>();
   if (name == "msgpack") return ObjectList::Serializer::msgpack;
   if (name == "json") return ObjectList::Serializer::json;
+  // python-blosc2 serializes only batches with Arrow.
   if (name == "arrow" && layer == kListLayers.front().name) return ObjectList::Serializer::arrow;
   codec::throw_unsupported(fmt::format("objects of the serializer {}", name));
 }

@@ -28,8 +28,9 @@ struct ObjectList {
   Serializer serializer = Serializer::msgpack;
 };
 
-/// Returns nullopt for frames that are no such list. Throws Error: unsupported, naming it, for
-/// another serializer; malformed. Also std::system_error from the source.
+/// Returns how the frame stores a list of objects; nullopt if it stores none. Throws Error:
+/// unsupported, naming the serializer, if it is not supported; malformed for a bad metalayer.
+/// Throws std::system_error from the source.
 std::optional<ObjectList> object_list_of(const Snapshot& snapshot);
 
 /// Parses the metalayer of a list. Returns nullopt if `name` is another metalayer.

@@ -10,11 +10,11 @@
 
 namespace bloscfs::frame::inline header {
 
-/// Most bytes of the content. A shape and a dtype of NumPy always take less.
+/// Most bytes of the vlmetalayer. A shape and a dtype of NumPy always take less.
 inline constexpr std::size_t kMaxPackedTensor = 4096;
 
-/// Returns shape and dtype from the content of kPackedTensorLayer. nullopt if it has none, or if
-/// `nbytes` is not a multiple of the shape's number of items.
+/// Returns shape and dtype from the content of kPackedTensorLayer. Returns nullopt if the content
+/// has none, or if `nbytes` is not a multiple of the shape's number of items.
 std::optional<ArrayInfo> parse_packed_tensor(codec::Bytes content, std::int64_t nbytes);
 
 }  // namespace bloscfs::frame::inline header

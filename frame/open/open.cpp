@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMagicBytes = 16;
 
+/// A chunks.b2frame without the directory that has the chunk files.
 class IndexAlone final : public SframeFiles {
  public:
   explicit IndexAlone(std::shared_ptr<const ByteSource> index) : index_(std::move(index)) {}
@@ -63,6 +64,7 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
   SourceStart start;
   start.bytes.resize(kMagicBytes);
   if (!is_far) {
+    // This read also covers what open_cframe() reads first.
     start.stamp = settings.stamp ? *settings.stamp : source->stamp();
     const auto size = static_cast<std::size_t>(start.stamp.size);
     start.bytes.resize(size <= kSmallFrame ? size : kHeaderBytesKept);

@@ -9,8 +9,8 @@
 namespace bloscfs::frame::inline open {
 
 /// Opens the frame `name` in `directory`. `is_directory` is true for a sparse frame;
-/// FrameInfo::is_directory(), or the type of the file, tells it. The rest is as for
-/// open_cframe_writer().
+/// FrameInfo::is_directory(), or the type of the file, tells it. `settings` and `known` mean the
+/// same as in open_cframe_writer().
 std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<StoreDirectory>& directory,
                                          const std::string& name, bool is_directory,
                                          const WriterSettings& settings,

@@ -112,7 +112,8 @@ ChunkPlace VariableIndexPage::place(std::int64_t chunk) const {
 }
 
 std::int64_t VariableIndexPage::chunk_at(std::int64_t content_offset) const {
-  // Empty chunks have the same offset as the chunk behind them, which is the last such entry.
+  // Chunks of 0 bytes have the same offset as the chunk behind them. That chunk is the last entry
+  // with this offset.
   const auto next = std::upper_bound(
       entries_.begin(), entries_.end(), content_offset,
       [](std::int64_t offset, const Entry& entry) { return offset < entry.content_offset; });

@@ -53,6 +53,7 @@ VariableChunkMap build_chunk_map(const IndexRules& rules, const PagedTable& tabl
   VariableChunkMap map;
   map.nchunks = rules.nchunks;
   map.nbytes = rules.nbytes;
+  // Half of the memory, because a vector that grows may have twice the capacity that it needs.
   const std::size_t max_checkpoints =
       std::min(VariableChunkMap::kMaxCheckpoints, max_memory / (2 * sizeof(std::int64_t)));
   if (map.nchunks > max_chunks || max_checkpoints < 2)

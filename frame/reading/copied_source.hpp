@@ -1,5 +1,5 @@
 #pragma once
-// A source that has one range in memory.
+// A source that has one range of its bytes in memory.
 
 #include <algorithm>
 #include <cstdint>

@@ -9,7 +9,8 @@
 namespace bloscfs::frame::inline reading {
 namespace {
 
-/// A change within one tick of a coarse clock does not change the time of modification.
+/// A stamp of this age is reliable. Two changes within one tick of a coarse clock have the same
+/// time of modification.
 constexpr std::chrono::seconds kClockDoubt{2};
 
 bool is_recent(const FileStamp& stamp) {
@@ -31,8 +32,9 @@ bool ExpectedState::matches(const ByteSource& source) const {
   if (overtaken_) return false;
   if (!writing_) {
     if (source.stamp() != stamp_) return false;
-    // A stamp older than kClockDoubt is enough. With a newer one, a second change may have left the
-    // stamp the same. Then the header decides, because every commit changes its frame_len.
+    // An equal stamp proves that the file is unchanged, if it is older than kClockDoubt. A second
+    // change may have left a newer stamp the same. Then the header decides, because every commit
+    // changes its frame_len.
     if (!is_recent(stamp_)) return true;
   }
   return has_header(source);
@@ -57,7 +59,7 @@ void ExpectedState::keep_through(const ByteSource& source, const std::function<v
   const std::lock_guard guard(mutex_);
   const bool is_known = source.stamp() == stamp_;
   change();
-  // A file that was already changed must still not match.
+  // If the file had been changed before this call, it must still not match.
   if (is_known) stamp_ = source.stamp();
 }
 
@@ -69,7 +71,8 @@ void ExpectedState::begin_writing() {
 std::optional<FileStamp> ExpectedState::end_writing(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
   stamp_ = source.stamp();
-  // This flag is never cleared. The stamp above may already be another program's.
+  // overtaken_ is never cleared, because the stamp read above may already be that of another
+  // program's change.
   overtaken_ |= !has_header(source);
   writing_ = false;
   return overtaken_ ? std::nullopt : std::optional(stamp_);
@@ -85,8 +88,8 @@ void ExpectedState::replace_header(std::vector<std::uint8_t> header,
 void ExpectedState::replace_file(std::vector<std::uint8_t> header,
                                  const std::function<FileStamp()>& replace) {
   const std::lock_guard guard(mutex_);
-  // Under the mutex. A reader that compares during the change would see the new file with the old
-  // stamp.
+  // Runs under the mutex. Otherwise a reader that compares during the change would see the new file
+  // with the old stamp.
   stamp_ = replace();
   header_ = std::move(header);
 }

@@ -32,8 +32,8 @@ class ExpectedState {
   /// `header` is the start of the file, which holds the header.
   ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header);
 
-  /// True if the file at `source` is as expected. Compares its stamp, and its header if the stamp
-  /// is too recent to be reliable.
+  /// True if the file at `source` is still in the expected state. Compares its stamp, and its
+  /// header if the stamp is too recent to be reliable.
   bool matches(const ByteSource& source) const;
   bool matches_stamp(const FileStamp& stamp) const;
   /// True once end_writing() has found that another program has changed the file.
@@ -44,7 +44,8 @@ class ExpectedState {
 
   // --- for the one writer
 
-  /// Until end_writing(), only the header tells whether another program has changed the file.
+  /// Until end_writing(), only the header tells whether another program has changed the file,
+  /// because the writer's own changes also change the stamp.
   void begin_writing();
   /// Takes the stamp of the file as the expected one, and returns it. If the header shows that
   /// another program has changed the file, returns nullopt, and the state never matches again.
@@ -59,9 +60,9 @@ class ExpectedState {
   /// Stores the notes of a writer that ends. Called with null when the next writer begins, or if
   /// the notes of the ending writer are not reliable.
   void store_notes(std::shared_ptr<WriterNotes> notes);
-  /// Null if there are none.
+  /// Returns the notes of the last writer; null if there are none.
   std::shared_ptr<WriterNotes> notes() const;
-  /// True if there was a writer. Snapshots of earlier states may then be in use.
+  /// True if a writer has used this state. Snapshots of earlier states may then be in use.
   bool had_writer() const;
 
  private:

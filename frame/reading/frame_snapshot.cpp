@@ -26,17 +26,17 @@ using codec::throw_malformed;
 constexpr int kOpenAttempts = 10, kAttemptsAtOnce = 4;
 /// Most bytes to read based on a guess of how many blocks a chunk has.
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
-/// Most memory for a page of checksums, because it is not charged to a budget.
+/// Most memory for a page of checksums, because it is not charged to a memory budget.
 constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
 /// A map of more chunks would make its first reader wait for more than a few seconds.
 constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
-/// The limit for chunk files is lower, because they are opened one by one.
+/// The limit for sparse frames is lower, because each chunk has its own file to open.
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
 /// Roughly the most bytes that a chunk takes in addition to contents and block starts.
 constexpr std::int64_t kLargestExtra = std::int64_t{64} << 10;
 /// Margin for requests to a chunk file whose size is unknown.
 constexpr std::int64_t kFileMargin = std::int64_t{16} << 10;
-/// Most chunks without stored bytes of their own in a frame that gets a map.
+/// Most chunks without stored bytes that max_mapped_chunks() allows in addition to the stored ones.
 constexpr std::int64_t kMapSlack = 65536;
 
 std::size_t guess_first_read(const FrameInfo& info) {
@@ -83,6 +83,7 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, 
   for (int attempt = 1;; ++attempt) {
     std::optional<CopiedSource> started;
     if (attempt == 1 && start != nullptr)
+      // This pointer does not own `source`, which outlives `started`.
       started.emplace(std::shared_ptr<const ByteSource>(std::shared_ptr<void>(), &source), 0,
                       std::move(start->bytes));
     stamp = started ? start->stamp : source.stamp();
@@ -124,9 +125,9 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
     if (entry.name == kPackedTensorLayer && !info_.array) info_.array = read_packed_tensor(entry);
   }
   if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
-  // The header gives the number of chunks of one size.
+  // The header gives the number of chunks of a fixed-size frame.
   if (!info_.variable_chunks || info_.nbytes == 0) return;
-  // Only the index tells how many chunks there are.
+  // Only the index tells how many chunks a variable-size frame has.
   info_.nchunks = read_chunk_header(*contents_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
 }
 
@@ -221,8 +222,8 @@ ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) cons
 std::int64_t FrameSnapshot::chunk_map_memory() const {
   if (!needs_chunk_map()) return 0;
   const PeerLock::Shared shared(peer_lock_);
-  // The pass reads the index page by page. Its block starts take little memory compared with a
-  // page.
+  // Making the map reads the index page by page. The block starts of the index take little memory
+  // compared with a page.
   const codec::ChunkHeader header = read_chunk_header(*contents_, {index_at_, index_limit_}, {});
   return PagedTable::page_memory(header, entry_size_);
 }
@@ -310,7 +311,8 @@ std::vector<StoredRange> FrameSnapshot::likely_stored(const ChunkPlace& place,
   const auto file = file_of(place);
   const auto limit = static_cast<std::int64_t>(
       std::min<std::uint64_t>(place.stored_limit, std::numeric_limits<std::int32_t>::max()));
-  // Most chunks are stored in order. Otherwise assumes the average size.
+  // Guesses the stored size. Most chunks are stored in order, and the next chunk then tells the
+  // size (below). Otherwise assumes the average size.
   std::int64_t size = info_.nchunks > 0 ? info_.cbytes / info_.nchunks : 0;
   // The sizes of chunks in files of their own are not known, so adds a margin.
   if (file) size += size / 4 + kFileMargin;

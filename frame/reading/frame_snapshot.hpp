@@ -59,8 +59,8 @@ class FrameSnapshot : public Snapshot {
   /// Returns the recorded checksums; null if the frame has none. Throws Error if they cannot be
   /// read block by block in little memory.
   std::shared_ptr<const PagedTable> checksums() const;
-  /// Returns the file position of the index chunk, and the most bytes that it may take; 0 if there
-  /// is none.
+  /// Returns the file position of the index chunk, and the most bytes that it may take; 0 bytes if
+  /// the frame has no index.
   StoredAt index_at() const { return {index_at_, index_limit_}; }
   /// Returns the index chunk; null if the frame has no contents. Throws Error.
   std::shared_ptr<const PagedTable> index() const;
@@ -98,7 +98,8 @@ class FrameSnapshot : public Snapshot {
   }
 
  private:
-  /// Returns nullopt if the layer does not describe an array that the contents can be.
+  /// Returns the array that the vlmetalayer describes; nullopt if the contents cannot be that
+  /// array.
   std::optional<ArrayInfo> read_packed_tensor(const MetalayerEntry& layer) const;
   IndexRules rules() const;
   std::int64_t max_mapped_chunks() const;

@@ -5,7 +5,7 @@
 namespace bloscfs::frame::inline reading {
 namespace {
 
-/// Anything up to this size is requested as a whole.
+/// A chunk or a table of at most this size is requested as a whole.
 constexpr std::int64_t kSmallStored = std::int64_t{256} << 10;
 /// Margins, because some blocks take more bytes than others.
 constexpr std::int64_t kChunkMargin = std::int64_t{64} << 10, kPageMargin = std::int64_t{24} << 10;

@@ -27,7 +27,8 @@ std::string below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-/// Returns the time of the store's clock, which also dates its objects.
+/// Returns the time of the object store's clock, which also dates its objects. Creates and removes
+/// an object for that.
 std::int64_t time_of_store(ObjectTree& tree) {
   const std::string path = std::string(kProbe) + new_commit_id();
   tree.put(path, {}, {ObjectCondition::Kind::absent, {}}, {});
@@ -148,6 +149,7 @@ void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
     if (!names) return;
     named = *std::move(names);
   }
+  // A commit id shows that bloscfs wrote the index. Otherwise each chunk must have its mark.
   const bool is_own = index && !commit_of(index->state()).empty();
   std::size_t kept = 0;
   std::vector<std::string> unnamed;

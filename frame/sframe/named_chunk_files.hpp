@@ -8,7 +8,8 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// Calls visit(number) for each of them. Reads the whole index. `snapshot` may be null.
+/// Calls visit(number) for each chunk file that the index names. Reads the whole index. Visits none
+/// if `snapshot` is null.
 template <typename Visit>
 void for_each_named_file(const FrameSnapshot* snapshot, codec::BlockDecoder& decoder,
                          const Visit& visit) {

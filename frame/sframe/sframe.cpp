@@ -15,8 +15,8 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-/// True if only the owner of a chunk file may read it, and another user owns the frame. That user
-/// may have put other people's files into the directory.
+/// True if only the owner of a chunk file may read it, and another user owns the frame. The owner
+/// of the frame may have linked that file into the directory.
 bool is_private_of_another(const ByteSource& chunk, const ByteSource& index) {
   const auto of_chunk = chunk.readers();
   if (!of_chunk || of_chunk->has_others) return false;
@@ -112,8 +112,8 @@ class SframeSnapshot final : public FrameSnapshot {
     if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;
-    // A writer that shares `expected` replaces the index file. The file of an earlier state stays
-    // as it was.
+    // If the writer that shares expected() has put a new index file there, the file of this earlier
+    // state is as it was.
     return named->inode != stamp_.inode || expected()->matches(*source_);
   }
 

@@ -50,7 +50,7 @@ void SframeCommit::take_back() noexcept {
     return;
   }
   remove_index_file();
-  // No index has ever named these.
+  // No index has ever named these chunk files.
   while (!files_.empty()) remove_chunk_file(*files_.begin());
 }
 
@@ -120,7 +120,8 @@ void SframeCommit::bound_unsynced() {
   }
 }
 
-/// In a shared directory, only storing the file shows whether its number is already taken.
+/// Waits until the oldest chunk file is stored. In a shared directory, only storing the file shows
+/// whether its number is already taken. The chunk then gets another number.
 void SframeCommit::await_first() {
   const auto [number, file] = std::move(unsynced_.front());
   unsynced_.pop_front();
@@ -133,12 +134,13 @@ void SframeCommit::await_first() {
       remove_chunk_file(number);
     }
   } catch (const std::system_error&) {
-    // The chunk belongs to an earlier call, as above.
+    // The chunk belongs to an earlier call, which has returned. flush() has to report the error.
     lost_chunks_ = true;
     throw;
   }
 }
 
+/// Stores the chunk once more, under a number that no other writer has taken.
 std::uint32_t SframeCommit::store_elsewhere(const StoreFile& chunk) {
   std::vector<std::uint8_t> stored(static_cast<std::size_t>(chunk.stamp().size));
   chunk.read_exactly_at(0, stored, "chunk");
@@ -184,6 +186,7 @@ void SframeCommit::discard_chunk(const PutChunk& chunk) {
   remove_chunk_file(static_cast<std::uint32_t>(entry));
 }
 
+/// Lists the chunk files that the new state does not use. Returns their stored bytes.
 std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
   superseded_.clear();
   std::int64_t size = 0;
@@ -237,8 +240,8 @@ void SframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>& times)
   if (edit.base())
     index_->set_attributes(attributes_);
   else if (times)
-    index_->set_times(times->accessed,
-                      times->modified);  // flush() may already store a new index file
+    // flush() may already make a new frame visible, before publish() sets the times.
+    index_->set_times(times->accessed, times->modified);
 }
 
 void SframeCommit::flush() {

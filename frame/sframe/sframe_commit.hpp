@@ -33,7 +33,7 @@ class SframeCommit final : public CommitTarget {
 
  private:
   std::shared_ptr<StoreFile> create_chunk_file(std::uint32_t& number);
-  /// Returns the file's number.
+  /// Stores a chunk in a new file, and returns the file's number.
   std::uint32_t store_chunk(codec::Bytes stored);
   void await_first();
   std::uint32_t store_elsewhere(const StoreFile& chunk);
@@ -50,7 +50,7 @@ class SframeCommit final : public CommitTarget {
   FileAttributes attributes_;  ///< of chunks.b2frame
   codec::BlockDecoder decoder_;
   std::set<std::uint32_t> files_;  ///< chunk files that this transaction has made
-  /// The files among them that may not be on disk yet.
+  /// The chunk files in files_ that may not be on disk yet.
   std::deque<std::pair<std::uint32_t, std::shared_ptr<StoreFile>>> unsynced_;
   /// Numbers that another writer has drawn, too: drawn number to the new number of our chunk.
   std::map<std::int64_t, std::int64_t> moved_;

@@ -11,6 +11,8 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
+/// Random numbers are below this limit. A writer that counts upwards from the highest number, as
+/// take_number() does in other directories, then still finds 2^28 numbers.
 constexpr std::uint32_t kRandomNumbers = 0xF0000000;
 
 }  // namespace

@@ -17,13 +17,16 @@
 namespace bloscfs::frame::inline sframe {
 namespace {
 
-/// begin() searches the index for doubtful numbers once there is one for this many entries.
+/// begin() searches the index for doubtful numbers once there is one for each this many index
+/// entries.
 constexpr std::int64_t kEntriesPerDoubt = 64;
 
 class SframeWriter final : public FrameWriter {
  public:
   explicit SframeWriter(SframeState state) : state_(std::move(state)) {}
   ~SframeWriter() override {
+    // In a shared directory, no later writer finds the superseded chunk files, so this one deletes
+    // them.
     if (!state_.settings.shared || !state_.current || state_.broken) return;
     try {
       reclaim(true);

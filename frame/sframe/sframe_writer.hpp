@@ -8,7 +8,8 @@
 
 namespace bloscfs::frame::inline sframe {
 
-/// Does what open_cframe_writer() does, for a sparse frame: the directory `name` in `parent`.
+/// Opens the sparse frame in the directory `name` of `parent` for writing. Otherwise the same as
+/// open_cframe_writer().
 std::unique_ptr<FrameWriter> open_sframe_writer(
     const std::shared_ptr<StoreDirectory>& parent, const std::string& name,
     const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);

@@ -33,8 +33,8 @@ std::vector<std::string> inside(const std::string& path, std::vector<std::string
   return names;
 }
 
-/// Opens the frame in the state `frame.state`. Throws ESTALE if the store has another state. A
-/// later commit does not change what the result names.
+/// Opens the frame in the state `frame.state`. Throws ESTALE if the store has another state. The
+/// result keeps this state's index, whatever other hosts commit later.
 std::shared_ptr<StoreDirectory> open_known(ObjectFrames& frames, const KnownFrame& frame) {
   if (auto used = frames.in_state(frame.path, frame.state)) return used;
   const auto index = frame.index ? frame.index : frames.tree().open(index_of(frame.path), nullptr);
@@ -49,6 +49,7 @@ std::vector<std::uint8_t> index_bytes(const StoreDirectory& frame) {
   return bytes;
 }
 
+/// Throws EXDEV if an object in the directory has one of the names, which are sorted.
 void require_free(ObjectTree& tree, const std::string& path,
                   const std::vector<std::string>& names) {
   try {
@@ -77,7 +78,7 @@ ObjectCondition condition_for(const std::optional<ObjectState>& place) {
                : ObjectCondition{ObjectCondition::Kind::absent, {}};
 }
 
-/// Puts an index if the store has none there, or a tombstone.
+/// Puts an index at `path`, if the object store has no index there, or only a tombstone.
 ObjectState put_new_index(ObjectFrames& frames, const std::string& path, Bytes bytes,
                           const std::map<std::string, std::string>& metadata) {
   try {

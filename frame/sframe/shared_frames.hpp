@@ -13,8 +13,8 @@ namespace bloscfs::frame::inline sframe {
 // Errors of these functions: those of ObjectTree; ENOENT if there is no frame; Error if its index
 // cannot be read; ESTALE if another host has changed the frame. After ESTALE nothing is lost.
 
-/// A frame, and the state, with metadata, that a change applies to. If the store has another state,
-/// the functions below throw ESTALE.
+/// A frame, and the state (with metadata) that the caller knows. If the object store has another
+/// state, the functions below throw ESTALE.
 struct KnownFrame {
   std::string path;
   ObjectState state;

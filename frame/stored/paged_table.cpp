@@ -117,6 +117,7 @@ std::optional<std::vector<std::uint8_t>> PagedTable::read_stored(std::int64_t fi
 }
 
 std::optional<std::int64_t> PagedTable::uniform_entry() const {
+  // If the size of a repeated value does not divide that of an entry, the entries differ.
   const bool repeats_entry =
       table_->chunk.header().special != codec::SpecialValue::value ||
       table_->entry_size % std::max(1, table_->chunk.header().value_size) == 0;

@@ -13,7 +13,7 @@ namespace {
 
 using codec::throw_malformed;
 
-/// VL block sizes within this many bytes are read in one read.
+/// The sizes of VL blocks that begin within this many bytes are read in one read.
 constexpr std::int64_t kSizeWindow = 4096;
 
 codec::ChunkHeader check_header(Bytes prefix, const StoredAt& at, const ChunkDemands& demands) {
@@ -58,6 +58,7 @@ std::int32_t vl_size(Bytes window, std::int64_t in_window) {
   return size;
 }
 
+/// Reads the 4 bytes in front of each VL block that hold its size.
 std::vector<std::int32_t> read_vl_sizes(const ByteSource& source, const StoredAt& at,
                                         const codec::ChunkHeader& header, Bytes prefix) {
   const std::vector<std::int32_t> starts = codec::parse_block_starts(header, prefix);

@@ -146,8 +146,8 @@ std::int64_t TableWriter::write(TableContent& table, StoreWriter& out) {
     to_bytes(entries, plain_);
     header.memcpyed = true;
     header.filters = {};
-    // ChunkEncoder sets the same value. Readers recognise the trailer of an empty frame by its
-    // exact bytes.
+    // Sets the same value as ChunkEncoder does. find_reserve() recognises the trailer of an empty
+    // frame by its exact bytes.
     header.dont_split = false;
     return put_chunk(header, plain_, out);
   }
@@ -163,6 +163,7 @@ std::int64_t TableWriter::write(TableContent& table, StoreWriter& out) {
 Bytes TableWriter::encode_block(const codec::ChunkHeader& header,
                                 std::span<const std::int64_t> entries) {
   to_bytes(entries, plain_);
+  // Equal blocks often follow each other, and are encoded once.
   if (plain_ == last_plain_) return stored_;
   stored_.resize(plain_.size() + kBlockOverhead);
   const Bytes filtered = encoder_.filter(header, false, {}, plain_);
