@@ -22,14 +22,14 @@ namespace {
 
 /// Roughly the most bytes that a chunk takes in addition to its contents.
 constexpr std::uint64_t kLargestExtra = std::uint64_t{64} << 10;
-/// Most bytes of a chunk to request early. Reading it requests the rest.
+/// Most bytes of a chunk to request early. open_chunk() requests the rest.
 constexpr std::uint64_t kMostExpected = std::uint64_t{8} << 20;
 
 using codec::throw_malformed;
 
 constexpr std::int64_t kPageEntries = 2048;
 constexpr std::int64_t kUnknownOffset = -1;
-/// Entries before a page that are searched for a known offset.
+/// Most table entries before a chunk that are searched for a known offset.
 constexpr std::int64_t kMaxGap = 32 * kPageEntries;
 constexpr std::size_t kPassMemory = 1 << 20;
 
@@ -95,7 +95,7 @@ class BloscpackSnapshot final : public Snapshot {
   std::uint64_t table_begin_;  ///< file position of the offset table
   bool needs_map_ = true;
   mutable std::mutex mutex_;
-  mutable FileStamp expected_;  ///< like stamp_, but with later changes of the times
+  mutable FileStamp expected_;  ///< stamp_, but with the times that keep_through() has set since
 };
 
 BloscpackSnapshot::BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteSource> source,
@@ -127,7 +127,8 @@ void BloscpackSnapshot::set_uniform_sizes(const BloscpackHeader& header) {
        __builtin_add_overflow(info_.nbytes, std::int64_t{header.last_chunk}, &info_.nbytes)))
     throw_malformed(fmt::format("Bloscpack nchunks: {} chunks of {} bytes overflow", header.nchunks,
                                 header.chunk_size));
-  // check_fits() has bounded the digests. The size includes bytes behind the last chunk.
+  // Cannot overflow, because check_fits() has found room for all digests in the file. cbytes
+  // includes bytes behind the last chunk.
   info_.cbytes = static_cast<std::int64_t>(geometry_.area.end - geometry_.area.begin) -
                  header.nchunks * static_cast<std::int64_t>(geometry_.area.digest_size);
   info_.cbytes = std::max<std::int64_t>(info_.cbytes, 0);
@@ -149,7 +150,7 @@ void BloscpackSnapshot::set_array_typesize() {
   for (const std::int64_t extent : info_.array->shape) {
     if (__builtin_mul_overflow(items, extent, &items)) return;
   }
-  // The header's byte cannot hold more than 255.
+  // The header has only one byte for the item size, so this computes the size from the shape.
   if (items > 0 && info_.nbytes > 0 && info_.nbytes % items == 0 &&
       info_.nbytes / items <= std::numeric_limits<std::int32_t>::max())
     info_.typesize = static_cast<std::int32_t>(info_.nbytes / items);
@@ -197,7 +198,7 @@ ChunkWalker BloscpackSnapshot::walker_before(std::int64_t chunk) const {
 }
 
 /// Fills the unknown offsets by walking over the chunks. Where that fails, offsets stay unknown.
-/// Returns the last reason for that.
+/// Returns the message of the last failure, or an empty text.
 std::string BloscpackSnapshot::fill_gaps(std::int64_t first,
                                          std::vector<std::int64_t>& offsets) const {
   std::optional<ChunkWalker> walker;
@@ -234,7 +235,8 @@ std::int64_t BloscpackSnapshot::page_at(std::int64_t content_offset, const Chunk
 }
 
 std::int64_t BloscpackSnapshot::page_memory(std::int64_t, const ChunkMap* map) const {
-  // One or two numbers for each chunk, with stored bytes for one of them, plus the walker's window.
+  // Two numbers for each chunk: position and content offset, or an offset and its stored bytes. In
+  // addition the window of the walker.
   constexpr std::int64_t kPerChunk = 2 * sizeof(std::int64_t);
   constexpr auto kFixed = static_cast<std::int64_t>(sizeof(BloscpackPage) + kMaxWalkWindow + 1024);
   return kFixed + std::min(chunks_per_page(map), geometry_.nchunks) * kPerChunk;

@@ -105,8 +105,8 @@ bool ArrayTextReader::start_array(std::size_t /*size*/) {
   if (depth_ == 1 && field_ == Field::shape) {
     shape_.emplace();
   } else if (in_field(Field::dtype)) {
-    // Old writers stored structured dtypes as nested JSON lists. In Python's notation the fields,
-    // names with titles, and shapes are tuples.
+    // Old writers stored structured dtypes as nested JSON lists. In Python's notation only the
+    // lists of all fields are lists. Fields, names with titles, and shapes are tuples.
     const bool of_fields =
         open_.empty() || (open_.back().kind == PythonKind::tuple && open_.back().items.size() == 1);
     open_.push_back(

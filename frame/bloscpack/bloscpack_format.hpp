@@ -43,8 +43,8 @@ struct RawBloscpackMetadata {
   std::uint8_t codec;     ///< 0 none, 1 zlib
   std::uint8_t level;
   boost::endian::little_uint32_buf_t size;       ///< of the JSON text
-  boost::endian::little_uint32_buf_t max_size;   ///< allocated
-  boost::endian::little_uint32_buf_t comp_size;  ///< used
+  boost::endian::little_uint32_buf_t max_size;   ///< bytes allocated for the stored text
+  boost::endian::little_uint32_buf_t comp_size;  ///< bytes of the stored text
   std::uint8_t user_codec[8];
 };
 static_assert(sizeof(RawBloscpackMetadata) == 32 && alignof(RawBloscpackMetadata) == 1);

@@ -19,7 +19,7 @@ using codec::throw_malformed;
 constexpr std::int64_t kMinStride = 64;
 constexpr std::size_t kMinCheckpoints = 64;
 constexpr std::size_t kMaxCheckpoints = 65536;
-/// Below this size of a chunk, many headers are read at once.
+/// If chunks are smaller than this, one read covers many headers.
 constexpr std::uint64_t kSmallChunk = 4096;
 
 }  // namespace

@@ -15,15 +15,16 @@ namespace bloscfs::frame::inline choosing {
 
 /// Returns the best settings for contents of `size` bytes. `sample` is their beginning, up to
 /// kChoiceSample bytes. Returns nullopt if the sample is empty or decides nothing, as zeros do.
-/// `typesize` is as for a SettingsSearch. Uses the large budget if there is so much to write that
-/// the search takes a small part of the time.
+/// `typesize` is the item size, or 0 if it is not known. Uses kLargeBudget if there is so much to
+/// write that the search takes a small part of the time.
 std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::int64_t size,
                                                      std::int32_t typesize, Goal goal);
 
 /// Reads the bytes of the contents from `offset` on. May throw.
 using ReadContents = std::function<void(std::int64_t offset, codec::MutableBytes out)>;
 
-/// Like choose_settings() with the small budget. Reads 32 to 128 KiB of the first 8 MiB.
+/// Does what choose_settings() does, always with kSmallBudget. Reads 32 to 128 KiB of the first 8
+/// MiB.
 std::optional<codec::EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
                                                     std::int32_t typesize, Goal goal);
 /// True if choose_quickly() takes at most about a tenth of the time of writing `size` bytes.

@@ -40,7 +40,8 @@ double filter_cost(codec::FilterId id) {
   }
 }
 
-/// A random read of one byte has to decode the whole block.
+/// Factor for blocks larger than usual, because a random read of one byte has to decode the whole
+/// block.
 constexpr double kLargeBlocks = 1.2;
 
 /// Returns the saving, as a fraction of the size, that must pay for twice the time.

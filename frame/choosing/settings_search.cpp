@@ -179,7 +179,7 @@ void SettingsSearch::add_for_speed(const Layout& fast) {
   }
 }
 
-/// Also tries no filter at all levels. Strong codecs find repeated values by themselves, and
+/// Also tries each level without a filter. Strong codecs find repeated values by themselves, and
 /// filters tear those apart.
 void SettingsSearch::add_for_balance(const std::vector<Layout>& best, std::span<const int> levels) {
   std::vector<Layout> layouts(
@@ -193,6 +193,7 @@ void SettingsSearch::add_for_balance(const std::vector<Layout>& best, std::span<
     for (const int clevel : levels) add(CodecId::zstd, clevel, layout);
 }
 
+/// Returns the `count` smallest candidates of a level of Zstandard.
 std::vector<Candidate> SettingsSearch::best_at(int clevel, std::size_t count) const {
   std::vector<Candidate> found;
   for (const Candidate& candidate : candidates_)

@@ -51,7 +51,8 @@ std::optional<std::int32_t> find_record_size(codec::Bytes sample, std::int32_t s
     if (typesize > 1) settings.filters.back() = {codec::FilterId::shuffle, 0};
     const std::size_t size = trial.stored_size(settings);
     if (usual && (best_usual == 0 || size < best_usual)) best_usual = size;
-    // Two records are not a better item than one, unless they save that much.
+    // A multiple of the record size is not a better item size, unless it saves one part in
+    // kRecordWorthwhile, too.
     if (usual || (best != 0 && size >= best_size - best_size / kRecordWorthwhile)) continue;
     best = typesize;
     best_size = size;

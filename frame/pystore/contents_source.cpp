@@ -106,6 +106,7 @@ class BlockwiseReader {
   const std::shared_ptr<const Snapshot> frame_;
   const ChargePointer charge_;
   std::mutex mutex_;
+  // The memory of map_, chunk_ and block_, charged to charge_.
   std::optional<MemoryCharge::Part> of_map_, of_chunk_, of_block_;
   codec::BlockDecoder decoder_;
   std::unique_ptr<const ChunkMap> map_;

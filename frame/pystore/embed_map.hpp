@@ -78,10 +78,10 @@ class EmbedMap {
 
  private:
   struct Entry {
-    std::uint32_t text_at;  ///< of the key in texts_; of a reference, its texts follow
+    std::uint32_t text_at;  ///< position of the key in texts_; urlbase and path follow
     std::uint16_t key_size;
     bool is_reference;
-    std::uint64_t first, second;  ///< offset and length; of a reference, the sizes of its texts
+    std::uint64_t first, second;  ///< offset and length, or sizes of urlbase and path
   };
   static_assert(sizeof(Entry) == 24);
 

@@ -29,9 +29,9 @@ constexpr std::array<StoreMarker, 3> kStoreMarkers{{{StoreKind::dict, "b2dict"},
                                                     {StoreKind::embed, kEmbedStoreLayer}}};
 /// A further marker of a b2tree whose leaves cache a server's data, and may be incomplete.
 constexpr const char* kRemoteMarker = "b2remote_store";
-/// {"version": 1} takes 10 bytes.
+/// Most bytes of a marker. {"version": 1} takes 10 bytes.
 constexpr std::size_t kMaxStoreMarker = 256;
-/// The texts of `kind` are short.
+/// Most bytes of the vlmetalayer `kind`, whose texts are short.
 constexpr std::size_t kMaxGroupKind = 256;
 
 bool is_version_1(Bytes marker) {
@@ -184,6 +184,7 @@ void PythonStore::add_files(const std::string& group, Entries& entries) const {
                       leaf_form(item.name)};
     StoreEntry& entry = entries[stem];
     const auto* other = entry.leaf ? std::get_if<ExternalLeaf>(&*entry.leaf) : nullptr;
+    // Of several files with one stem, the suffix that comes first in kLeafSuffixes wins.
     if (other == nullptr || leaf.form < other->form) entries.set_leaf(entry, std::move(leaf));
   });
 }

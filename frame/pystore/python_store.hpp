@@ -72,7 +72,7 @@ class PythonStore {
 
   /// Returns the entries of a group, "/" or "/a/b", sorted by the bytes of their names. External
   /// leaves win over embedded ones. Leaves out hidden names. Charges the entries to `charge`, whose
-  /// exceptions pass through; the caller must give that back. Throws ENOENT.
+  /// exceptions pass through; the caller must give that memory back. Throws ENOENT.
   std::vector<StoreEntry> list(const std::string& group, MemoryCharge& charge = *uncharged()) const;
   /// Returns what a key names, even if it is hidden; nullopt if it names nothing.
   std::optional<StoreEntry> find(const std::string& key) const;
@@ -117,7 +117,8 @@ std::unique_ptr<PythonStore> open_zip_store(std::shared_ptr<const ByteSource> so
                                             const OpenSettings& settings,
                                             const ChargePointer& charge = uncharged());
 
-/// Returns the kind of such a file. Keeps nothing of its other members.
+/// Returns the kind of store that open_zip_store() opens; nullopt if it returns null. Keeps no
+/// member but embed.b2e in memory.
 std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
                                         const OpenSettings& settings);
 

@@ -197,7 +197,7 @@ class ObjectFiles final : public StoreFiles {
       const auto known = listings_.find(directory);
       if (known != listings_.end()) return known->second;
     }
-    // Only a directory can be listed.
+    // Does not ask the server to list a directory that the parent directory lacks.
     Entries found;
     if (has_directory(directory))
       found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory, *charge_);
@@ -205,7 +205,7 @@ class ObjectFiles final : public StoreFiles {
     std::size_t memory = 0;
     for (const ObjectEntry& entry : found) memory += entry.memory();
     const auto [known, is_new] = listings_.emplace(directory, std::move(found));
-    // Another thread may have listed the directory at the same time.
+    // Another thread may have stored a listing of the directory meanwhile. Then that listing stays.
     if (is_new)
       memory_ += memory;
     else

@@ -27,7 +27,8 @@ class StoreFiles {
   virtual void for_each(const std::string& directory, const Visit& visit) const = 0;
   /// True if the directory exists.
   virtual bool has_directory(const std::string& directory) const = 0;
-  /// Returns the file that is the leaf of a key's stem "a/b/x"; nullopt if there is none.
+  /// Returns the path of the leaf whose path without a suffix is `stem` ("a/b/x"); nullopt if there
+  /// is none.
   virtual std::optional<std::string> find(const std::string& stem) const = 0;
   /// Opens a file. Throws ENOENT if it does not exist, Error(unsupported) for a deflated member.
   virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;

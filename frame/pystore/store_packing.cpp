@@ -32,12 +32,14 @@ using codec::throw_malformed;
 constexpr std::size_t kCopyPiece = std::size_t{1} << 20;
 /// Members of at least this size get 64-bit fields, as in Python's zipfile.
 constexpr std::uint64_t kZip64From = std::uint64_t{1} << 31;
-/// Made on Unix, and needs version 2.0 to be read.
+/// An entry's field "version made by": Unix (3), version 2.0 of the ZIP specification (20).
 constexpr uLong kMadeBy = (3 << 8) | 20;
+/// Flag of an entry whose name is UTF-8.
 constexpr uLong kUtf8Name = 0x800;
 
 /// The file functions of minizip. Writes in large pieces, except when minizip goes back to a local
-/// header. Keeps exceptions of the file until minizip has returned.
+/// header. Keeps exceptions of the file until minizip has returned, because they must not pass
+/// through its C code.
 class ArchiveOutput {
  public:
   explicit ArchiveOutput(StoreFile& file) : file_(file) {}
@@ -141,7 +143,8 @@ class Packer {
 
  private:
   void collect(const std::string& directory) {
-    std::vector<std::string> below;  // entered later, so that at most one directory is open
+    // Visited after the loop, so that at most one directory is open.
+    std::vector<std::string> below;
     files_->for_each(directory, [&](const StoreFiles::Item& item) {
       const std::string path = directory.empty() ? item.name : directory + "/" + item.name;
       if (item.type == StoreFiles::Type::directory) {
@@ -262,7 +265,8 @@ class Unpacker {
     if (crc != member.crc) throw_malformed(fmt::format("member {}: CRC-32 is wrong", member.name));
   }
 
-  /// Keeps the directory of the last member open, because members are sorted by name.
+  /// Opens the directory `path`, and creates it if necessary. Keeps it open for the next member,
+  /// because members are sorted by name.
   StoreDirectory& enter(const std::string& path) {
     if (path == entered_path_) return *entered_;
     auto directory = root_;

@@ -86,11 +86,12 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
       ZipMember member = read_zip_entry(reader, position);
       member.number = static_cast<std::uint32_t>(entry);
       if (!only.empty() && member.name != only) continue;
-      if (!only.empty()) members_.clear();  // the later one wins
+      if (!only.empty()) members_.clear();  // of two entries with this name the later wins
       add(std::move(member), charge);
     } catch (const codec::Error& error) {
       left_out_.add(fmt::format("entry {} of the ZIP directory: {}", entry, error.what()));
       is_whole_ = false;
+      // The end of the bad entry is unknown.
       if (position == before) position = find_next_zip_entry(reader, before + 1);
     }
   }

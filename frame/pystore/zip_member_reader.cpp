@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint16_t kDeflated = 8;
 constexpr std::uint64_t kReadAtOnce = std::uint64_t{64} << 10;
+/// Most bytes of one call, because zlib counts them in 32 bits.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 }  // namespace

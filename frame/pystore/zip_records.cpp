@@ -17,7 +17,7 @@ namespace {
 
 using codec::throw_malformed;
 
-/// The end record of the directory, and the longest comment.
+/// Most bytes of the end record of the directory, with its comment.
 constexpr std::uint64_t kMaxEnd = sizeof(RawZipEnd) + 0xffff;
 constexpr std::size_t kExtraHead = 4;
 

@@ -89,8 +89,8 @@ MsgpackValue MsgpackCursor::take() {
   if (marker < 0xa0) return container(Type::array, marker & 0x0fU, 1);
   if (marker < 0xc0) return content(Type::text, marker & 0x1fU);
   if (marker >= 0xe0) return signed_value(marker, 1);
-  // In a group of markers, each has twice as many bytes, of a number or of a size, as the one
-  // before.
+  // In a group of markers, a number or a size follows, with twice as many bytes as after the marker
+  // before: 1 byte after 0xcc, 2 after 0xcd, 4 after 0xce.
   const auto width = [&](std::uint8_t first) { return std::size_t{1} << (marker - first); };
   if (marker >= 0xde) return container(Type::map, number(2 * width(0xde)), 2);
   if (marker >= 0xdc) return container(Type::array, number(2 * width(0xdc)), 1);

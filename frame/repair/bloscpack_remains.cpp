@@ -34,6 +34,7 @@ void read_table(const ByteSource& source, std::uint64_t at, std::int64_t count,
   std::vector<std::uint8_t> bytes;
   for (std::int64_t first = 0; first < count; first += kOffsetsAtOnce) {
     bytes.assign(static_cast<std::size_t>(8 * std::min(kOffsetsAtOnce, count - first)), 0xff);
+    // Entries behind the end of the file stay -1, which means unknown.
     source.read_at(at + 8 * static_cast<std::uint64_t>(first), bytes);
     for (std::size_t i = 0; i < bytes.size(); i += 8)
       add_entry(index, boost::endian::load_little_s64(&bytes[i]));
@@ -51,6 +52,7 @@ void walk(const ByteSource& source, const ChunkArea& area, std::int64_t count,
       add_entry(index, at);
     }
   } catch (const codec::Error&) {
+    // If the number of chunks is unknown, one unknown entry stands for all the others.
     if (count < 0) add_entry(index, -1);
   }
   for (std::int64_t rest = count - index.count; rest > 0; --rest) add_entry(index, -1);
@@ -112,6 +114,7 @@ std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
   header.is_sound = true;
   header.header_len = static_cast<std::int64_t>(at);
   header.typesize = std::max(1, read.typesize);
+  // A single chunk is the last one, and only last_chunk gives its size.
   header.chunksize =
       read.nchunks == 1 && read.last_chunk > 0 ? read.last_chunk : std::max(0, read.chunk_size);
   header.variable_chunks = *header.chunksize == 0;

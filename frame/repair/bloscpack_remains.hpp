@@ -26,7 +26,8 @@ struct BloscpackRemains {
 std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
                                                        std::uint64_t file_size);
 
-/// True if the digest behind a chunk matches it; nullopt if there is no digest.
+/// True if the digest behind a chunk matches it; nullopt if there is no digest, or if this program
+/// cannot compute it.
 std::optional<bool> digest_agrees(const ByteSource& source, DigestKind kind, std::uint64_t at,
                                   std::int32_t cbytes);
 

@@ -48,7 +48,8 @@ std::vector<const FoundChunk*> unnamed_chunks(const std::vector<Slot>& slots,
   return unnamed;
 }
 
-/// Returns for each slot, and for the end, the position of the first stored chunk from there on.
+/// Returns for each slot, and for the end, the position of the first stored chunk from that slot
+/// on.
 std::vector<std::uint64_t> next_places(const std::vector<Slot>& slots) {
   std::vector<std::uint64_t> places(slots.size() + 1, std::numeric_limits<std::uint64_t>::max());
   for (std::size_t i = slots.size(); i-- > 0;)
@@ -135,7 +136,8 @@ void fill_gaps(std::vector<Slot>& slots, const std::vector<FoundChunk>& found) {
     const auto last = std::partition_point(
         unnamed.begin(), unnamed.end(), [&](const FoundChunk* chunk) { return chunk->at < after; });
     const std::int64_t there = std::max<std::int64_t>(0, last - first);
-    // If the missing entries name places, the unnamed chunks there are taken only if there are
+    // `there` counts the unnamed chunks between the neighbours of the run. If all entries of the
+    // run are known, they name places without a chunk. Then takes unnamed chunks only if there are
     // exactly as many.
     const std::int64_t taken = is_unknown || there == count ? std::min(there, count) : 0;
     for (std::int64_t k = 0; k < taken; ++k) filled.push_back(make_stored(*first[k], true));
@@ -156,8 +158,8 @@ std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int6
   for (const FoundChunk& chunk : found) stored += static_cast<std::uint64_t>(chunk.cbytes);
   const std::uint64_t usual = std::max<std::uint64_t>(1, found.empty() ? 1 : stored / found.size());
   std::int64_t missing = (count < 0 ? max_chunk_count(false) : count) - std::ssize(found);
-  // Smaller gaps may be remains of earlier states, unless their number equals the number of missing
-  // chunks.
+  // If there are as many gaps as missing chunks, each gap is one chunk. Otherwise gaps below a
+  // quarter of the usual size may be remains of earlier states.
   const bool each = std::count_if(gaps.begin(), gaps.end(),
                                   [](std::uint64_t gap) { return gap >= kLeastGap; }) == missing;
   std::vector<Slot> slots;

@@ -12,7 +12,7 @@
 namespace bloscfs::frame::inline repair {
 
 /// Returns the slots in the order of the index. Entries count from `base`. `found` holds all
-/// chunks, in order.
+/// chunks, in the order of their positions.
 std::vector<Slot> order_by_index(const IndexRemains& index, std::int64_t base,
                                  const std::vector<FoundChunk>& found);
 
@@ -27,8 +27,9 @@ void fill_gaps(std::vector<Slot>& slots, const std::vector<FoundChunk>& found);
 /// Returns how many of the bytes between two positions may have been chunks.
 using Unexplained = std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)>;
 
-/// Returns slots in the order of a file whose chunks begin at `begin`. Puts missing chunks where
-/// unexplained bytes are. The result has at most `count` slots (-1: not known).
+/// Returns slots in the order in which the chunks are stored in a file. The first chunk begins at
+/// `begin`. Puts missing chunks where unexplained bytes are. The result has at most `count` slots
+/// (-1: not known).
 std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int64_t count,
                                  std::uint64_t begin, const Unexplained& unexplained);
 /// Orders chunk files by their numbers. The numbers follow the order of the chunks, unless some
@@ -41,7 +42,7 @@ std::vector<Slot> order_by_checksum(const std::vector<FoundChunk>& found, std::i
                                     const std::function<std::uint64_t(const FoundChunk&)>& sum_of,
                                     const std::function<std::uint64_t(std::int64_t)>& wanted);
 
-/// Sets the number of chunks to `count`: cuts off the rest, or adds missing ones.
+/// Sets the number of chunks to `count`: cuts off slots at the end, or adds missing chunks.
 void resize_slots(std::vector<Slot>& slots, std::int64_t count);
 std::int64_t count_slots(const std::vector<Slot>& slots);
 

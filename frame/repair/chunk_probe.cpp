@@ -13,7 +13,8 @@ namespace {
 
 /// Most memory for decoding one block. The largest block of the format fits.
 constexpr std::uint64_t kMaxDecodeMemory = std::uint64_t{3} << 30;
-/// Chunks may use more memory than this only if they store enough bytes to need it.
+/// Chunks may use more memory than this only if they store a byte for each kLikelyRatio bytes of
+/// memory.
 constexpr std::uint64_t kFreeDecodeMemory = std::uint64_t{128} << 20, kLikelyRatio = 1024;
 
 /// `limit` is the number of stored bytes that exist, whatever the chunk claims.
@@ -36,8 +37,8 @@ std::size_t clamp_size(std::uint64_t size, std::uint64_t limit) {
   return static_cast<std::size_t>(std::min(size, limit));
 }
 
-/// Replaces wrong block starts by the position of the first byte behind the starts. Returns their
-/// blocks.
+/// Replaces wrong block starts by the position of the first byte behind the starts. Returns the
+/// blocks with wrong starts.
 std::vector<std::int32_t> fix_block_starts(const codec::ChunkHeader& header, MutableBytes prefix,
                                            std::int64_t first) {
   std::vector<std::int32_t> wrong;
@@ -77,7 +78,7 @@ std::optional<TolerantChunk> ChunkProbe::open(const ByteSource& source, std::uin
   try {
     std::vector<std::uint8_t> prefix(clamp_size(codec::kChunkHeaderBytes, limit));
     prefix.resize(source.read_at(position, prefix));
-    // A chunk that is cut off counts, too.
+    // Does not pass `limit`, so that a chunk that the end of the file cuts off is accepted, too.
     const codec::ChunkHeader header = codec::parse_chunk_header(
         prefix, std::numeric_limits<std::int32_t>::max(), full_typesize_, block_shape_);
     const std::int64_t size = codec::Chunk::prefix_size(header);
@@ -117,6 +118,8 @@ bool ChunkProbe::decode(const ByteSource& source, std::uint64_t position, const 
     return stored_;
   };
   try {
+    // reference_ holds block 0 of the chunk, which other blocks may need, from one call to the
+    // next.
     if (block == 0 || !chunk.needs_reference(block)) reference_.clear();
     if (chunk.needs_reference(block) && reference_.empty()) {
       reference_.resize(static_cast<std::size_t>(chunk.block_content(0).size));
@@ -142,6 +145,7 @@ void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
   std::uint64_t spent = 0;
   std::int32_t sound = 0;
   bool unsupported = false;
+  // If block 0 has no start, blocks that refer to it are lost.
   const bool no_reference = wrong != opened.without_start.end() && *wrong == 0;
   for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
     bool no_start = wrong != opened.without_start.end() && *wrong == block;
@@ -190,6 +194,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
     facts.soundness = Soundness::damaged;
     return facts;
   }
+  // The value that the chunk repeats is its last part, which is cut off.
   if (facts.is_cut && header.special == codec::SpecialValue::value) {
     facts.soundness = Soundness::none;
   } else if (header.is_special() || (header.memcpyed && !facts.is_cut)) {

@@ -22,6 +22,8 @@ constexpr std::uint8_t kNewestVersion = codec::kChunkVersionVlBlocks;
 /// header.
 bool may_be_header(const std::uint8_t* at, std::uint64_t room, const SearchRules& rules) {
   if (at[0] == 0 || at[0] > kNewestVersion || at[3] == 0) return false;
+  // Bytes of a header: 0 version, 2 flags, 3 typesize, 4 nbytes, 8 blocksize, 12 cbytes, 30 and 31
+  // flags of the extended header.
   const std::int64_t nbytes = load_little_s32(at + 4), cbytes = load_little_s32(at + 12);
   const std::int64_t blocksize = load_little_s32(at + 8);
   const std::uint8_t flags = at[2];
@@ -70,6 +72,7 @@ class Search {
       window_at_ = position;
       window_.assign(kSearchWindow + codec::kChunkHeaderBytes, 0);
       got_ = source_.read_at(position, MutableBytes(window_));
+      // Behind the end of the file the window is zero, and counts as read.
       if (got_ < window_.size()) got_ = window_.size();
     }
     return window_.data() + (position - window_at_);

@@ -24,12 +24,13 @@ class Effort {
 
  private:
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-  /// Contents rarely compress better than this.
+  /// Contents rarely compress better than 1:256.
   static constexpr std::uint64_t kSoundFactor = 256, kSoundLeast = std::uint64_t{16} << 30;
   static constexpr std::uint64_t kVainFactor = 16, kVainLeast = std::uint64_t{1} << 30;
   /// The cost of opening and rejecting a candidate, in bytes decoded in the same time.
   static constexpr std::uint64_t kLook = 16384;
 
+  // Bytes that the search may still examine in chunks, and in candidates that are no chunks.
   std::uint64_t sound_, vain_;
 };
 

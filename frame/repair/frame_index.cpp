@@ -20,6 +20,7 @@ constexpr int kIndexTries = 64;
 void FramePlanner::search_index() {
   if (!source_ || bloscpack_) return;
   std::vector<FoundChunk> candidates = found_;
+  // For a sparse frame, found_ has the chunk files, and the index is in another file.
   if (numbers_) candidates = search_chunks(*source_, 0, file_size_, {}, *probe_, effort_);
   int tries = 0;
   for (auto chunk = candidates.rbegin(); chunk != candidates.rend() && tries < kIndexTries;
@@ -34,7 +35,8 @@ void FramePlanner::search_index() {
 
 /// Takes an index as the frame's, unless it names too many places without a chunk.
 bool FramePlanner::take_index(IndexRemains index) {
-  // The current index has a trailer behind it, with no room for another chunk between them.
+  // The index of the current state has the last trailer behind it, with no room for a chunk between
+  // them. Any other index counts only if half of its entries lead to chunks (`least`).
   const bool is_last = trailer_.is_sound && trailer_.end == file_size_ &&
                        trailer_.at >= index.end && trailer_.at - index.end < kMinStoredChunk;
   const double least = is_last ? 0 : 0.5;
@@ -77,7 +79,7 @@ bool FramePlanner::has_places(const IndexRemains& index) {
 }
 
 /// True for a chunk of contents: it has the chunk size of the header, while the index would have
-/// another size. A few items may read like an index.
+/// another size. A chunk of a few items may read like an index.
 bool FramePlanner::is_contents(const FoundChunk& chunk) const {
   if (!header_.is_sound || !header_.nbytes || chunk.nbytes != *header_.chunksize) return false;
   try {
@@ -96,6 +98,7 @@ std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
   for (const EntryRun& run : index->runs)
     if (run.value >= 0) places.push_back(run.value);
   std::sort(places.begin(), places.end());
+  // The entries of an undamaged index name different places, all of them in front of the index.
   const bool repeats = std::adjacent_find(places.begin(), places.end()) != places.end();
   const std::uint64_t most = numbers_ ? UINT32_MAX : chunk.at;
   if (repeats || (!places.empty() && static_cast<std::uint64_t>(places.back()) > most))

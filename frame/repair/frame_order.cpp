@@ -36,7 +36,8 @@ void FramePlanner::take_order() {
     plan_.slots.clear();
 }
 
-/// Returns the chunks that have places. Other chunks may be of earlier states.
+/// Returns the chunks that the slots name, as evidence of the sizes. Other chunks may be of earlier
+/// states.
 SizeEvidence FramePlanner::gather_evidence() const {
   if (plan_.slots.empty() || index_is_guess_) return {found_, {}, {}};
   SizeEvidence evidence;
@@ -72,6 +73,7 @@ void FramePlanner::order_chunks() {
       plan_.slots.front().count = count;
     if (count >= 0) resize_slots(plan_.slots, count);
     if (count < 0 && index_is_guess_) {
+      // Chunks behind an index that is a guess are newer than this index. Each of them gets a slot.
       const auto newer = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
         return !numbers_ && chunk.at > index_->at;
       });
@@ -99,8 +101,8 @@ void FramePlanner::distrust_index() {
   plan_.notes.emplace_back("the index names chunks twice, which was not believed");
 }
 
-/// Returns the bytes that are neither indexes nor trailers. Earlier states leave these one behind
-/// the other.
+/// Returns the number of bytes in [begin, end) behind the indexes and trailers at its start.
+/// Earlier states leave indexes and trailers one behind the other.
 std::uint64_t FramePlanner::unexplained(std::uint64_t begin, std::uint64_t end) const {
   while (begin < end) {
     const FoundChunk* const table = find_chunk(tables_, begin);

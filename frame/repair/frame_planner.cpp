@@ -46,7 +46,7 @@ FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
 void FramePlanner::start_probe() {
   effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
   block_shape_ = block_shape_of(find_array(header_));
-  // For smaller items each chunk has its own item size.
+  // Chunks record item sizes up to 255 themselves. Only larger sizes must come from the header.
   const std::int32_t typesize = header_.typesize.value_or(0);
   probe_.emplace(effort_, typesize > kMaxChunkTypesize ? typesize : 0, block_shape_);
 }
@@ -58,6 +58,7 @@ void FramePlanner::read_remains() {
     return;
   }
   header_ = read_header_remains(*source_, file_size_);
+  // A frame without contents has its trailer behind the header. Otherwise the size 0 is wrong.
   if (header_.nbytes && *header_.nbytes == 0 && !has_trailer_behind_header()) {
     header_.nbytes.reset();
     header_.is_sound = false;
@@ -101,6 +102,7 @@ bool FramePlanner::is_item_size_doubtful() const {
   if (found_.empty() && index_ && !has_places(*index_)) return false;
   // A chunk that is cut off does not decode wholly with any item size.
   if (found_.size() == 1 && found_.front().is_cut) return false;
+  // Chunks with larger items than 255 bytes record the item size 1.
   return std::none_of(found_.begin(), found_.end(), [](const FoundChunk& chunk) {
     return chunk.typesize == 1 && chunk.soundness == Soundness::whole;
   });
@@ -192,6 +194,7 @@ void FramePlanner::search() {
     const std::int32_t told = std::max(0, header_.chunksize.value_or(0));
     search_file(search_rules(header_, told));
     const FrameSizes sizes = decide_sizes(header_, {found_, {}, {}});
+    // If the found chunks have another size than the header says, searches again with that size.
     if (sizes.chunksize > 0 && sizes.chunksize != told)
       search_file(search_rules(header_, sizes.chunksize));
   }
@@ -199,6 +202,7 @@ void FramePlanner::search() {
     doubt("the search for chunks was given up: too much looks like chunks");
   if (index_ && index_->unknown < index_->count) {
     take_named(named);
+    // Drops an index if most of its entries name no chunk.
     if (2 * entries_without_chunk_ > index_->count) index_.reset();
   } else {
     index_.reset();
@@ -223,6 +227,7 @@ void FramePlanner::search_file(const SearchRules& rules) {
   found_ = search_chunks(*source_, std::min(file_size_, static_cast<std::uint64_t>(begin)),
                          file_size_, rules, *probe_, effort_);
   for (FoundChunk& chunk : found_) {
+    // search_chunks() stops at the first bad block. look_at() finds all blocks that are lost.
     if (chunk.soundness != Soundness::damaged) continue;
     const auto again = look_at(chunk.at);
     if (again) chunk.soundness = again->soundness;

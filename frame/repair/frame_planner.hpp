@@ -106,9 +106,9 @@ class FramePlanner {
   HeaderRemains header_;
   TrailerRemains trailer_;
   std::optional<IndexRemains> index_;
-  std::optional<std::int64_t> base_;  ///< position that its entries count from
+  std::optional<std::int64_t> base_;  ///< position that the entries of index_ count from
   bool index_is_guess_ = false;
-  bool repeats_ = false;  ///< entries name the same chunk
+  bool repeats_ = false;  ///< several entries of index_ name the same chunk
   std::int64_t entries_without_chunk_ = 0;
   std::vector<FoundChunk> found_;
   std::vector<FoundChunk> tables_;  ///< found chunks that are indexes or metalayers

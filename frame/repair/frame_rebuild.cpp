@@ -19,6 +19,7 @@ namespace bloscfs::frame::inline repair {
 namespace {
 
 constexpr std::uint8_t kVariableVersion = 3;
+/// Largest contents of a Blosc1 chunk that is encoded anew, because that takes memory.
 constexpr std::int32_t kMaxEncoded = 512 << 20;
 constexpr std::size_t kCopyWindow = std::size_t{1} << 20;
 
@@ -60,6 +61,8 @@ class RunTable final : public TableContent {
   std::int64_t begin_ = 0;
 };
 
+/// Returns settings that encode a chunk like one with this header. Uses LZ4 if the codec cannot
+/// compress here, loses data, depends on the array's shape, or needs a short header.
 codec::EncodeSettings settings_like(const codec::ChunkHeader& header, const FrameInfo& info) {
   codec::EncodeSettings settings;
   settings.typesize = info.typesize;
@@ -102,6 +105,7 @@ class FrameBuild {
  private:
   void add(const Slot& slot, std::int64_t number) {
     if (slot.kind == SlotKind::missing && (settings_.leave_out || slot.nbytes == 0)) return;
+    // A special chunk of an unknown size is left out, too.
     if (slot.nbytes == 0 && info_.variable_chunks && slot.kind == SlotKind::special) return;
     info_.nbytes += slot.count * slot.nbytes;
     if (slot.kind == SlotKind::missing) return add_special(codec::SpecialValue::zero, slot);
@@ -113,7 +117,7 @@ class FrameBuild {
       add_copy(slot);
   }
 
-  /// If chunks have one size, the index entry is enough.
+  /// In a fixed-size frame the index entry is enough.
   void add_special(codec::SpecialValue value, const Slot& slot) {
     if (!info_.variable_chunks) return add_entry(entry_of(value), 0, slot.count);
     for (std::int64_t i = 0; i < slot.count; ++i) {
@@ -140,10 +144,11 @@ class FrameBuild {
         head, static_cast<std::uint64_t>(slot.cbytes), info_.typesize, info_.block_shape);
     if (header.cbytes != slot.cbytes || header.nbytes != slot.nbytes)
       codec::throw_malformed("the file was changed meanwhile");
-    // Other readers cannot read such a stored chunk in a frame. It becomes an index entry.
+    // Other readers cannot read a stored special chunk in a frame. add_special() writes it in a
+    // form that they can read.
     if (header.is_special() && header.special != codec::SpecialValue::value)
       return add_special(header.special, slot);
-    // Not all readers of frames can read chunks of Blosc1.
+    // Not all readers of frames can read chunks of Blosc1, so encodes them anew.
     if (header.header_size == codec::kShortHeaderSize && header.nbytes <= kMaxEncoded)
       return add_encoded(encode_salvaged(plan_, slot, {}), slot);
     const std::int64_t entry = here();
@@ -235,6 +240,7 @@ std::vector<std::uint8_t> encode_salvaged(const RepairPlan& plan, const Slot& sl
   for (std::int32_t number = 0; number < opened->chunk.block_count(); ++number) {
     const ByteRange range = opened->chunk.block_content(number);
     while (gap != lost.end() && gap->offset + gap->size <= range.offset) ++gap;
+    // A lost block stays zero.
     if (gap != lost.end() && gap->offset <= range.offset) continue;
     if (!probe.decode(*place->source, place->position, opened->chunk, number, block))
       codec::throw_malformed("the file was changed meanwhile");

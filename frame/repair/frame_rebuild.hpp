@@ -10,7 +10,7 @@
 namespace bloscfs::frame::inline repair {
 
 struct RebuildSettings {
-  bool leave_out = false;  ///< leave out chunks that are lost, instead of zeros; not for arrays
+  bool leave_out = false;  ///< leaves out lost chunks instead of writing zeros; not for arrays
   /// Called with the number of chunks that are done. An exception ends the work.
   std::function<void(std::int64_t)> progress = [](std::int64_t) {};
 };

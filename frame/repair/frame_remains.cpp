@@ -56,6 +56,7 @@ class LayerReader {
       layers_.is_complete = known == count;
       layers_.is_whole =
           layers_.is_whole && layers_.entries.size() == static_cast<std::size_t>(count);
+      // The array16 marker of the contents follows the map.
       layers_.end = std::max(layers_.end, at_ + 3);
     } catch (const codec::Error&) {
       layers_.is_whole = false;
@@ -268,7 +269,8 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
   if (header.is_early) return trailer;
   if (told > 0 && told <= file_size && read_trailer_before(source, told, trailer)) return trailer;
   if (told != file_size && read_trailer_before(source, file_size, trailer)) {
-    // A frame that grows in place leaves old trailers behind.
+    // A sound header would have led to its own trailer. This one may be of an earlier state,
+    // because a frame that grows in place leaves old trailers behind.
     trailer.is_sound = trailer.is_sound && !header.is_sound;
     return trailer;
   }

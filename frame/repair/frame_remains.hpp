@@ -13,7 +13,8 @@
 
 namespace bloscfs::frame::inline repair {
 
-/// The fields that have their marker and a possible value. A sound header has all of them.
+/// The fields of the header that have the right msgpack marker and a possible value. A sound header
+/// has all of them.
 struct HeaderRemains {
   bool is_sound = false;
   bool is_early = false;
@@ -21,7 +22,7 @@ struct HeaderRemains {
   std::optional<std::int64_t> header_len, frame_len, nbytes, cbytes;
   std::optional<std::int32_t> typesize, blocksize, chunksize;
   bool vl_blocks = false;
-  bool variable_chunks = false;    ///< by the flags
+  bool variable_chunks = false;    ///< according to the flags
   FrameInfo defaults;              ///< codec, level, filters and split mode, if they are known
   bool has_all_metalayers = true;  ///< all metalayers are either read or named in lost_metalayers
   std::vector<Metalayer> metalayers;

@@ -54,6 +54,7 @@ std::int32_t decide_typesize(const HeaderRemains& header, const Census<std::int3
   return decided;
 }
 
+/// True if at least half of the chunks have the most frequent size.
 bool is_uniform(const Census<std::int32_t>& sizes) {
   const auto mode = sizes.mode();
   return !mode || 2 * sizes.count(*mode) >= sizes.total();
@@ -116,8 +117,8 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
     const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
     const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
     const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
-    // If the number of chunks is unknown, takes the smaller of the header's and the shape's size.
-    // It must hold the chunks that were found.
+    // If the number of chunks is unknown, the shape may not give more bytes than the header says,
+    // unless more chunks were found than the header's bytes hold.
     const bool is_counted = count ? implied_count == count
                                   : implied.nbytes <= header.nbytes.value_or(implied.nbytes) ||
                                         sizes.total() > *header.nbytes / chunksize;

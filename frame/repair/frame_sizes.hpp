@@ -14,7 +14,7 @@ namespace bloscfs::frame::inline repair {
 /// Largest item size that chunks record. For larger items only the frame's header has the size, and
 /// chunks have 1.
 inline constexpr std::int32_t kMaxChunkTypesize = 255;
-/// Returns the item size in the chunk headers of a frame with such items.
+/// Returns the item size that chunk headers record in a frame with items of `typesize` bytes.
 inline std::int32_t stored_typesize(std::int32_t typesize) {
   return typesize > kMaxChunkTypesize ? 1 : typesize;
 }

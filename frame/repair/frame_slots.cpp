@@ -1,4 +1,4 @@
-// Planning: decides what is lost of the chunks in their places, and of the rest.
+// Planning: decides what is lost of the chunks that have slots, and which metalayers are lost.
 
 #include <algorithm>
 #include <array>
@@ -109,6 +109,7 @@ void FramePlanner::set_sizes() {
   const std::int64_t count = count_slots(plan_.slots);
   std::int32_t last_nbytes = sizes_.chunksize;
   const bool is_stored = last.kind == SlotKind::stored;
+  // A last chunk that decodes wholly proves its size. All chunks of an array are full.
   const bool is_sure = is_stored && last.soundness == Soundness::whole &&
                        last.nbytes <= sizes_.chunksize && !sizes_.array;
   if (is_sure || (!sizes_.nbytes && is_stored && last.nbytes < sizes_.chunksize))
@@ -124,6 +125,7 @@ void FramePlanner::set_sizes() {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     Slot& slot = plan_.slots[i];
     const std::int32_t due = i + 1 == plan_.slots.size() ? last_nbytes : sizes_.chunksize;
+    // NaNs have 4 or 8 bytes.
     const bool is_nan = slot.kind == SlotKind::special && slot.special == codec::SpecialValue::nan;
     if ((slot.kind == SlotKind::stored && slot.nbytes != due) ||
         (is_nan && sizes_.typesize != 4 && sizes_.typesize != 8))
@@ -151,7 +153,7 @@ void FramePlanner::set_variable_sizes() {
   sizes_.nbytes = known + (fits ? rest : 0);
 }
 
-/// True if the chunk reads the same with the frame's decided sizes as when it was found.
+/// True if the chunk decodes with the decided item size and block shape as it did in the search.
 bool FramePlanner::is_readable(const Slot& slot) {
   const FoundChunk* const chunk = find_chunk(found_, slot.at);
   const bool is_read_alike =
@@ -180,7 +182,8 @@ void FramePlanner::judge(Slot& slot) {
   if (slot.kind != SlotKind::stored) return;
   compare_checksum(slot, number);
   if (slot.kind != SlotKind::stored) return;
-  // A damaged chunk header names a codec or filter that the frame does not use.
+  // An undecodable chunk without a matching checksum is lost, unless the frame itself uses the
+  // codec or filter that is missing. A damaged chunk header may name any codec.
   const bool is_strange =
       slot.soundness == Soundness::undecodable && !slot.is_proven && !needs_missing_decoder(slot);
   if (is_strange || !is_readable(slot)) {
@@ -220,10 +223,12 @@ void FramePlanner::compare_checksum(Slot& slot, std::int64_t number) {
   if (!agrees) return;
   slot.is_proven = *agrees;
   slot.is_doubtful = !slot.is_proven;
-  // A checksum does not prove the sizes of the chunks in front.
+  // The checksum proves the chunk's number. If the sizes of the chunks in front are guesses, its
+  // offset still is a guess.
   if (slot.is_proven && !bloscpack_ && !sizes_.is_guess) slot.is_guess = false;
   if (!slot.is_doubtful || !slot.is_guess || slot.soundness == Soundness::damaged) return;
   const std::int32_t nbytes = slot.nbytes;
+  // Neither an order nor a checksum tells that the chunk belongs here.
   slot = Slot::make_missing(1, true);
   slot.nbytes = nbytes;
 }
@@ -279,6 +284,7 @@ void FramePlanner::finish() {
   info.vl_blocks = header_.vl_blocks || sizes_.vl_blocks;
   info.array = sizes_.array;
   info.block_shape = block_shape_of(sizes_.array);
+  // Only the early layout can name Snappy as the codec of new chunks.
   if (info.codec == codec::CodecId::snappy) info.codec.reset();
   std::vector<std::uint64_t> used;
   bool has_special = false;

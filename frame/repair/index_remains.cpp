@@ -16,8 +16,8 @@ namespace {
 
 /// Most runs of special entries in an index, in addition to the entries of stored chunks.
 constexpr std::uint64_t kSpecialRuns = std::uint64_t{1} << 20;
-/// Number of entries that are tried for the base. Number of entries that judge each base at first,
-/// number of best bases, and number of entries that judge those.
+/// find_base() derives bases from kTried entries at both ends of the index. It judges each base by
+/// kFirstJudged entries, and then the kBest best bases by kJudged entries.
 constexpr std::size_t kTried = 2048, kFirstJudged = 48, kBest = 8, kJudged = 256;
 
 bool is_special_entry(std::int64_t value) {
@@ -168,6 +168,7 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
     std::uint8_t bytes[8] = {};
     opened->chunk.fill_special(0, MutableBytes(bytes, static_cast<std::size_t>(width)));
     const std::int64_t value = load_entry(bytes, width);
+    // Several entries do not name the same place.
     if (value >= 0 && header.nbytes > width) return std::nullopt;
     runs.add(value, header.nbytes / width);
     return index;

@@ -47,7 +47,8 @@ std::optional<std::uint64_t> place_of_entry(std::int64_t value, std::int64_t bas
 using IsChunk = std::function<bool(std::uint64_t at)>;
 
 /// Returns the base with which most entries lead to chunks. `found` holds the known chunks, in
-/// order. Returns nullopt if less than the fraction `least` of the entries does.
+/// order. Returns nullopt if even with that base less than the fraction `least` of the entries
+/// leads to chunks.
 std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found,
                                    const IsChunk& is_chunk, double least);
 

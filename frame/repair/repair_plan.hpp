@@ -23,7 +23,8 @@ class StoredChunks {
     std::uint64_t position = 0, limit = 0;
   };
   virtual ~StoredChunks() = default;
-  /// Returns nullopt if there is no such file, or if the file is too short.
+  /// Returns the place of a chunk, for Slot::at. Returns nullopt if its file does not exist or ends
+  /// before it.
   virtual std::optional<Place> locate(std::uint64_t at) const = 0;
 };
 
