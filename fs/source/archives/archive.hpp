@@ -23,7 +23,7 @@ namespace bloscfs::fs {
 /// An entry of a group in an archive. A key can be both a group and a leaf: these are two entries.
 struct ArchiveEntry {
   std::string key;        ///< "/a/b", from the archive's root
-  std::string full_name;  ///< the shown name if two entries want the same one
+  std::string full_name;  ///< shown if two entries want the same name
   ShownAs shown = ShownAs::itself;
   mode_t type = S_IFDIR;  ///< or S_IFREG, a frame; or S_IFLNK
 
@@ -55,7 +55,8 @@ class Archive {
   virtual std::string link_text(const ArchiveEntry& link) const = 0;
   /// Returns the frame that has the metalayers of a group; null if there is none.
   virtual std::shared_ptr<const frame::Snapshot> frame_of(const std::string& group) const = 0;
-  /// Returns another attribute of a group; nullopt if the group has none of that name.
+  /// Returns an attribute of a group that is no metalayer; nullopt if the group has none of that
+  /// name.
   virtual std::optional<std::string> attribute(const std::string& group,
                                                const std::string& name) const = 0;
   /// False if damage has left some entries unknown.
@@ -92,8 +93,8 @@ std::vector<DirectoryEntry> list_shown(Request& request, const Archive& archive,
 /// Returns the part with its size, for which it opens a leaf. Null if the size is known already,
 /// and for a group. Throws as Archive::open(); ESTALE if the part has no archive; NoSlot.
 std::shared_ptr<const ArchivePart> measured(Request& request, const ArchivePart& part, bool raw);
-/// Returns an inode number for an entry of the archive with status `file`. It is always the same
-/// number.
+/// Returns an inode number for an entry of the archive with status `file`. An entry always gets the
+/// same number.
 ino_t inode_in_archive(const struct stat& file, const ArchiveEntry& entry);
 /// Returns the attributes of a leaf or a link. `file` has those of the file that holds it, of whose
 /// mode only the bits `may` are kept. The caller sets the inode number.

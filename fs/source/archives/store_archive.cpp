@@ -110,6 +110,7 @@ std::optional<ArchiveEntry> StoreArchive::find(Request& request, const std::stri
       if (one.full_name == full_name) return std::move(one);
     return std::nullopt;
   };
+  // A full name is the last part of the entry's key, or that part with the suffix of a leaf.
   if (auto whole = look(full_name)) return whole;
   const std::string_view stem = frame::leaf_stem(full_name);
   return stem == full_name ? std::nullopt : look(stem);

@@ -21,6 +21,7 @@ namespace bloscfs::fs {
 inline constexpr const char* kStoreAttribute = "user.blosc2.store";
 inline constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
+/// One state of a store of python-blosc2.
 class StoreArchive final : public Archive {
  public:
   /// `raw`: arrays are shown without an NPY header. `charge` is the one that the store was opened

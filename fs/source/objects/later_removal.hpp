@@ -1,5 +1,5 @@
 #pragma once
-// Deletes objects of a store in the background.
+// Deletes objects of an object store in the background.
 
 #include <algorithm>
 #include <chrono>
@@ -29,8 +29,8 @@ inline std::chrono::seconds since_boot() {
 }
 
 /// Deletes objects in a thread of its own, many with one request. Some objects stay: those that
-/// cannot be deleted, and those that are not due when this object is destroyed. `b2frame gc` finds
-/// them. Thread-safe.
+/// cannot be deleted, and those that are not due when the LaterRemoval is destroyed. `b2frame gc`
+/// finds them. Thread-safe.
 class LaterRemoval {
  public:
   using SinceBoot = std::function<std::chrono::seconds()>;
@@ -81,7 +81,8 @@ class LaterRemoval {
       return path.starts_with(directory + "/");
     };
     const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
-    // Not clock_, which stands still in tests, while the other threads run in real time.
+    // Takes the real time, not that of clock_: clock_ stands still in tests, while the other
+    // threads run in real time.
     const auto timeout = std::chrono::steady_clock::now() + kCloses;
     for (;; request.check()) {
       const MutexLock lock(mutex_);
@@ -103,6 +104,7 @@ class LaterRemoval {
   /// that is sent later than this could delete a new file.
   static constexpr std::chrono::seconds kMostWait{180};
 
+  /// Makes the objects whose readers have expired due, and starts the thread.
   void collect() REQUIRES(mutex_) {
     const auto in_use = std::stable_partition(
         used_.begin(), used_.end(), [](const auto& used) { return used.first.expired(); });
@@ -131,6 +133,7 @@ class LaterRemoval {
     }
   }
 
+  /// Returns the objects to delete with the next request. Empty: the thread ends.
   std::vector<std::string> next() {
     const MutexLock lock(mutex_);
     sent_ = std::exchange(now_, {});
@@ -147,9 +150,11 @@ class LaterRemoval {
   const SinceBoot since_boot_;
   Mutex mutex_;
   CondVar changed_;
+  // Objects to delete at a time; when a reader has expired; at once, with the time of their PUT.
   std::deque<std::pair<frame::Clock::TimePoint, std::string>> due_ GUARDED_BY(mutex_);
   std::vector<std::pair<std::weak_ptr<const void>, std::string>> used_ GUARDED_BY(mutex_);
   std::vector<std::pair<std::chrono::seconds, std::string>> tombstones_ GUARDED_BY(mutex_);
+  // Objects that the next request deletes, and those that the present request deletes.
   std::vector<std::string> now_ GUARDED_BY(mutex_), sent_ GUARDED_BY(mutex_);
   bool is_calling_ GUARDED_BY(mutex_) = false;
   frame::StoreCalls::Pending calling_ GUARDED_BY(mutex_);

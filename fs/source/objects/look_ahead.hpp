@@ -44,6 +44,7 @@ class LookAhead {
     Walk& walk = walk_through(listing, dropped);
     follow(walk, entry);
     const std::size_t place = walk.place_of(entry);
+    // A program may look up the same entry several times in a row. That does not change the walk.
     if (place + 1 != walk.next) {
       walk.in_order = place == walk.next ? walk.in_order + 1 : 0;
       if (walk.in_order == 0) walk.begun = place + 1;
@@ -56,19 +57,21 @@ class LookAhead {
   }
 
  private:
-  /// Steps that make a walk: entries in order, or rising inode numbers.
+  /// How many steps in a row make a walk: to the next entry of the order, or to a higher inode
+  /// number.
   static constexpr std::size_t kInOrder = 2, kRising = 4;
   static constexpr std::size_t kMostWalks = 8;
-  static constexpr std::size_t kMostByInode = 100'000;
+  static constexpr std::size_t kMostByInode = 100'000;  ///< larger listings are not sorted
 
-  /// The progress of one program. A place is a position in its order.
+  /// The walk of one program through a listing. A place is a position in the order in which the
+  /// program walks.
   struct Walk {
     ListingPointer listing;
     std::size_t next = 0, in_order = 0;
     std::size_t begun = 0;  ///< looks have begun at the places before this one
     std::map<std::size_t, Pending> pending = {};
-    ino_t last = 0;
-    std::size_t rising = 0;
+    ino_t last = 0;          ///< inode number of the last entry
+    std::size_t rising = 0;  ///< how many inode numbers in a row were larger than the one before
     std::vector<std::uint32_t> by_inode = {}, places = {};  ///< empty: listing order
 
     std::size_t place_of(std::size_t entry) const { return places.empty() ? entry : places[entry]; }

@@ -84,8 +84,8 @@ std::unique_ptr<NameLock> ObjectHome::lock_name(Request& request) {
 /// frame that has the old name.
 void ObjectHome::note_stored_state(const Change& change, const std::string& full_name) {
   Objects& objects = services_.objects;
-  // Before the node stops being new. Otherwise a listing could miss the file for a moment, because
-  // it would be neither new nor in the listing.
+  // Drops the cached listing before the node stops being new. Otherwise the mount would not list
+  // the file for a moment: it would be neither new nor in the cached listing.
   rewritten();
   const ObjectNode before = services_.nodes.get(node_);
   objects.forget_listing(parent_of(before.path));
@@ -101,8 +101,8 @@ void ObjectHome::note_stored_state(const Change& change, const std::string& full
   }
 }
 
-/// Gives the node the state that this mount stored last. Until committed() is called, the rest of
-/// the look is outdated, and the open content has the current size.
+/// Gives the node the state that this mount stored last. Until committed() is called, the other
+/// members of the look are outdated, and the open content has the current size.
 void ObjectHome::rewritten() {
   const ObjectNode node = services_.nodes.get(node_);
   services_.objects.looks().forget(node.path);
@@ -144,7 +144,7 @@ Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
     services_.objects.frames().forget_plan(node->path);
     services_.objects.forget(node->path);
   }
-  return {nullptr, false, true};
+  return {nullptr, false, true};  // is_no_successor
 }
 
 }  // namespace bloscfs::fs

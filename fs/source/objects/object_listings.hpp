@@ -41,14 +41,14 @@ class ObjectListing {
   const std::string& directory() const { return directory_; }
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
-  /// In the order of entries().
+  /// The shown names, in the order of entries().
   const std::vector<std::string>& shown() const { return shown_; }
   /// These return null if there is no such entry. find_shown() takes the shown name, find() the
   /// name in the store.
   const frame::ObjectEntry* find_shown(const std::string& name) const;
   const frame::ObjectEntry* find(const std::string& full_name) const;
-  /// True if the store has, or may have, objects below that name. This includes what a removed
-  /// frame left behind.
+  /// True if the store has, or may have, objects below that name. This includes the objects that a
+  /// removed frame has left.
   bool may_hold(const std::string& full_name) const {
     return left_over_.contains(full_name) || find(full_name) != nullptr;
   }
@@ -74,8 +74,9 @@ class ObjectListing {
 };
 using ListingPointer = std::shared_ptr<const ObjectListing>;
 
-/// Thread-safe. Throws the errors of ObjectTree::list(), and ENOMEM. Throws NoSlot if the store
-/// must be asked and no slot is free.
+/// Lists directories, and caches the listings. Thread-safe. Throws the errors of
+/// ObjectTree::list(), and ENOMEM. Throws NoSlot if the object store must be asked and no slot is
+/// free.
 class ObjectListings {
  public:
   ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
@@ -94,6 +95,7 @@ class ObjectListings {
   void forget(const std::string& directory);
 
  private:
+  /// Waits until no other request lists the directory.
   void begin_making(Request& request, const std::string& directory) EXCLUDES(mutex_);
   void end_making(const std::string& directory) EXCLUDES(mutex_);
 

@@ -21,7 +21,7 @@ namespace {
 
 using Kind = ObjectLook::Kind;
 
-/// How long a directory is trusted to be a plain directory: it seldom becomes a frame.
+/// How long a look at a plain directory is trusted: such a directory seldom becomes a frame.
 constexpr std::chrono::seconds kKindTrusted{30};
 const std::string kIndexName(frame::kSframeIndexName);
 const std::string kEmbedObject(frame::kEmbedName);
@@ -47,6 +47,7 @@ LookPointer ObjectLooks::recent(const std::string& path, bool is_directory, cons
   if (!known) return nullptr;
   const ObjectLook& look = *known->look;
   if (look.is_object() == is_directory) return nullptr;
+  // A listing tells the state of an object, and of the index of a sparse frame.
   const bool has_state = look.is_object() || look.kind == Kind::sframe;
   if (listed.state && has_state && look.state.same_bytes(*listed.state)) {
     known->checked = std::max(known->checked, listed.at);
@@ -174,7 +175,8 @@ LookPointer ObjectLooks::judge_directory(Request& request, const std::string& pa
   return look_of(is_removed ? Kind::removed : Kind::directory, {}, {});
 }
 
-/// True for a frame whose first commit is under way, or whose host has died during that commit.
+/// True if the directory holds only chunks: the first commit of the frame is under way, or its host
+/// has died during that commit.
 bool ObjectLooks::has_only_chunks(const std::string& path) {
   if (!tree_->has_tombstones()) return false;
   const std::vector<frame::ObjectEntry> entries = tree_->list(path);
@@ -195,8 +197,9 @@ LookPointer ObjectLooks::judge_sframe(Request& request, const std::string& path)
         before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
       return before;
     try {
-      // Throws ESTALE if a commit of this mount is newer. The comparison may ask the store. For a
-      // large index it is therefore left to the opening of the frame.
+      // frame() throws ESTALE if a commit of this mount is newer than `index`. To find that out, it
+      // may ask the object store. A large index (is_far()) is therefore compared only when the
+      // frame is opened.
       if (!index->is_far()) frames_->frame(path, index);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
@@ -250,7 +253,8 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(Request& request, const
     else
       snapshot = frame::open_file(object, {});
   } catch (const codec::Error& error) {
-    // The look has read only the header.
+    // The look may have been made by the header alone, so the damage shows only now. From now on a
+    // container in one object is shown as it is. ESTALE makes the kernel look it up again.
     log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
     Verdict plain;

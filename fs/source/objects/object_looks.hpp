@@ -45,7 +45,7 @@ struct ObjectLook {
   bool is_directory() const {
     return kind == Kind::directory || kind == Kind::store || kind == Kind::store_directory;
   }
-  /// False for what consists of several objects: a directory of the tree.
+  /// False for a directory of the tree, which consists of several objects.
   bool is_object() const {
     return kind == Kind::plain || kind == Kind::container || kind == Kind::store;
   }
@@ -61,8 +61,9 @@ using LookPointer = std::shared_ptr<const ObjectLook>;
 /// the owner.
 LookPointer with_state(const ObjectLook& look, const frame::ObjectState& state);
 
-/// Thread-safe. Throws the errors of ObjectTree, and codec::Error. Throws NoSlot if the store must
-/// be asked and no slot is free.
+/// Finds out what objects are, and caches the results. Thread-safe. Throws the errors of
+/// ObjectTree, and codec::Error. Throws NoSlot if the object store must be asked and no slot is
+/// free.
 class ObjectLooks {
  public:
   using TimePoint = frame::Clock::TimePoint;
@@ -109,8 +110,8 @@ class ObjectLooks {
   LookPointer stored(const std::string& path, const ObjectLook& look,
                      const frame::ObjectState& state);
 
-  /// Opens the object in the state of `look`. For a directory, this is the object that gives the
-  /// directory its state. Throws ESTALE if the store has another state.
+  /// Opens the object in the state of `look`. For a directory, opens its chunks.b2frame or
+  /// embed.b2e. Throws ESTALE if the store has another state.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
   /// Caches an index that this mount has just stored, so that no request is needed to read it.
@@ -132,16 +133,18 @@ class ObjectLooks {
   struct Known {
     LookPointer look;
     TimePoint checked;
-    TimePoint stored;  ///< by this mount; TimePoint() if it was not
+    TimePoint stored;  ///< when this mount stored it; TimePoint() if it did not
   };
   using SourcePointer = std::shared_ptr<const frame::ObjectSource>;
 
   static constexpr std::size_t kMostKnown = 100'000;
 
+  /// Returns the cached look if it may still be trusted; null otherwise.
   LookPointer recent(const std::string& path, bool is_directory, const Listed& listed)
       EXCLUDES(mutex_);
   LookPointer remember(const std::string& path, LookPointer look, TimePoint checked,
                        TimePoint stored = {}) EXCLUDES(mutex_);
+  /// Returns the object in its present state, for which it asks the object store.
   SourcePointer current(Request& request, const std::string& object);
   SourcePointer current_if_any(Request& request, const std::string& object);
   LookPointer judge_object(Request& request, const std::string& path);

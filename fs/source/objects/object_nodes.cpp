@@ -141,7 +141,7 @@ NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectS
   return 0;
 }
 
-/// Keeps the key if another node was entered under it since.
+/// Removes the node's key from ids_, unless another node was entered under the key since.
 void ObjectNodes::unmap(NodeId id, const Node& node) {
   const auto known = ids_.find(key_of(node));
   if (known != ids_.end() && known->second == id) ids_.erase(known);
@@ -176,6 +176,7 @@ void ObjectNodes::renamed(NodeId id, const std::string& path, NodeId parent,
   node.path = path;
   node.parent = parent;
   node.shown_name = shown_name;
+  // Handles keep the frame under its old path. Later opens find it under the new one.
   node.open_file.reset();
   rekey_locked(id, node, std::move(look));
   leading_[path] = id;

@@ -59,8 +59,8 @@ class ObjectNodes {
 
   Node get(NodeId id) const;
   std::optional<Node> find(NodeId id) const;
-  /// Adds a reference to the node of that state, and returns its id. Makes the node if there is
-  /// none. For `stored` see ObjectNode::is_own().
+  /// Counts a reference to the node that stands for the state of `node`, and returns its id. Adds
+  /// `node` if there is no such node. For `stored` see ObjectNode::is_own().
   NodeId enter(Node node, const std::optional<frame::ObjectState>& stored);
   void refer(NodeId id);
   void forget(NodeId id, std::uint64_t references);
@@ -87,8 +87,7 @@ class ObjectNodes {
   void set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file);
   /// Returns the leading node of the path.
   std::optional<std::pair<NodeId, Node>> leading(const std::string& path) const;
-  /// True if the node leads its path. False again if another state's node has taken the path since
-  /// the node was opened for writing.
+  /// True if the node leads its path. It stops leading if a node of another state takes the path.
   bool leads(NodeId id) const;
   /// Gives the node another look, by which enter() finds it from now on.
   void rekey(NodeId id, LookPointer look);

@@ -66,7 +66,7 @@ class ConflictFile final : public SavedCopy {
   std::string name_;
 };
 
-/// A frame in a local folder.
+/// A frame in a local folder, with contents that could not be sent to the object store.
 class FrameInFolder final : public SavedCopy {
  public:
   FrameInFolder(const ObjectNode& node, std::string folder)

@@ -80,6 +80,7 @@ void Objects::require_shown(Request& request) {
 
 // --- names
 
+/// Judges entries by their cached looks, or else by their names.
 ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   return [this, directory](const frame::ObjectEntry& entry) {
     const auto known = looks_.known(path_in(directory, entry.name));
@@ -129,7 +130,7 @@ std::optional<Objects::Found> Objects::look_at(Request& request, const std::stri
     }
     found.look =
         looks_.look(request, found.path, entry.is_directory, listed_state(entry, *listing));
-    // This mount has committed to the path since that look.
+    // Looks again if this mount has committed to the path since that look.
     const auto stored = frames_->own_state(found.path);
     if (stored && !stored->same_bytes(found.look->state)) {
       looks_.forget(found.path);
@@ -192,7 +193,7 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
     charge.take(2 * frame::heap_size(entry.name.size()));
     const std::string path = path_in(directory, entry.name);
     const LookPointer look = looks_.known(path);
-    // A listing with a delimiter also shows removed frames.
+    // A listing with a delimiter also shows the directories of removed frames.
     if (look && look->kind == Kind::removed && is_removed(request, path)) continue;
     const ShownAs shown = promised(entry.name, entry.is_directory, looks_.settings());
     const bool is_directory =
@@ -250,7 +251,8 @@ bool Objects::is_removed(Request& request, const std::string& path) {
 
 void Objects::make_directory(const Change&, const std::string& path) {
   {
-    // Another host may have removed the key since this mount put it.
+    // Forgets that the directory has its key: another host may have removed the key since this
+    // mount put it.
     const MutexLock lock(mutex_);
     with_keys_.erase(path);
   }
@@ -258,8 +260,8 @@ void Objects::make_directory(const Change&, const std::string& path) {
   forget(path);
 }
 
-/// Puts the directory's own key. A directory that has its key exists until it is removed, even when
-/// it is empty.
+/// Puts the directory's own key: an empty object whose name is the path and a slash. A directory
+/// that has its key exists until it is removed, even when it is empty.
 void Objects::put_key_of(const std::string& directory) {
   {
     const MutexLock lock(mutex_);
@@ -317,6 +319,8 @@ frame::ObjectState Objects::rename_frame(Request& request, const Change&, const 
                                          const std::optional<Replaced>& replaced) {
   put_key_of(parent_of(from));
   removal_.wait_for(request, to);
+  // A fresh listing shows whether a removed frame has left chunks under the new name. Without one,
+  // the rename must assume so.
   const ListingPointer listing = listings_.fresh(parent_of(to));
   const auto old = replaced ? std::optional(frame_at(to, replaced->state)) : std::nullopt;
   frame::RenamedFrame renamed;

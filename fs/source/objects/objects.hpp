@@ -21,12 +21,12 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Throws the errors of ObjectTree, and codec::Error. Throws NoSlot if the store must
-/// be asked and no slot is free.
+/// Finds, lists and changes objects by their paths. Thread-safe. Throws the errors of ObjectTree,
+/// and codec::Error. Throws NoSlot if the object store must be asked and no slot is free.
 class Objects {
  public:
   /// Returns the look of the file at `path` if that file is open for writing or waits for a commit;
-  /// null otherwise. This look takes precedence over the state in the store.
+  /// null otherwise. This look takes precedence over the state in the object store.
   using Leading = std::function<LookPointer(const std::string& path)>;
 
   /// `budget`, `removal` and `clock` outlive this object. For `uploads` see ObjectFrames. `at_once`
@@ -57,14 +57,15 @@ class Objects {
   std::optional<std::vector<DirectoryEntry>> list(Request& request, const std::string& directory,
                                                   frame::MemoryCharge& charge,
                                                   const IfMany& if_many);
-  /// True if the store has an object or a frame of that full name. What a removed frame left behind
-  /// does not count.
+  /// True if the object store has an object or a frame of that full name. Objects that a removed
+  /// frame has left do not count.
   bool is_taken(Request& request, const std::string& directory, const std::string& full_name);
   ino_t inode_of(const std::string& path) const;
   /// Drops what is cached of the object, and of the listing that shows it. Call this once the store
   /// has answered a change of the object or of its name.
   void forget(const std::string& path);
-  /// See ObjectListings::forget().
+  /// Call this once the store has answered a change of names in the directory. From then on the
+  /// cached listing is not fresh.
   void forget_listing(const std::string& directory) { listings_.forget(directory); }
 
   // --- changes

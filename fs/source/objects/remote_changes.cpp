@@ -24,6 +24,7 @@ using Kind = ObjectLook::Kind;
 
 constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
 
+/// Throws ENAMETOOLONG, or EPERM for a name that is reserved for this program's own objects.
 void require_name(const std::string& name, const std::string& full_name) {
   if (full_name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
   if (name.starts_with(".bloscfs-")) throw_errno(EPERM, name);
@@ -104,7 +105,8 @@ auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change)
 }
 
 /// Returns the look at what is at `path` after a change from `base` to `state`, which have the same
-/// contents. The node's look may be that of an earlier commit.
+/// contents. Caches it only if the node's look is that of `base`: it may be that of an earlier
+/// commit.
 LookPointer RemoteSource::look_of_change(const std::string& path, const Node& node,
                                          const frame::ObjectState& base,
                                          const frame::ObjectState& state) {
@@ -213,7 +215,8 @@ void RemoteSource::remove_sent(const Change& change, NodeId id) {
   try {
     services_.contents.commit(change, {id});
   } catch (const std::system_error& error) {
-    // After other errors the store has nothing of the commit.
+    // After these errors the outcome of the commit is unknown. After all others the object store
+    // has nothing of the commit.
     if (frame::is_one_of(error.code(),
                          {std::errc::io_error, std::errc::timed_out,
                           std::errc::resource_unavailable_try_again, std::errc(ESTALE)}))
@@ -278,6 +281,7 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   require_writable(from_name);
   if ((flags & ~kNoReplace) != 0) throw_errno(EINVAL, from_name);
   request.need_slot();
+  // A rename copies the stored frame, so the changes are stored first.
   if (const auto uncommitted = find_held(request, from, from_name))
     services_.contents.commit(request, {uncommitted->id});
   writable_directory(request, from, from_name);

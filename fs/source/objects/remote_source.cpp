@@ -100,8 +100,8 @@ void RemoteSource::make_root_of_store(Request& request) {
   follow_root(request, kRootId);
 }
 
-/// Makes the root show the present state of the store. Throws ESTALE if the object is no longer a
-/// store.
+/// If the root is a store of python-blosc2, makes it show the present state of the store. Throws
+/// ESTALE if the object is no longer a store.
 void RemoteSource::follow_root(Request& request, NodeId id) {
   if (id != kRootId) return;
   const Node root = nodes_.get(id);
@@ -162,12 +162,14 @@ std::optional<FoundNode> RemoteSource::lookup(Request& request, NodeId id,
   follow_root(request, id);
   const Node in = directory(id);
   if (in.is_in_archive()) return lookup_in_archive(request, id, in, name);
+  // A new file has no object yet, so only its node can be found.
   const auto made = nodes_.leading(path_in(in.path, name + services_.content.options.suffix));
   if (made && made->second.is_new) return reference(request, made->first);
   auto shown = objects_.find(request, in.path, name);
   if (!shown) return std::nullopt;
   if (shown->is_leading) {
-    // Since then a commit may have changed the look, or the node may have stopped leading.
+    // Since objects_.find() a commit may have changed the look, or the node may have stopped
+    // leading.
     const auto known = leading(shown->path);
     return known ? reference(request, known->first) : lookup(request, id, name);
   }

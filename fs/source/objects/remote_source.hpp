@@ -21,8 +21,8 @@
 
 namespace bloscfs::fs {
 
-/// Shows the objects of a URL. A node stands for one state of an object. If the store has another
-/// state, the node's operations throw ESTALE.
+/// Shows the objects of a URL. A node stands for one state of an object. If the object store has
+/// another state, the node's operations throw ESTALE.
 class RemoteSource final : public Source {
  public:
   /// `services` outlives this object. Throws if SOURCE cannot be shown.
@@ -153,7 +153,7 @@ class RemoteSource final : public Source {
   const bool writable_;
   const unsigned connections_;
   const OwnerOverride owner_;
-  const timespec began_;
+  const timespec began_;  ///< start of the mount; shown as the time of objects without a time
   LaterRemoval later_;
   Objects objects_;
   ObjectNodes nodes_;
